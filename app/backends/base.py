@@ -1,0 +1,110 @@
+"""What a backend takes and gives: a request goes in, pieces of a reply come out.
+
+A backend is an async generator of `Text` pieces that ends with exactly one `End`; whatever else happens is a
+BackendError. It keeps no time (`deadlines` does), retries nothing and remembers nothing (the runtime does).
+Read it inside `contextlib.aclosing`, so that leaving early closes the connection at once.
+"""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, TypeVar
+
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+from pydantic_core import ErrorDetails
+
+from app.errors import BackendRejected
+from problems.errors import did_you_mean
+
+Role = Literal["system", "user", "assistant"]
+JSON = JsonValue
+Sleep = Callable[[float], Awaitable[None]]
+"""How a backend that plays for time waits, in seconds: asyncio.sleep, or a virtual clock's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of the prompt."""
+
+    role: Role
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """All that determines a reply; built from the log alone."""
+
+    model: str
+    messages: tuple[Message, ...]
+    temperature: float | None = None
+    max_tokens: int | None = None
+    options: Mapping[str, JSON] = field(default_factory=dict)
+    """The study file's `options:` of the model, validated by the backend's `Options`."""
+    seed: str = ""
+    """The chance of this reply, for backends that draw: the same seed gives the same reply."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A piece of the reply, in order; never empty."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The end of a reply, as the model server told it."""
+
+    finish_reason: str
+    """`stop` (done) or `length` (cut off at max_tokens); others are faults, which `deadlines` refuses."""
+    model: str | None = None
+    """The model that replied, by its server's own name, which may be more exact than the one asked for."""
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+Delta = Text | End
+
+
+class BackendOptions(BaseModel):
+    """What a study file may say in `options:` of a model; each backend's class `Options` extends it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Backend(Protocol):
+    """A way to reach models; made once a process and shared by all sessions. Its class has `Options`."""
+
+    def stream(self, request: Request) -> AsyncGenerator[Delta]:
+        """Give the reply piece by piece, then one `End`; raise a BackendError if there is none."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of connections; the backend is not used afterwards."""
+        ...
+
+
+Parsed = TypeVar("Parsed", bound=BackendOptions)
+
+
+def parse_options(schema: type[Parsed], options: Mapping[str, JSON]) -> Parsed:
+    """Read the options of a request, or raise BackendRejected with all that is wrong with them."""
+    faults = option_faults(schema, options)
+    if faults:
+        raise BackendRejected("The model's options cannot be used: " + " ".join(faults), reason="bad_options")
+    return schema.model_validate(dict(options))
+
+
+def option_faults(schema: type[BackendOptions], options: Mapping[str, JSON]) -> list[str]:
+    """Say all that is wrong with `options`, one sentence a fault."""
+    try:
+        schema.model_validate(dict(options))
+    except ValidationError as error:
+        return [_fault(fault, list(schema.model_fields)) for fault in error.errors()]
+    return []
+
+
+def _fault(fault: ErrorDetails, allowed: list[str]) -> str:
+    place = ".".join(str(part) for part in fault["loc"])
+    if fault["type"] == "extra_forbidden":
+        return f"options.{place}: no such option; allowed: {', '.join(allowed)}.{did_you_mean(place, allowed)}"
+    return f"options.{place}={fault['input']!r}: {fault['msg']}."

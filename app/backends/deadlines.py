@@ -1,0 +1,122 @@
+"""What counts as a reply, and how long we wait for it: the border between a backend and the rest of Parley.
+
+A reply is text that is not blank, then one `End` with a finish reason that we know, within all limits of time
+and length. Anything else leaves here as a BackendError, whatever the backend did. Pieces are passed on as
+they come, so a reader must keep none of them unless the `End` arrives.
+
+The clock is the event loop's (monotonic). A timeout spans one wait for the backend and never a `yield`, or it
+would cancel the reader instead.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Protocol, assert_never
+
+from app.backends.base import Delta, End, Text
+from app.errors import BackendBroken, BackendError, BackendUnavailable
+
+ACCEPTED = ("stop", "length")
+
+log = logging.getLogger(__name__)
+
+
+class Limits(Protocol):
+    """How long a reply may take, in seconds, and be, in characters; Settings has them."""
+
+    @property
+    def first_token_timeout_s(self) -> float: ...  # noqa: D102 - described in Settings
+    @property
+    def token_gap_timeout_s(self) -> float: ...  # noqa: D102
+    @property
+    def reply_timeout_s(self) -> float: ...  # noqa: D102
+    @property
+    def max_reply_chars(self) -> int: ...  # noqa: D102
+
+
+async def deadlines(stream: AsyncGenerator[Delta], limits: Limits) -> AsyncGenerator[Delta]:
+    """Pass on the deltas of `stream`, whose last is one `End`, or raise a BackendError."""
+    progress = _Progress(limits, asyncio.get_running_loop().time())
+    async with aclosing(stream):
+        while True:
+            delta = await progress.next(stream)
+            progress.check(delta)
+            yield delta
+            if isinstance(delta, End):
+                return
+
+
+@dataclass(slots=True)
+class _Progress:
+    limits: Limits
+    started: float
+    chars: int = 0
+    blank: bool = True
+
+    async def next(self, stream: AsyncGenerator[Delta]) -> Delta:
+        until, wait, seconds = self._deadline()
+        timeout = asyncio.timeout_at(until)
+        try:
+            async with timeout:
+                return await anext(stream)
+        except StopAsyncIteration:
+            raise BackendBroken("The reply stopped without an end.", reason="no_finish_reason") from None
+        except BackendError:
+            raise
+        except Exception as error:  # a named edge: a backend may come from any package and raise anything
+            if isinstance(error, TimeoutError) and timeout.expired():
+                raise _too_slow(wait, seconds) from None
+            log.exception("a backend raised what is no BackendError")
+            raise BackendBroken(f"The backend failed: {type(error).__name__}: {error}", reason="fault") from error
+
+    def _deadline(self) -> tuple[float, str, float]:
+        """Give when the next delta must be there, which limit says so, and what that limit is."""
+        gap, first, whole = (
+            self.limits.token_gap_timeout_s,
+            self.limits.first_token_timeout_s,
+            self.limits.reply_timeout_s,
+        )
+        now = asyncio.get_running_loop().time()
+        piece = (now + gap, "token_gap", gap) if self.chars else (self.started + first, "first_token", first)
+        return min(piece, (self.started + whole, "reply", whole))
+
+    def check(self, delta: Delta) -> None:
+        match delta:
+            case Text(text):
+                self.chars += len(text)
+                self.blank = self.blank and not text.strip()
+                self._check_length()
+            case End(finish_reason):
+                self._check_end(finish_reason)
+            case _:
+                assert_never(delta)
+
+    def _check_length(self) -> None:
+        if self.chars > self.limits.max_reply_chars:
+            raise BackendBroken(
+                f"The reply is longer than PARLEY_MAX_REPLY_CHARS={self.limits.max_reply_chars} and was cut. "
+                "Give the model max_tokens in the study file, or raise the setting.",
+                reason="too_long",
+            )
+
+    def _check_end(self, finish_reason: str) -> None:
+        if finish_reason == "content_filter":
+            raise BackendBroken("The model server's content filter stopped the reply.", reason="content_filter")
+        if finish_reason not in ACCEPTED:
+            raise BackendBroken(
+                f"The reply ended with finish_reason {finish_reason!r}; accepted: {', '.join(ACCEPTED)}.",
+                reason="finish_reason",
+            )
+        if self.blank:
+            hint = " max_tokens left no room for it; raise max_tokens." if finish_reason == "length" else ""
+            raise BackendBroken(f"The reply is empty.{hint}", reason="empty_reply")
+
+
+def _too_slow(wait: str, seconds: float) -> BackendUnavailable:
+    setting = f"PARLEY_{wait.upper()}_TIMEOUT_S"
+    return BackendUnavailable(
+        f"The model was too slow: {setting}={seconds:g} went by. Try again, or raise {setting}.",
+        reason=f"timeout_{wait}",
+    )

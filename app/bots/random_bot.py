@@ -1,0 +1,86 @@
+"""The random participant: does something allowed on any screen, by chance from a seed.
+
+It reads only what a person sees. It takes a lognormal time for each screen, says one or a few things in a chat, and
+answers whatever is required; so it can finish every study, which is what the checker and the simulator need.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+from experiments.core.fields import Field, Number, Optioned, Tick
+from experiments.core.screen import Asked, Screen
+
+OPENINGS = (
+    "Can you help me with this: {problem}",
+    "I am stuck. {problem}",
+    "What would be a good first step for this? {problem}",
+    "Here is my question: {problem} What do you think?",
+)
+FOLLOW_UPS = (
+    "Are you sure about that?",
+    "Can you explain the second step again?",
+    "Why is that so?",
+    "I think I see. So what is the answer?",
+    "Could you check it with an example?",
+)
+REMARKS = (
+    "It went well enough.",
+    "Some were hard, some were easy.",
+    "The explanations helped, but I checked them.",
+    "Nothing to add, thank you.",
+)
+SKIPS = 0.1
+"""How often a question that is not required is left unanswered."""
+TALKS_ON = 0.45
+"""How often a conversation is carried on when it could be left."""
+
+
+class RandomBot:
+    """A participant by chance; the same seed behaves the same."""
+
+    def __init__(self, seed: str) -> None:
+        self._random = random.Random(seed)  # noqa: S311  (no secret is drawn)
+
+    def seconds(self) -> float:
+        """How long it looks at a screen before it acts: a median of twelve seconds."""
+        return self._random.lognormvariate(2.5, 0.6)
+
+    def act(self, screen: Screen) -> tuple[str, dict[str, Any]]:
+        """What it does on a screen: an action that is offered, and its values."""
+        chat, actions = screen.panel.chat, screen.actions
+        if "rate" in actions and chat:
+            return "rate", self._fill(chat.rating)
+        if "retry" in actions:
+            return "retry", {}
+        if "say" in actions and ("submit" not in actions or (chat and self._talks(len(chat.messages)))):
+            return "say", {"text": self._say(screen)}
+        return "submit", self._fill(screen.panel.fields)
+
+    def _talks(self, messages: int) -> bool:
+        return messages == 0 or self._random.random() < TALKS_ON
+
+    def _say(self, screen: Screen) -> str:
+        chat = screen.panel.chat
+        if chat and chat.messages:
+            return self._random.choice(FOLLOW_UPS)
+        problem = next((block.text for block in screen.panel.blocks if isinstance(block, Asked)), "")
+        return self._random.choice(OPENINGS).format(problem=problem)[:4_000]
+
+    def _fill(self, fields: Sequence[Field]) -> dict[str, Any]:
+        return {field.name: value for field in fields if (value := self._value(field)) is not None}
+
+    def _value(self, field: Field) -> Any:
+        if not field.required and self._random.random() < SKIPS:
+            return None
+        if isinstance(field, Tick):
+            return "on"
+        if isinstance(field, Optioned):
+            return self._random.choice(list(field.options))
+        if isinstance(field, Number):
+            low = field.minimum if field.minimum is not None else 0
+            high = field.maximum if field.maximum is not None else low + 100
+            return self._random.randint(round(low), round(high)) if field.whole else self._random.uniform(low, high)
+        return self._random.choice(REMARKS)

@@ -1,0 +1,67 @@
+"""Whole sessions without a browser: bots through the participants' door, on a virtual clock.
+
+The same study and seed give the same sessions to the byte: their streams, seeds, times and words are all derived. A
+session that is already complete is left alone, and one that was interrupted goes on where it was, so that the command
+can be stopped and repeated at any time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from uuid import NAMESPACE_URL, uuid5
+
+from app.bots.random_bot import RandomBot
+from app.clock import VirtualClock
+from app.runtime import Live, Runtime
+from experiments.core.chance import unit
+from experiments.core.resolve import Study
+from experiments.errors import Fault, StudyError
+
+START_US = 1_767_258_000_000_000
+"""When simulated time begins: 2026-01-01 09:00 UTC."""
+ARRIVALS_S = 90.0
+"""How long after one another simulated participants arrive, on average."""
+MOST_CLICKS = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Walked:
+    """A finished session: how many clicks it took, and how long by the virtual clock."""
+
+    live: Live
+    clicks: int
+    minutes: float
+
+
+async def simulate(runtime: Runtime, clock: VirtualClock, study: Study, count: int, seed: str) -> AsyncIterator[Walked]:
+    """Finish `count` sessions one after another."""
+    arrival_us = START_US
+    for number in range(count):
+        label = f"{study.hash}:{seed}:{number}"
+        clock.set(arrival_us)
+        arrival_us += round(2e6 * ARRIVALS_S * unit(label, "arrival"))
+        yield await walk_through(runtime, clock, study, label)
+
+
+async def walk_through(runtime: Runtime, clock: VirtualClock, study: Study, label: str) -> Walked:
+    """One session from enrolment to its end; resumed where it stopped if it exists."""
+    stream = str(uuid5(NAMESPACE_URL, f"parley:bot:{label}"))
+    live = await runtime.live(stream)
+    if live is None:
+        live = await runtime.enrol(study, origin="bot", seed=f"bot:{label}", stream=stream)
+    else:
+        clock.set(live.state.events[-1].at_us)
+    bot = RandomBot(f"{label}:{live.state.seq}")
+    begun_us = clock.now_us()
+    for clicks in range(MOST_CLICKS):
+        await runtime.settled(stream)
+        live = await runtime.live(stream) or live
+        screen = live.screen
+        if screen.ended:
+            return Walked(live, clicks, (clock.now_us() - begun_us) / 60e6)
+        clock.advance(bot.seconds())
+        kind, values = bot.act(screen)
+        key = f"{live.state.seq}"
+        await runtime.participant(stream, kind, screen.path, values, seen=screen.seen, key=key)
+    raise StudyError(study.name, [Fault(live.screen.path, f"is not left after {MOST_CLICKS} clicks")])

@@ -1,0 +1,40 @@
+"""What can go wrong at the edges of Parley; the type says whose move it is.
+
+    ParleyError                  (problems/errors.py)
+    ├── SettingsError            operator's move: a PARLEY_* variable is wrong or missing
+    └── BackendError             a model gave no usable reply
+        ├── BackendUnavailable   model server's move: connection, 429, 5xx, timeouts; may be retried
+        ├── BackendRejected      operator's or study author's move: 400, 401, 404, bad options; never retry
+        └── BackendBroken        model server's move: malformed, truncated or empty; one more try is sensible
+
+The message is for the researcher. A participant is shown the study's own words, never these.
+"""
+
+from problems.errors import ParleyError
+
+
+class SettingsError(ParleyError):
+    """A setting is wrong or missing: the operator's move."""
+
+
+class BackendError(ParleyError):
+    """A model gave no usable reply; a failed reply is recorded as such and never enters a conversation."""
+
+    def __init__(self, message: str, *, reason: str, retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.reason = reason
+        """A short word for machines, such as `status_429`, `timeout_first_token`, `empty_reply`."""
+        self.retry_after_s = retry_after_s
+        """How long the model server asked us to wait, in seconds, where it did."""
+
+
+class BackendUnavailable(BackendError):
+    """The model server could not be reached, is busy or too slow: try the same request again, later."""
+
+
+class BackendRejected(BackendError):
+    """The model server refuses this request: change the key, the model's name, its options or the prompt."""
+
+
+class BackendBroken(BackendError):
+    """What came back is no reply: malformed, cut off without a word, filtered or empty."""

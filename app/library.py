@@ -1,0 +1,124 @@
+"""Where study files are found and read: by path, or by name among those that come with Parley.
+
+The one place that turns files into a `Study`: YAML, the protocols (Parley's own and those in a folder `protocols`
+beside the study), the problems, and what only the backends and schemas can check. All faults are told at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from app.backends import registry as backends
+from experiments.core.resolve import Study, resolve
+from experiments.errors import Fault, StudyError, allowed
+from problems import registry as problems
+from problems.errors import ProblemError
+from problems.item import Problem
+from storage.schemas.registry import schemas
+
+EXPERIMENTS = Path(__file__).parent.parent / "experiments"
+STUDIES = EXPERIMENTS / "studies"
+PROTOCOLS = EXPERIMENTS / "protocols"
+
+
+def shipped() -> list[str]:
+    """The names of the studies that come with Parley."""
+    return sorted(path.stem for path in STUDIES.glob("*.yaml"))
+
+
+def find(reference: str) -> Path:
+    """The file of a study: a path, or the name of one that comes with Parley; raises StudyError."""
+    path = Path(reference)
+    if path.suffix in (".yaml", ".yml") or path.exists():
+        if not path.is_file():
+            raise StudyError(reference, [Fault("", "there is no such file")])
+        return path
+    if reference not in shipped():
+        raise StudyError(
+            reference,
+            [Fault("", f"is neither a file nor a study that comes with Parley{allowed(reference, shipped())}")],
+        )
+    return STUDIES / f"{reference}.yaml"
+
+
+def load_study(reference: str) -> Study:
+    """Read, resolve and check a study; raises StudyError with every fault."""
+    path = find(reference)
+    raw = read_yaml(path)
+    faults: list[Fault] = []
+    pools = _pools(raw, path.parent, faults)
+    try:
+        study = resolve(raw, read_protocols(path.parent), pools)
+    except StudyError as error:
+        raise StudyError(str(path), [*faults, *_apart(error.found, faults)]) from None
+    faults += _outside(study)
+    if faults:
+        raise StudyError(str(path), faults)
+    return study
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """A YAML file that holds a mapping; raises StudyError."""
+    try:
+        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        raise StudyError(
+            str(path), [Fault(where, f"is no YAML: {error.problem}. Is a text with `:` or `?` unquoted?")]
+        ) from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise StudyError(str(path), [Fault("", f"is no YAML in UTF-8: {error}")]) from None
+    if not isinstance(raw, dict):
+        raise StudyError(
+            str(path),
+            [Fault("", f"holds {type(raw).__name__}, not a mapping with `study`, `title` and `flow`")],
+        )
+    return raw
+
+
+def read_protocols(beside: Path) -> dict[str, Mapping[str, Any]]:
+    """Every protocol by name: Parley's own, and those in `protocols/` beside the study, which come first."""
+    folders = [PROTOCOLS, beside / "protocols"]
+    found = [read_yaml(path) for folder in folders for path in sorted(folder.glob("*.yaml"))]
+    return {str(raw.get("protocol")): raw for raw in found}
+
+
+def _pools(raw: Mapping[str, Any], base: Path, faults: list[Fault]) -> dict[str, tuple[Problem, ...]]:
+    pools: dict[str, tuple[Problem, ...]] = {}
+    sources = raw.get("problems")
+    for name, source in sources.items() if isinstance(sources, dict) else ():
+        if isinstance(source, dict) and "source" in source:
+            try:
+                pools[name] = problems.load(str(source["source"]), str(source.get("path", "sample")), base)
+            except ProblemError as error:
+                faults.append(Fault(f"problems.{name}", str(error)))
+    return pools
+
+
+def _apart(found: tuple[Fault, ...], known: list[Fault]) -> list[Fault]:
+    """What is wrong besides pools that could not be read, and what follows from that."""
+    return [fault for fault in found if not known or "pool" not in fault.what]
+
+
+def _outside(study: Study) -> list[Fault]:
+    """What only backends and schemas know to be wrong."""
+    faults = []
+    for name, model in study.file.models.items():
+        if model.backend not in backends.names():
+            faults.append(
+                Fault(
+                    f"models.{name}.backend",
+                    f"no backend is called {model.backend!r}{allowed(model.backend, backends.names())}",
+                )
+            )
+            continue
+        faults += [Fault(f"models.{name}", text) for text in backends.check_options(model.backend, model.options)]
+    for name in study.file.records:
+        if name not in schemas():
+            faults.append(Fault("records", f"no schema is called {name!r}{allowed(name, list(schemas()))}"))
+    return faults

@@ -1,0 +1,220 @@
+"""The runtime: the one door by which people, simulated participants and model servers act on sessions.
+
+`act` loads what is known, lets the engine decide, appends the facts and all that is owed at once (assignment, draws,
+the end) in one transaction, and answers after the commit. If another writer was first it reads again and decides again. A
+reply that is owed is asked for in a task; a crash leaves it owed, so a restart is the ordinary path.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import uuid4
+
+from sqlalchemy import Engine
+
+from app.backends import registry as backends
+from app.backends.base import Backend
+from app.clock import Clock
+from app.errors import BackendError
+from app.replies import Reply, ask, request_for
+from app.settings import Settings
+from experiments.core.events import Action, Event, Job
+from experiments.core.place import State
+from experiments.core.resolve import Study
+from experiments.core.screen import Screen
+from experiments.core.session import decide, fold, owed, screen
+from experiments.errors import Refused
+from storage.errors import Conflict, StorageError
+from storage.log import Append, Draft, Enrolment, Log
+from storage.projections import changed_rows, rows_of
+from storage.schemas.base import Row
+from storage.studies import Studies
+
+MOST_TRIES = 20
+MOST_KEPT = 5_000
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """A session as far as it is known: its study, its folded facts and the rows that they imply."""
+
+    stream: str
+    study: Study
+    state: State
+    rows: Mapping[tuple[Any, ...], Row] = field(default_factory=dict)
+
+    @property
+    def screen(self) -> Screen:
+        """What the participant sees now."""
+        return screen(self.study, self.state)
+
+
+class Runtime:
+    """Sessions at work over one database. Times come from `clock`, models from the registry of backends."""
+
+    def __init__(self, engine: Engine, settings: Settings, clock: Clock) -> None:
+        self.studies = Studies(engine)
+        self.log = Log(engine)
+        self._settings = settings
+        self._clock = clock
+        self._backends: dict[str, Backend] = {}
+        self._kept: OrderedDict[str, Live] = OrderedDict()
+        self._replies: dict[str, Reply] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    async def close(self) -> None:
+        """Stop: replies on their way are left owed, everything that was accepted is written."""
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for backend in self._backends.values():
+            await backend.close()
+        await asyncio.to_thread(self.log.close)
+
+    async def enrol(
+        self,
+        study: Study,
+        *,
+        origin: str,
+        seed: str = "",
+        stream: str = "",
+        identity: Mapping[str, Any] | None = None,
+    ) -> Live:
+        """Begin a session; `seed` and `stream` are drawn unless given. Raises Conflict if the stream is taken."""
+        stream = stream or str(uuid4())
+        data = {
+            "study": study.name,
+            "hash": study.hash,
+            "origin": origin,
+            "seed": seed or secrets.token_hex(16),
+        }
+        action = Action("enrol", "", data, self._clock.now_us(), by="system")
+        enrolment = Enrolment(study.name, study.hash, origin, identity)
+        return await self._write(Live(stream, study, State()), action, enrolment)
+
+    async def live(self, stream: str) -> Live | None:
+        """A session by its stream; None if there is none. What it is owed is seen to."""
+        found = self._kept.get(stream)
+        if found is None:
+            found = await asyncio.to_thread(self._load, stream)
+            if found is None:
+                return None
+            self._keep(found)
+        self._settle(found)
+        return found
+
+    async def act(self, stream: str, action: Action) -> Live:
+        """Let an action happen; returns after the commit. Raises Refused, or StorageError if it cannot be written."""
+        for _ in range(MOST_TRIES):
+            found = await self.live(stream)
+            if found is None:
+                raise Refused("ended", "This session is not known here. Please use the link that you were given.")
+            try:
+                return await self._write(found, action)
+            except Conflict:
+                self._kept.pop(stream, None)
+        raise StorageError(f"{stream}: other writers were first {MOST_TRIES} times")
+
+    async def participant(self, stream: str, kind: str, path: str, data: Mapping[str, Any], **known: Any) -> Live:
+        """A participant's action, dated now; `known` holds `seen` and `key`."""
+        return await self.act(stream, Action(kind, path, data, self._clock.now_us(), **known))
+
+    async def follow(self, stream: str, offset: int) -> AsyncIterator[tuple[str, int]]:
+        """The reply on its way in a session, after its first `offset` characters; ends when it is recorded."""
+        await self.live(stream)
+        reply = self._replies.get(stream)
+        if reply is not None:
+            async for piece in reply.follow(offset):
+                yield piece
+
+    async def save_draft(self, stream: str, path: str, data: Mapping[str, Any]) -> None:
+        """Keep what has been typed at a place and not yet sent."""
+        await asyncio.wrap_future(self.log.save_draft(Draft(stream, path, data, self._clock.now_us())))
+
+    async def settled(self, stream: str) -> None:
+        """Wait until no reply is on its way in a session."""
+        task = self._tasks.get(stream)
+        if task is not None:
+            await asyncio.wait([task])
+
+    def _load(self, stream: str) -> Live | None:
+        events = self.log.load(stream)
+        if not events:
+            return None
+        state = fold(events)
+        study = self.studies.get(state.enrolled["hash"])
+        return Live(stream, study, state, rows_of(study, state))
+
+    def _keep(self, live: Live) -> None:
+        self._kept[live.stream] = live
+        self._kept.move_to_end(live.stream)
+        while len(self._kept) > MOST_KEPT:
+            self._kept.popitem(last=False)
+
+    async def _write(self, live: Live, action: Action, enrolment: Enrolment | None = None) -> Live:
+        events, state = _with_what_follows(live, action)
+        if not events:
+            return live
+        rows = rows_of(live.study, state) if any(event.kind == "submitted" for event in events) else live.rows
+        left = action.path if any(event.kind in ("submitted", "said") for event in events) else None
+        work = Append(live.stream, live.study.name, events, changed_rows(live.rows, rows), enrolment, left)
+        await asyncio.wrap_future(self.log.append(work))
+        after = Live(live.stream, live.study, state, rows)
+        self._keep(after)
+        self._settle(after)
+        return after
+
+    def _settle(self, live: Live) -> None:
+        """See that an owed reply is on its way, once."""
+        if live.stream in self._replies:
+            return
+        job = owed(live.study, live.state)
+        if job is not None and job.kind == "reply":
+            reply = self._replies[live.stream] = Reply()
+            self._tasks[live.stream] = asyncio.create_task(self._reply(live, job, reply))
+
+    async def _reply(self, live: Live, job: Job, reply: Reply) -> None:
+        name = job.data["model"]
+        request = request_for(live.study, job.data, f"{live.state.seed}:{job.path}:{live.state.seq}")
+        try:
+            backend = self._backend(live.study.model(name).backend)
+            data = await ask(backend, request, self._settings, reply, self._clock)
+            action = Action("reply", job.path, {"model": name, **data}, self._clock.now_us(), by="model")
+        except BackendError as error:
+            log.warning("session %s: no reply from %s at %s: %s", live.stream, name, job.path, error)
+            cause = {"model": name, "reason": error.reason, "cause": str(error)}
+            action = Action("fail", job.path, cause, self._clock.now_us(), by="model")
+        try:
+            await self.act(live.stream, action)
+        except Refused as refused:
+            log.info("session %s: a reply came too late: %s", live.stream, refused)
+        except StorageError:
+            log.exception("session %s: a reply could not be written; it stays owed", live.stream)
+        finally:
+            self._replies.pop(live.stream, None)
+            self._tasks.pop(live.stream, None)
+            reply.end()
+
+    def _backend(self, name: str) -> Backend:
+        if name not in self._backends:
+            self._backends[name] = backends.create(name, self._settings, self._clock.sleep)
+        return self._backends[name]
+
+
+def _with_what_follows(live: Live, action: Action) -> tuple[tuple[Event, ...], State]:
+    """The facts of an action and of everything owed at once after it, and the state that they make."""
+    events: Sequence[Event] = decide(live.study, live.state, action)
+    state = fold(events, live.state)
+    while events and (job := owed(live.study, state)) is not None and job.kind != "reply":
+        more = decide(live.study, state, Action(job.kind, job.path, {}, action.at_us, by="system"))
+        events, state = (*events, *more), fold(more, state)
+    return tuple(events), state

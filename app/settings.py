@@ -1,0 +1,151 @@
+"""How this deployment of Parley runs; the only reader of the environment.
+
+Deployment lives here, science in the hashed study file: nothing here may change what a participant is asked.
+Each field is the variable `PARLEY_<NAME>`, in the environment or in a file `.env`; the environment wins.
+"""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Literal
+
+from dotenv import dotenv_values
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from app.errors import SettingsError
+from problems.errors import did_you_mean
+
+PREFIX = "PARLEY_"
+ENV_FILE = ".env"
+SECRET_LENGTH = 32
+
+
+def _web_address(value: str) -> str:
+    if not value.startswith(("http://", "https://")):
+        raise ValueError("must start with http:// or https://")
+    return value.rstrip("/")
+
+
+def _upper(value: object) -> object:
+    return value.upper() if isinstance(value, str) else value
+
+
+Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
+WebAddress = Annotated[str, AfterValidator(_web_address)]
+LogLevel = Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"], BeforeValidator(_upper)]
+
+
+class Settings(BaseSettings):
+    """The settings of one deployment. Make it with `load()`, which explains what is wrong."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX,
+        env_file=ENV_FILE,
+        env_file_encoding="utf-8",
+        env_ignore_empty=True,
+        dotenv_filtering="only_existing",
+        extra="forbid",
+        frozen=True,
+    )
+
+    database_url: str = Field(
+        "sqlite:///parley.db",
+        description="Where everything is stored: an SQLAlchemy URL of SQLite or PostgreSQL.",
+    )
+    host: str = Field("127.0.0.1", description="The address to listen on; 0.0.0.0 opens it to the network.")
+    port: int = Field(7860, ge=0, le=65_535, description="The port to listen on; 0 takes any free one.")
+    public_url: WebAddress | None = Field(
+        None,
+        description="The address that participants see, behind a proxy; https makes cookies Secure.",
+    )
+    secret: SecretStr | None = Field(
+        None,
+        min_length=SECRET_LENGTH,
+        description="The key that signs cookies, 32 characters or more; unset, one is made.",
+    )
+    openai_api_key: SecretStr | None = Field(None, description="The key of the OpenAI-compatible model server.")
+    openai_base_url: WebAddress | None = Field(
+        None, description="The address of an OpenAI-compatible model server; unset, OpenAI's own."
+    )
+    connect_timeout_s: Seconds = Field(5, description="Seconds to wait for a connection to a model server.")
+    first_token_timeout_s: Seconds = Field(
+        20,
+        description="Seconds to wait for the first word of a reply; more for models that think in silence.",
+    )
+    token_gap_timeout_s: Seconds = Field(20, description="Seconds that a reply may pause between two pieces.")
+    reply_timeout_s: Seconds = Field(90, description="Seconds that a whole reply may take.")
+    max_reply_chars: int = Field(
+        20_000, ge=1, description="Characters after which a reply counts as runaway and fails."
+    )
+    requests_per_second: float = Field(
+        5.0,
+        gt=0,
+        allow_inf_nan=False,
+        description="Requests a second that one participant may make, on average.",
+    )
+    request_burst: int = Field(30, ge=1, description="Requests that one participant may make at once.")
+    log_level: LogLevel = Field("INFO", description="How much is logged: DEBUG, INFO, WARNING, ERROR or CRITICAL.")
+
+
+def load() -> Settings:
+    """Read the settings, or raise a SettingsError that names every variable that is wrong."""
+    try:
+        return Settings()
+    except ValidationError as error:
+        raise SettingsError("These settings cannot be used:", *map(_fault, error.errors())) from None
+
+
+def env_name(field: str) -> str:
+    """Give the name of the variable that sets `field`."""
+    return f"{PREFIX}{field.upper()}"
+
+
+def listing(settings: Settings) -> list[tuple[str, str, str, str]]:
+    """Give (variable, value, default, description) of every setting, with secrets masked."""
+    return [
+        (env_name(name), _shown(getattr(settings, name)), _shown(field.default), field.description or "")
+        for name, field in Settings.model_fields.items()
+    ]
+
+
+def names_in_use(env_file: str = ENV_FILE) -> list[str]:
+    """Give the names of all variables that the environment and the .env file set, for `unknown`."""
+    in_file = dotenv_values(env_file) if Path(env_file).is_file() else {}
+    return sorted({*os.environ, *in_file})
+
+
+def unknown(environ_names: Iterable[str]) -> list[str]:
+    """Say of each PARLEY_* name that sets nothing that it does, and which one was probably meant."""
+    known = [env_name(field) for field in Settings.model_fields]
+    strays = sorted(name for name in environ_names if name.upper().startswith(PREFIX) and name.upper() not in known)
+    return [
+        f"{name} is not a setting.{did_you_mean(name.upper(), known)} `parley settings` lists them all."
+        for name in strays
+    ]
+
+
+def _shown(value: object) -> str:
+    match value:
+        case None:
+            return ""
+        case SecretStr():
+            return "********"
+        case _:
+            return str(value)
+
+
+def _is_secret(field: FieldInfo) -> bool:
+    return "SecretStr" in str(field.annotation)
+
+
+def _fault(error: ErrorDetails) -> str:
+    field = str(error["loc"][0])
+    secret = _is_secret(Settings.model_fields[field])
+    value = "(its value is secret)" if secret else repr(error["input"])
+    advice = (
+        f" `python -c 'import secrets; print(secrets.token_urlsafe({SECRET_LENGTH}))'` makes one." if secret else ""
+    )
+    return f"{env_name(field)}={value}: {error['msg']}.{advice}"

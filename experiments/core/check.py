@@ -1,0 +1,182 @@
+"""What can be wrong with a study that is well formed: names that mean nothing, loops that cannot be filled.
+
+Runs over the resolved tree with the names that are in scope at each place, in the order of the flow, and gathers every
+fault. Whether each path through the study can be finished is tried out by simulated participants (`parley check`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from experiments.core.step import Step
+from experiments.core.study import Each, Node, OneOf, Phase, Pick, weights
+from experiments.core.template import names
+from experiments.errors import Fault, allowed
+
+if TYPE_CHECKING:
+    from experiments.core.resolve import Study
+
+PROBLEM_NAMES = ("id", "text", "dataset")
+
+
+@dataclass(frozen=True)
+class Names:
+    """What may be referred to at a place."""
+
+    known: frozenset[str]
+    steps: frozenset[str] = frozenset()
+    have: frozenset[str] = frozenset()
+
+
+def check(study: Study) -> list[Fault]:
+    """Every fault of a resolved study."""
+    known = frozenset(study.constants) | frozenset(study.file.factors)
+    have = frozenset({"model"} & known)
+    faults = list(_factors(study))
+    _, found = _flow(study, study.flow, Names(known, frozenset(), have), "flow")
+    faults += found
+    last = study.flow[-1] if study.flow else None
+    if getattr(last, "step", None) != "finish":
+        faults.append(Fault("flow", "must end with a `finish` step, which shows the completion code"))
+    return faults
+
+
+def _factors(study: Study) -> Iterator[Fault]:
+    for number, (name, factor) in enumerate(study.file.factors.items()):
+        where = f"factors.{name}"
+        if isinstance(factor, OneOf):
+            yield from _pool(study, factor.one_of, f"{where}.one_of", tag_needed=True)
+            earlier = frozenset(list(study.file.factors)[:number])
+            yield from _unknown(factor.where.values(), earlier, f"{where}.where")
+        elif name == "model":
+            for value in weights(factor):
+                if value not in study.file.models:
+                    yield Fault(where, f"no model is called {value!r}{allowed(value, list(study.file.models))}")
+
+
+def _pool(study: Study, of: str, where: str, *, tag_needed: bool = False) -> Iterator[Fault]:
+    pool, _, tag = of.partition(".")
+    if pool not in study.pools:
+        yield Fault(where, f"no pool of problems is called {pool!r}{allowed(pool, list(study.pools))}")
+        return
+    tags = {key for item in study.pools[pool] for key in item.tags}
+    if tag and tag not in tags:
+        yield Fault(where, f"no problem of {pool!r} has the tag {tag!r}{allowed(tag, sorted(tags))}")
+    elif tag_needed and not tag:
+        yield Fault(where, f"needs a tag after the pool, such as `{pool}.{min(tags, default='batch')}`")
+
+
+def _unknown(texts: Iterable[str], known: frozenset[str], where: str) -> Iterator[Fault]:
+    for text in texts:
+        for name in names(text):
+            if name not in known:
+                yield Fault(where, f"{{{{{name}}}}} means nothing here{allowed(name, sorted(known))}")
+
+
+def _flow(study: Study, nodes: Sequence[Node], scope: Names, where: str) -> tuple[Names, list[Fault]]:
+    """The names known after these nodes, and their faults."""
+    faults: list[Fault] = []
+    ids: dict[str, Node] = {}
+    for number, node in enumerate(nodes):
+        at = f"{where}[{number}]"
+        if node.id in ids and not _exclusive(ids[node.id], node):
+            faults.append(
+                Fault(at, f"{node.id!r} is the id of an earlier step beside it; give one of them another `id`")
+            )
+        ids[node.id] = node
+        for name in node.when or {}:
+            if name not in scope.known:
+                faults.append(Fault(f"{at}.when", f"{name!r} means nothing here{allowed(name, sorted(scope.known))}"))
+        scope, found = _node(study, node, scope, at)
+        faults += found
+    return scope, faults
+
+
+def _exclusive(one: Node, other: Node) -> bool:
+    """Whether two nodes can never both be done: some name must have different values for each."""
+    a, b = one.when or {}, other.when or {}
+    return any(name in b and not _values(a[name]) & _values(b[name]) for name in a)
+
+
+def _values(wanted: object) -> set[str]:
+    return {str(item) for item in wanted} if isinstance(wanted, tuple | list) else {str(wanted)}
+
+
+def _node(study: Study, node: Node, scope: Names, at: str) -> tuple[Names, list[Fault]]:
+    if isinstance(node, Phase):
+        inner, faults = _flow(study, node.flow, scope, f"{at}.flow")
+        return replace(inner, have=scope.have), faults
+    if isinstance(node, Each):
+        return _each(study, node, scope, at)
+    return _step(node, scope, at)
+
+
+def _step(node: Step, scope: Names, at: str) -> tuple[Names, list[Fault]]:
+    faults = list(_unknown(node.refers(), scope.known, at))
+    for need in sorted(node.needs() - scope.have):
+        reason = {
+            "model": "needs a model: a factor `model`, `beside: {model: [...]}`, or a study with a single model",
+            "problem": "must stand inside an `each` over a pool of problems",
+            "options": "needs problems with options; some here have none",
+        }[need]
+        faults.append(Fault(at, f"a {node.step!r} step {reason}"))
+    for other in node.follows():
+        if other not in scope.steps:
+            faults.append(
+                Fault(
+                    at,
+                    f"refers to {other!r}, which is no step before it{allowed(other, sorted(scope.steps))}",
+                )
+            )
+    known = scope.known | {f"{node.id}.{name}" for name in node.gives()}
+    return replace(scope, known=known, steps=scope.steps | {node.id}), faults
+
+
+def _each(study: Study, node: Each, scope: Names, at: str) -> tuple[Names, list[Fault]]:
+    faults = [*_pool(study, node.of, f"{at}.of"), *_unknown(node.where.values(), scope.known, f"{at}.where")]
+    faults += _draws(study, node, at)
+    if isinstance(node.do, Pick):
+        faults += _pick(study, node.do, at)
+    pool = study.pools.get(node.pool, ())
+    inside = {node.each, "number", *node.beside}
+    have = scope.have | ({"model"} & frozenset(node.beside))
+    if node.tag is None:
+        tags = {key for item in pool for key in item.tags} | set(PROBLEM_NAMES)
+        inside |= {f"{head}.{tag}" for head in (node.each, "problem") for tag in tags}
+        have |= {"problem"} | ({"options"} if pool and all(item.options for item in pool) else set())
+    inner = Names(scope.known | inside, scope.steps, frozenset(have))
+    after, found = _flow(study, node.flow, inner, f"{at}.flow")
+    for name in node.until or {}:
+        if name not in after.known:
+            faults.append(Fault(f"{at}.until", f"{name!r} means nothing here{allowed(name, sorted(after.known))}"))
+    return replace(scope, steps=scope.steps | {node.id}), faults + found
+
+
+def _draws(study: Study, node: Each, at: str) -> Iterator[Fault]:
+    pool = study.pools.get(node.pool)
+    if pool is None:
+        return
+    if not pool:
+        yield Fault(f"{at}.of", f"the pool {node.pool!r} has no problem")
+    tags = {key for item in pool for key in item.tags}
+    for name in (*node.where, *((node.strata,) if node.strata else ())):
+        if name not in tags:
+            yield Fault(at, f"no problem of {node.pool!r} has the tag {name!r}{allowed(name, sorted(tags))}")
+    if node.take and node.tag is None and node.take > len(pool):
+        yield Fault(f"{at}.take", f"{node.take} is more than the {len(pool)} problems of {node.pool!r}")
+    for value in node.beside.get("model", ()):
+        if value not in study.file.models:
+            yield Fault(f"{at}.beside", f"no model is called {value!r}{allowed(value, list(study.file.models))}")
+
+
+def _pick(study: Study, pick: Pick, at: str) -> Iterator[Fault]:
+    factor = study.file.factors.get(pick.by)
+    if factor is None:
+        yield Fault(f"{at}.do.by", f"no factor is called {pick.by!r}{allowed(pick.by, list(study.file.factors))}")
+    elif not isinstance(factor, OneOf):
+        for value in [value for value in weights(factor) if value not in pick.pick]:
+            yield Fault(f"{at}.do.pick", f"has no protocol for {pick.by} = {value!r}")
+        for value in [value for value in pick.pick if value not in weights(factor)]:
+            yield Fault(f"{at}.do.pick", f"{value!r} is no value of {pick.by}{allowed(value, list(weights(factor)))}")

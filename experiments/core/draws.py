@@ -1,0 +1,70 @@
+"""What a loop draws for a participant: problems (or groups of them) that fit, and what goes with each.
+
+Reads the seed and the path, so the same seed gives the same study; the outcome is recorded and never drawn again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from experiments.core.assign import matching, values_of
+from experiments.core.chance import shuffled, spread
+from experiments.core.place import Place
+from experiments.core.study import Each
+from experiments.errors import Fault, StudyError
+from problems.item import Problem
+
+
+def drawn(place: Place) -> dict[str, Any]:
+    """The data of a `drawn` fact for the undrawn loop at this place; raises StudyError where the pool is too small."""
+    node, seed = place.node, place.state.seed
+    assert isinstance(node, Each)  # noqa: S101
+    wanted = {tag: place.fill(value) for tag, value in node.where.items()}
+    used = _used(place, node.of)
+    if node.tag is not None:
+        values = [value for value in values_of(place.study.pools[node.pool], node.tag, wanted) if value not in used]
+        chosen = _chosen(values, node, seed, place.path)
+    else:
+        fitting = [item for item in matching(place.study.pools[node.pool], wanted) if item.id not in used]
+        chosen = _spread(fitting, node, seed, place.path)
+    wish = node.take or 1
+    if len(chosen) < wish:
+        raise StudyError(
+            place.study.name,
+            [
+                Fault(
+                    place.path,
+                    f"needs {wish} of {node.of} where {wanted or 'anything'}; {len(chosen)} are left",
+                )
+            ],
+        )
+    items: list[dict[str, str]] = [{node.each: item} for item in chosen]
+    for name, companions in node.beside.items():
+        order = shuffled(companions, seed, f"{place.path}:{name}")
+        for number, item in enumerate(items):
+            item[name] = order[number % len(order)]
+    return {"of": node.of, "items": items}
+
+
+def _used(place: Place, of: str) -> set[str]:
+    """What loops over the same pool have already drawn for this participant."""
+    draws = [draw for draw in place.state.draws.values() if draw.of == of]
+    return {value for draw in draws for item in draw.items for value in list(item.values())[:1]}
+
+
+def _chosen(values: Sequence[str], node: Each, seed: str, label: str) -> list[str]:
+    ordered = list(shuffled(values, seed, label) if node.order == "shuffled" else values)
+    return ordered[: node.take or node.up_to]
+
+
+def _spread(pool: Sequence[Problem], node: Each, seed: str, label: str) -> list[str]:
+    """Ids of problems, taken as evenly as the supply allows from each stratum, stratum after stratum."""
+    if node.strata is None:
+        return _chosen([item.id for item in pool], node, seed, label)
+    strata: dict[str, list[str]] = {}
+    for item in pool:
+        strata.setdefault(item.tags.get(node.strata, ""), []).append(item.id)
+    counts = spread(strata, node.take or node.up_to or len(pool))
+    ordered = {key: shuffled(ids, seed, label) if node.order == "shuffled" else ids for key, ids in strata.items()}
+    return [item for key, ids in ordered.items() for item in ids[: counts[key]]]

@@ -1,0 +1,60 @@
+"""Facts and actions: what the log holds, and what may be asked of a session.
+
+An Action is a request (a verb: submit, say, rate); an Event is a fact (a past participle: submitted, said, rated).
+Only `session.decide` turns the one into the other. A fact, once released, is never redefined; a new kind is added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+By = Literal["participant", "model", "system", "researcher"]
+Data = Mapping[str, Any]
+
+NOTES = frozenset({"noted", "flagged", "annotated", "excluded"})
+"""Kinds of facts that say something about a session without changing the participant's screen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One fact of a session: `seq` counts from 1 without gaps, `at_us` is microseconds UTC, `path` names the place."""
+
+    seq: int
+    at_us: int
+    by: By
+    path: str
+    kind: str
+    data: Data
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """A request: `seen` is the number of the last fact that changed the asker's screen, `key` makes it idempotent."""
+
+    kind: str
+    path: str
+    data: Data
+    at_us: int
+    by: By = "participant"
+    seen: int | None = None
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What a step makes of an action: a kind and its data, not yet numbered or dated."""
+
+    kind: str
+    data: Data = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Something the world still has to do for a session: assign, draw, finish (at once), or reply (by a model)."""
+
+    kind: Literal["assign", "draw", "finish", "reply"]
+    path: str
+    data: Data

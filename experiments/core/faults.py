@@ -1,0 +1,76 @@
+"""What a validator found, said so that the author of a file can mend it: path, value, what is allowed, did you mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from experiments.core.study import Each, Groups, Model, OneOf, Phase, Pick, Source, StudyFile, models
+from experiments.errors import Fault, allowed
+
+
+def faults_of(error: ValidationError, raw: Any) -> list[Fault]:
+    """Every fault of a validation, with the path as it stands in the file."""
+    return [_fault(item, raw) for item in error.errors(include_url=False)]
+
+
+def _fault(item: Mapping[str, Any], raw: Any) -> Fault:
+    path = _path(item["loc"], raw)
+    where = _write(path)
+    kind, given = item["type"], item.get("input")
+    if kind == "extra_forbidden":
+        return Fault(where, f"no such key{allowed(str(path[-1]), _siblings(item['loc'], path))}")
+    if kind == "missing":
+        return Fault(where, "is missing")
+    if kind in ("union_tag_invalid", "union_tag_not_found"):
+        return Fault(where, _tag_fault(item, given))
+    message = item["msg"].removeprefix("Value error, ")
+    shown = "" if isinstance(given, Mapping | Sequence) and not isinstance(given, str) else f"{given!r}: "
+    return Fault(where, shown + message[:1].lower() + message[1:])
+
+
+def _tag_fault(item: Mapping[str, Any], given: Any) -> str:
+    discriminator = str(item.get("ctx", {}).get("discriminator", ""))
+    if "tag_of" in discriminator:
+        named = given.get("step") if isinstance(given, Mapping) else None
+        known = [name for name in models()["nodes"] if name not in ("phase", "each")]
+        if named is None:
+            return "is neither a step, a phase nor an each: it needs a key `step`, `phase` or `each`"
+        return f"no step is called {named!r}{allowed(str(named), known)}"
+    known = [word.strip(" '") for word in str(item.get("ctx", {}).get("expected_tags", "")).split(",")]
+    named = given.get("ask") if isinstance(given, Mapping) else None
+    if named is None:
+        return f"needs a key `ask`: one of {', '.join(known)}"
+    return f"no question is of kind {named!r}{allowed(str(named), known)}"
+
+
+def _path(loc: Sequence[int | str], raw: Any) -> list[int | str]:
+    """The location without what the validator adds: names of union members."""
+    path: list[int | str] = []
+    value = raw
+    for position, part in enumerate(loc):
+        inside = range(len(value)) if isinstance(value, list | tuple) else value if isinstance(value, Mapping) else ()
+        if part in inside:
+            path, value = [*path, part], value[part]
+        elif position == len(loc) - 1 and isinstance(value, Mapping):
+            path = [*path, part]
+    return path
+
+
+def _write(path: Sequence[int | str]) -> str:
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
+
+
+def _siblings(loc: Sequence[int | str], path: Sequence[int | str]) -> list[str]:
+    """The keys that are allowed beside an unknown one."""
+    from experiments.core.fields import Long, Multiple, Number, Scale, Short, Single, Tick
+
+    fields = {c.model_fields["ask"].default: c for c in (Single, Multiple, Scale, Number, Short, Long, Tick)}
+    named = {**models()["nodes"], **fields, "phase": Phase, "each": Each, "OneOf": OneOf, "Pick": Pick}
+    parents = {"problems": Source, "models": Model, "groups": Groups}
+    owner: Any = StudyFile
+    for part in loc[:-1]:
+        owner = named.get(str(part), parents.get(str(part), owner)) if isinstance(part, str) else owner
+    return [info.alias or key for key, info in owner.model_fields.items()]

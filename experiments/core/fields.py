@@ -1,0 +1,240 @@
+"""What can be asked in a form: one class a kind of field, and the rules by which an answer is accepted.
+
+An answer that is absent is recorded as None, never as 0, a middle or a first option. What comes from a browser is
+text (or a list of texts); `read` gives the value that the log keeps, or raises Invalid with a sentence for the person.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field as About
+from pydantic import field_validator, model_validator
+
+from experiments.core.config import Config, Slug
+from experiments.core.scales import QUESTIONS, SCALES
+
+SHORT_CHARS = 500
+LONG_CHARS = 10_000
+
+
+class Invalid(ValueError):
+    """An answer cannot be accepted; the text says why, to the person who gave it."""
+
+
+class Field(Config):
+    """What all fields have: a name for the data, a text for the person, and whether an answer is required."""
+
+    name: Slug
+    """The answer's name in the log and in exports."""
+    text: str = ""
+    """The question, in Markdown; `{{name}}` refers to a value."""
+    help: str = ""
+    """A smaller line under the question."""
+    required: bool = True
+    """Whether the screen can be left without an answer."""
+
+    def read(self, value: Any) -> Any:
+        """The value to keep, or None if there is none; raises Invalid."""
+        if value is None or value == "" or value == []:
+            if self.required:
+                raise Invalid("Please answer this question.")
+            return None
+        return self.accept(value)
+
+    def accept(self, value: Any) -> Any:
+        """The value to keep for an answer that is there; raises Invalid."""
+        raise NotImplementedError
+
+    def filled(self, fill: Callable[[str], str]) -> Self:
+        """The same field with the names in its texts replaced."""
+        return self.model_copy(update={"text": fill(self.text), "help": fill(self.help)})
+
+
+def _as_options(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return {str(item): str(item) for item in value}
+    return {str(key): str(label) for key, label in value.items()} if isinstance(value, Mapping) else value
+
+
+class Optioned(Field):
+    """A field with a closed set of options: stored value -> what people read."""
+
+    options: dict[str, str] = {}
+    """A list of texts, or a mapping from what is stored to what people read."""
+
+    _listed = field_validator("options", mode="before")(_as_options)
+
+    def choose(self, value: Any) -> str:
+        """One of the stored values; raises Invalid for anything else."""
+        text = str(value)
+        if not isinstance(value, str | int) or text not in self.options:
+            raise Invalid("Please choose one of the options shown.")
+        return text
+
+    def filled(self, fill: Callable[[str], str]) -> Self:
+        """Options are filled too."""
+        options = {key: fill(label) for key, label in self.options.items()}
+        return super().filled(fill).model_copy(update={"options": options})
+
+
+class Single(Optioned):
+    """One of several options."""
+
+    ask: Literal["single"] = "single"
+
+    def accept(self, value: Any) -> str:
+        """The chosen option's stored value."""
+        return self.choose(value)
+
+    @model_validator(mode="after")
+    def _has_options(self) -> Self:
+        if len(self.options) < 2:
+            raise ValueError("needs at least two options")
+        return self
+
+
+class Multiple(Optioned):
+    """Any number of several options; kept in the order in which they are listed."""
+
+    ask: Literal["multiple"] = "multiple"
+
+    def accept(self, value: Any) -> list[str]:
+        """The chosen options' stored values, without repetition."""
+        values = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
+        chosen = {self.choose(item) for item in values}
+        return [key for key in self.options if key in chosen]
+
+    @model_validator(mode="after")
+    def _has_options(self) -> Self:
+        if not self.options:
+            raise ValueError("needs at least one option")
+        return self
+
+
+class Scale(Optioned):
+    """A rating: a named scale (helpfulness, correctness, solo_solve, confidence) or points of one's own.
+
+    Points that are numbers are stored as integers.
+    """
+
+    ask: Literal["scale"] = "scale"
+    scale: str | None = None
+    """A named scale; its wording is part of the instrument and is not changed."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, raw: Any) -> Any:
+        if not isinstance(raw, dict) or raw.get("scale") is None:
+            return raw
+        name = raw["scale"]
+        if name not in SCALES:
+            from experiments.errors import allowed
+
+            raise ValueError(f"no scale is called {name!r}{allowed(str(name), list(SCALES))}")
+        points = {"options": dict(SCALES[name]), "text": QUESTIONS[name], "name": name}
+        return {**points, **raw}
+
+    @model_validator(mode="after")
+    def _has_points(self) -> Self:
+        if len(self.options) < 2:
+            raise ValueError("needs a `scale` or at least two options")
+        return self
+
+    def accept(self, value: Any) -> int | str:
+        """The point: an integer where all points are numbers."""
+        point = self.choose(value)
+        return int(point) if all(key.lstrip("-").isdigit() for key in self.options) else point
+
+
+class Number(Field):
+    """A number in a range."""
+
+    ask: Literal["number"] = "number"
+    minimum: float | None = None
+    maximum: float | None = None
+    whole: bool = True
+    """Whether only whole numbers are accepted."""
+
+    def accept(self, value: Any) -> int | float:
+        """The number, if it is one and in range."""
+        try:
+            number = int(str(value).strip()) if self.whole else float(str(value).strip())
+        except ValueError:
+            raise Invalid("Please enter a whole number." if self.whole else "Please enter a number.") from None
+        low = self.minimum if self.minimum is not None else float("-inf")
+        high = self.maximum if self.maximum is not None else float("inf")
+        if not low <= number <= high or number in (float("inf"), float("-inf")):
+            raise Invalid(f"Please enter a number from {low:g} to {high:g}.")
+        return number
+
+
+class Short(Field):
+    """A line of text."""
+
+    ask: Literal["short"] = "short"
+    max_chars: Annotated[int, About(ge=1, le=SHORT_CHARS)] = SHORT_CHARS
+
+    def accept(self, value: Any) -> str:
+        """The text without blanks around it."""
+        return read_text(value, self.max_chars, required=self.required)
+
+
+class Long(Field):
+    """Several lines of text."""
+
+    ask: Literal["long"] = "long"
+    max_chars: Annotated[int, About(ge=1, le=LONG_CHARS)] = LONG_CHARS
+
+    def accept(self, value: Any) -> str:
+        """The text without blanks around it."""
+        return read_text(value, self.max_chars, required=self.required)
+
+
+class Tick(Field):
+    """A box to tick: a promise or a consent."""
+
+    ask: Literal["tick"] = "tick"
+
+    def accept(self, value: Any) -> bool:
+        """True; a box that must be ticked and is not is refused."""
+        if value in (True, "on", "true", "yes"):
+            return True
+        raise Invalid("Please tick the box to go on.")
+
+
+def read_text(value: Any, max_chars: int, *, required: bool) -> str:
+    """A text that fits; raises Invalid. NUL, which databases refuse, is dropped."""
+    if not isinstance(value, str):
+        raise Invalid("Please enter text.")
+    text = value.replace("\r\n", "\n").replace("\x00", "").encode("utf-8", "replace").decode().strip()
+    if required and not text:
+        raise Invalid("Please answer this question.")
+    if len(text) > max_chars:
+        raise Invalid(f"Please use at most {max_chars:,} characters; there are {len(text):,}.")
+    return text
+
+
+AnyField = Annotated[Single | Multiple | Scale | Number | Short | Long | Tick, About(discriminator="ask")]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What came of reading a form: the values to keep, or what is wrong with each field."""
+
+    values: dict[str, Any]
+    faults: dict[str, str]
+
+
+def read_form(fields: Sequence[Field], given: Mapping[str, Any]) -> Reading:
+    """Read every field; what was not asked is ignored."""
+    values: dict[str, Any] = {}
+    faults: dict[str, str] = {}
+    for item in fields:
+        try:
+            values[item.name] = item.read(given.get(item.name))
+        except Invalid as fault:
+            faults[item.name] = str(fault)
+    return Reading(values, faults)

@@ -1,0 +1,191 @@
+"""Where a participant is: the study's tree walked with what is known so far.
+
+A place is a step (or an undrawn `each`) with its path, the facts recorded there and the names in scope. There is no
+cursor: the present place is the first that is not done, so reload, a second tab, a crashed server and another replica
+are all the same case. A path names loops by position (`phase-2/question[0]/chat`), never by what was drawn, so that a
+path tells a browser nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from experiments.core.config import Condition
+from experiments.core.events import Data, Event
+from experiments.core.resolve import Study
+from experiments.core.step import Step
+from experiments.core.study import Each, Node, Phase
+from experiments.core.template import fill
+from problems.item import Problem
+
+NO_EVENTS: tuple[Event, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """What was drawn for a loop: for each turn of it the values of its variables."""
+
+    of: str
+    items: tuple[Mapping[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What is known of a session: the fold of its facts.
+
+    `changed` is the number of the last fact that changed the screen, `keys` the idempotency keys seen, `events`
+    the facts themselves.
+    """
+
+    seq: int = 0
+    changed: int = 0
+    seed: str = ""
+    enrolled: Data = field(default_factory=dict)
+    factors: Mapping[str, str] = field(default_factory=dict)
+    draws: Mapping[str, Draw] = field(default_factory=dict)
+    facts: Mapping[str, tuple[Event, ...]] = field(default_factory=dict)
+    keys: frozenset[str] = frozenset()
+    events: tuple[Event, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn of a loop that encloses a place."""
+
+    node: Each
+    prefix: str
+    index: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The names that hold at a place, from the outside in."""
+
+    values: Mapping[str, str] = field(default_factory=dict)
+    phases: tuple[tuple[Phase, str], ...] = ()
+    turns: tuple[Turn, ...] = ()
+    problem: Problem | None = None
+    pool: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A node of the study at its path, in a session."""
+
+    path: str
+    node: Step | Each
+    scope: Scope
+    study: Study
+    state: State
+
+    @property
+    def facts(self) -> tuple[Event, ...]:
+        """The facts recorded at this path, oldest first."""
+        return self.state.facts.get(self.path, NO_EVENTS)
+
+    @property
+    def problem(self) -> Problem:
+        """The problem in scope; the checker saw to it that there is one."""
+        assert self.scope.problem is not None, f"{self.path} has no problem in scope"  # noqa: S101
+        return self.scope.problem
+
+    def done(self) -> bool:
+        """Whether the participant has left this place behind."""
+        return isinstance(self.node, Step) and self.node.done(self)
+
+    def beside(self, step_id: str) -> tuple[Event, ...]:
+        """The facts of another step by its id: the nearest one outwards."""
+        prefix = self.path
+        while prefix:
+            prefix = prefix.rpartition("/")[0]
+            found = self.state.facts.get(f"{prefix}/{step_id}" if prefix else step_id)
+            if found:
+                return found
+        return NO_EVENTS
+
+    def look_up(self, name: str) -> Any:
+        """The value of a name: a factor, a loop's variable, `number`, `problem.tag`, `step.field`; None if unknown."""
+        head, _, tail = name.partition(".")
+        if not tail and head in self.scope.values:
+            return self.scope.values[head]
+        if head == "number":
+            return self.scope.turns[-1].index + 1 if self.scope.turns else None
+        if tail and self.scope.problem and head in ("problem", self._problem_name()):
+            return _attribute(self.scope.problem, tail)
+        for event in reversed(self.beside(head)):
+            if tail in event.data:
+                return event.data[tail]
+        return None
+
+    def _problem_name(self) -> str:
+        loops = [turn.node for turn in self.scope.turns if turn.node.tag is None]
+        return loops[-1].each if loops else "problem"
+
+    def fill(self, text: str) -> str:
+        """A text with the names in it replaced; an unknown one by nothing."""
+        return fill(text, lambda name: str(value) if (value := self.look_up(name)) is not None else "")
+
+    def holds(self, condition: Condition | None) -> bool:
+        """Whether every part of a condition is true here."""
+        return all(_is(self.look_up(name), wanted) for name, wanted in (condition or {}).items())
+
+
+def _is(value: Any, wanted: Any) -> bool:
+    allowed = wanted if isinstance(wanted, tuple | list) else (wanted,)
+    held = value if isinstance(value, tuple | list) else (value,)
+    return value is not None and bool({str(item) for item in allowed} & {str(item) for item in held})
+
+
+def _attribute(problem: Problem, name: str) -> str | None:
+    fixed = {"id": problem.id, "text": problem.text, "dataset": problem.dataset}
+    return fixed.get(name, problem.tags.get(name))
+
+
+def walk(study: Study, state: State) -> Iterator[Place]:
+    """Every place from the start to the first that is not done, inclusive; in the participant's order."""
+    values = {**study.constants, **state.factors}
+    yield from _walk(study, state, study.flow, "", Scope(values))
+
+
+def _walk(study: Study, state: State, nodes: Sequence[Node], prefix: str, scope: Scope) -> Iterator[Place]:
+    """Yields places; the return value of the generator is unused, an undone place ends the caller's loop."""
+    for node in nodes:
+        path = prefix + node.id
+        if node.when and not Place(path, node, scope, study, state).holds(node.when):
+            continue
+        if isinstance(node, Phase):
+            inner = Scope(scope.values, (*scope.phases, (node, path)), scope.turns, scope.problem, scope.pool)
+            yield from _walk(study, state, node.flow, f"{path}/", inner)
+        elif isinstance(node, Each) and path in state.draws:
+            yield from _turns(study, state, node, path, scope)
+        else:
+            yield Place(path, node, scope, study, state)
+
+
+def _turns(study: Study, state: State, node: Each, path: str, scope: Scope) -> Iterator[Place]:
+    items = state.draws[path].items
+    for index, item in enumerate(items):
+        turn = Turn(node, f"{path}[{index}]/", index, len(items))
+        problem, pool = scope.problem, scope.pool
+        if node.tag is None:
+            problem, pool = study.problem(node.pool, item[node.each]), node.pool
+        inner = Scope({**scope.values, **item}, scope.phases, (*scope.turns, turn), problem, pool)
+        yield from _walk(study, state, node.flow, turn.prefix, inner)
+        if node.until and Place(turn.prefix + "-", node, inner, study, state).holds(node.until):
+            return
+
+
+def here(study: Study, state: State) -> Place | None:
+    """The first place that is not done; None where the study has been left behind."""
+    return next((place for place in walk(study, state) if not place.done()), None)
+
+
+def reached(study: Study, state: State) -> Iterator[Place]:
+    """The places that the participant has come to: all that are done, and the present one."""
+    for place in walk(study, state):
+        yield place
+        if not place.done():
+            return

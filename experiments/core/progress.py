@@ -1,0 +1,95 @@
+"""How far a participant is: in words ("Phase 2, question 3 of 9") and as a share of the whole.
+
+Turns are counted within the innermost phase, or within the loop around them (a set of problems), over all loops there.
+The share counts steps, with loops that are not drawn yet at the number they will draw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from experiments.core.place import Place, State, walk
+from experiments.core.resolve import Study
+from experiments.core.screen import Progress
+from experiments.core.study import Each, Node, Phase
+
+
+def progress(study: Study, state: State, place: Place | None) -> Progress:
+    """Words and share for the present place; None means that the study has been left behind."""
+    if place is None:
+        return Progress("", 1.0)
+    behind = sum(1 for _ in _before(study, state))
+    total = max(behind + 1, round(sum(_weight(node, study, state, "") for node in study.flow)))
+    return Progress(_words(place), min(1.0, behind / max(1, total - 1)))
+
+
+def _before(study: Study, state: State) -> Iterator[Place]:
+    for place in walk(study, state):
+        if not place.done():
+            return
+        yield place
+
+
+def _words(place: Place) -> str:
+    phases, turns = place.scope.phases, place.scope.turns
+    parts = [phases[-1][0].phase] if phases else []
+    for depth, turn in enumerate(turns):
+        parent = turns[depth - 1].prefix if depth else (f"{phases[-1][1]}/" if phases else "")
+        number, total = _count(place, turn.node, parent, turn.index)
+        if total > 1 or len(turns) == 1:
+            parts.append(f"{_noun(turn.node, place)} {number} of {total}")
+    words = ", ".join(parts)
+    return words[:1].upper() + words[1:]
+
+
+def _noun(node: Each, place: Place) -> str:
+    """What a turn is called: loops that stand beside each other (a check after questions) are counted as one."""
+    first = next((other for other in _siblings(place, node) if isinstance(other, Each)), node)
+    return first.each.replace("_", " ").replace("-", " ")
+
+
+def _siblings(place: Place, node: Each) -> Sequence[Node]:
+    flows: list[Sequence[Node]] = [place.study.flow]
+    flows += [phase.flow for phase, _ in place.scope.phases]
+    flows += [turn.node.flow for turn in place.scope.turns]
+    return next((flow for flow in flows if any(child is node for child in flow)), (node,))
+
+
+def _count(place: Place, node: Each, prefix: str, index: int) -> tuple[int, int]:
+    """The number of this turn and of all turns among the loops that stand beside each other."""
+    number, total, passed = index + 1, 0, False
+    for other in _siblings(place, node):
+        if not isinstance(other, Each):
+            continue
+        draw = place.state.draws.get(prefix + other.id)
+        size = len(draw.items) if draw else (other.take or other.up_to or 1)
+        passed = passed or other is node
+        number += 0 if passed else size
+        total += size
+    return number, total
+
+
+def _weight(node: Node, study: Study, state: State, prefix: str) -> float:
+    """How many steps a node will be; steps under an undecided condition count half."""
+    factor = _chance(node, state)
+    if factor == 0 or not isinstance(node, Phase | Each):
+        return factor
+    inner = sum(_weight(child, study, state, f"{prefix}{node.id}/") for child in node.flow)
+    if isinstance(node, Each):
+        draw = state.draws.get(prefix + node.id)
+        pool = study.pools[node.pool]
+        inner *= len(draw.items) if draw else (node.take or node.up_to or len(pool))
+    return factor * inner
+
+
+def _chance(node: Node, state: State) -> float:
+    if not node.when:
+        return 1.0
+    known = {name: wanted for name, wanted in node.when.items() if name in state.factors}
+    if any(state.factors[name] not in _listed(wanted) for name, wanted in known.items()):
+        return 0.0
+    return 1.0 if len(known) == len(node.when) else 0.5
+
+
+def _listed(wanted: object) -> list[str]:
+    return [str(item) for item in wanted] if isinstance(wanted, tuple | list) else [str(wanted)]

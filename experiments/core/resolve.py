@@ -1,0 +1,218 @@
+"""From files to a Study: protocols put in their places, problems dealt into groups, everything hashed.
+
+A resolved study is a document of plain JSON (the file as written, the protocols it names, every problem) and what is
+computed from it. The document's hash covers all that could change a result; a session is pinned to it for life. Order
+is kept as written, because the order of options and problems is part of the study.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from typing import Any
+
+from pydantic import ValidationError
+
+from experiments.core.check import check
+from experiments.core.faults import faults_of
+from experiments.core.step import Step
+from experiments.core.study import Each, Groups, Model, Node, Phase, Pick, ProtocolFile, StudyFile, models
+from experiments.errors import Fault, StudyError, allowed
+from problems.item import Problem
+
+Json = Any
+
+
+@dataclass(frozen=True)
+class Study:
+    """What the engine interprets; made by `resolve`, never changed. `document` is what `restore` needs."""
+
+    file: StudyFile
+    flow: tuple[Node, ...]
+    pools: Mapping[str, tuple[Problem, ...]]
+    document: str
+    hash: str
+    _index: Mapping[tuple[str, str], Problem] = field(repr=False, compare=False, default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The study's name in links and on the command line."""
+        return self.file.study
+
+    @property
+    def constants(self) -> dict[str, str]:
+        """Names that hold everywhere: `model`, where the study has only one."""
+        return {"model": next(iter(self.file.models))} if len(self.file.models) == 1 else {}
+
+    def problem(self, pool: str, problem_id: str) -> Problem:
+        """A problem of a pool by its id."""
+        return self._index[pool, problem_id]
+
+    def model(self, name: str) -> Model:
+        """A model of the study by its name there."""
+        return self.file.models[name]
+
+
+def resolve(
+    raw: Mapping[str, Json],
+    protocols: Mapping[str, Mapping[str, Json]],
+    pools: Mapping[str, Sequence[Problem]],
+) -> Study:
+    """A study from its file, all protocols at hand and its pools of problems; raises StudyError with every fault."""
+    raw = json.loads(json.dumps(raw, default=str))
+    name = str(raw.get("study", "study"))
+    file = _read(StudyFile, raw, name)
+    wanted = {protocol_name(ref) for node in nodes_of(file.flow) for ref in refs_of(node)}
+    used = {key: protocols[key] for key in sorted(wanted) if key in protocols}
+    read = {key: _read(ProtocolFile, doc, f"protocol {key}") for key, doc in used.items()}
+    faults: list[Fault] = []
+    flow = _inline(file.flow, read, sorted(protocols), "flow", faults)
+    dealt = {key: deal(pools.get(key, ()), source.groups) for key, source in file.problems.items()}
+    text = json.dumps(
+        {
+            "file": raw,
+            "protocols": used,
+            "problems": {k: [p.to_json() for p in pools.get(k, ())] for k in dealt},
+        },
+        ensure_ascii=False,
+        separators=(",", ":"),
+    )
+    index = {(key, item.id): item for key, pool in dealt.items() for item in pool}
+    study = Study(file, flow, dealt, text, sha256(text.encode()).hexdigest(), index)
+    faults += check(study)
+    if faults:
+        raise StudyError(name, faults)
+    return study
+
+
+def restore(document: str) -> Study:
+    """The study whose `document` this is."""
+    parts = json.loads(document)
+    pools = {name: tuple(Problem.from_json(item) for item in items) for name, items in parts["problems"].items()}
+    return resolve(parts["file"], parts["protocols"], pools)
+
+
+def _read(model: Any, raw: Mapping[str, Json], name: str) -> Any:
+    models()
+    try:
+        return model.model_validate(raw)
+    except ValidationError as error:
+        raise StudyError(name, faults_of(error, raw)) from None
+
+
+def nodes_of(nodes: Sequence[Node]) -> Iterator[Node]:
+    """Every node of a tree, parents first."""
+    for node in nodes:
+        yield node
+        yield from nodes_of(getattr(node, "flow", ()))
+
+
+def refs_of(node: Node) -> tuple[str, ...]:
+    """The protocols that a node names."""
+    do = getattr(node, "do", None)
+    return tuple(do.pick.values()) if isinstance(do, Pick) else (do,) if do else ()
+
+
+def protocol_name(ref: str) -> str:
+    """The name in a reference `name@version`."""
+    return ref.split("@")[0]
+
+
+def _inline(
+    nodes: Sequence[Node],
+    protocols: Mapping[str, ProtocolFile],
+    known: Sequence[str],
+    where: str,
+    faults: list[Fault],
+) -> tuple[Node, ...]:
+    """The nodes with each `do` replaced by its protocol's steps; alternatives carry the condition that selects them."""
+    done: list[Node] = []
+    for number, node in enumerate(nodes):
+        at = f"{where}[{number}]"
+        if isinstance(node, Phase | Each):
+            flow = _inline(node.flow, protocols, known, f"{at}.flow", faults)
+            for ref, condition in _choices(node):
+                steps = _protocol(ref, protocols, known, f"{at}.do", faults)
+                flow += _changed(steps, getattr(node, "with_", {}), condition, f"{at}.with", faults)
+            done.append(node.model_copy(update={"flow": flow}))
+        else:
+            done.append(node)
+    return tuple(done)
+
+
+def _choices(node: Node) -> list[tuple[str, dict[str, Any]]]:
+    do = getattr(node, "do", None)
+    if isinstance(do, Pick):
+        return [(ref, {do.by: value}) for value, ref in do.pick.items()]
+    return [(do, {})] if do else []
+
+
+def _protocol(
+    ref: str, protocols: Mapping[str, ProtocolFile], known: Sequence[str], where: str, faults: list[Fault]
+) -> tuple[Node, ...]:
+    name, _, version = ref.partition("@")
+    if name not in protocols:
+        faults.append(Fault(where, f"no protocol is called {name!r}{allowed(name, known)}"))
+        return ()
+    found = protocols[name]
+    if version and version != str(found.version):
+        faults.append(
+            Fault(
+                where,
+                f"{name!r} is at version {found.version}, not {version!r}; write {name}@{found.version}",
+            )
+        )
+    return found.flow
+
+
+def _changed(
+    nodes: Sequence[Node],
+    changes: Mapping[str, Any],
+    condition: Mapping[str, Any],
+    where: str,
+    faults: list[Fault],
+) -> tuple[Node, ...]:
+    """A protocol's steps with a study's changes and the condition under which they are done."""
+    done = []
+    for node in nodes:
+        raw = changes.get(node.id)
+        if raw is not None and isinstance(node, Step):
+            try:
+                node = type(node).model_validate({**node.model_dump(by_alias=True, exclude_unset=True), **raw})
+            except ValidationError as error:
+                faults += [replace(fault, where=f"{where}.{node.id}.{fault.where}") for fault in faults_of(error, raw)]
+        when = {**(node.when or {}), **condition} or None
+        done.append(node.model_copy(update={"when": when}))
+    return tuple(done)
+
+
+def deal(pool: Sequence[Problem], groups: Groups | None) -> tuple[Problem, ...]:
+    """The problems with their group as a tag: full groups only, in the pool's order."""
+    if groups is None:
+        return tuple(pool)
+    tags: dict[str, str] = {}
+    start = 0
+    for value in dict.fromkeys(item.tags.get(groups.within) for item in pool):
+        members = [item for item in pool if item.tags.get(groups.within) == value]
+        found, count = _dealt(members, groups)
+        tags |= {item: str(start + number) for item, number in found.items()}
+        start += count if groups.numbered == "across" else 0
+    return tuple(replace(p, tags={**p.tags, groups.tag: tags[p.id]}) if p.id in tags else p for p in pool)
+
+
+def _dealt(members: Sequence[Problem], groups: Groups) -> tuple[dict[str, int], int]:
+    size = groups.size
+    kinds = Counter(item.dataset for item in members) if isinstance(size, dict) else {"": len(members)}
+    need = {kind: size.get(kind, 0) if isinstance(size, dict) else size for kind in kinds}
+    count = min((kinds[kind] // n for kind, n in need.items() if n), default=0)
+    seen: Counter[str] = Counter()
+    numbers: dict[str, int] = {}
+    for item in members:
+        kind = item.dataset if isinstance(size, dict) else ""
+        if need[kind] and seen[kind] < count * need[kind]:
+            numbers[item.id] = seen[kind] // need[kind]
+            seen[kind] += 1
+    return numbers, count

@@ -1,0 +1,63 @@
+"""The rating scales of the field, word for word.
+
+Helpfulness, correctness and solo_solve are CheckMate's (Collins et al., PNAS 2024, `experiment.py`); CheckMate shows
+solo_solve's two ends only, so the five values between carry their number alone. Confidence is ChatBench's (Chang et
+al., ACL 2025, figure A5) and stores the words on the left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+HELPFULNESS = {
+    "0": "(0) Actively harmful",
+    "1": "(1) Very harmful",
+    "2": "(2) Somewhat harmful",
+    "3": "(3) Unlikely to help, but unlikely to hurt",
+    "4": "(4) Somewhat helpful",
+    "5": "(5) Very helpful",
+    "6": "(6) Definitely helpful",
+}
+CORRECTNESS = {
+    "0": "(0) N/A - this response does not contain any mathematical information",
+    "1": "(1) Completely incorrect or nonsensical",
+    "2": "(2) Multiple critical maths errors",
+    "3": "(3) At least one critical math error or multiple small errors",
+    "4": "(4) One or more minor errors, but otherwise mostly correct",
+    "5": "(5) One or two minor errors, but almost entirely correct",
+    "6": "(6) Completely correct",
+}
+SOLO_SOLVE = {
+    "0": "(0) Definitely could not solve on my own",
+    "1": "(1)",
+    "2": "(2)",
+    "3": "(3)",
+    "4": "(4)",
+    "5": "(5)",
+    "6": "(6) Definitely can solve on my own",
+}
+CONFIDENCE = {
+    "not-confident": "Not confident: I don't know how to approach this problem.",
+    "somewhat-confident": (
+        "Somewhat confident: I have a rough idea of how to approach this problem but am not sure about the details."
+    ),
+    "very-confident": "Very confident: I know how to approach this problem and am clear on the details.",
+}
+
+SCALES: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        "helpfulness": HELPFULNESS,
+        "correctness": CORRECTNESS,
+        "solo_solve": SOLO_SOLVE,
+        "confidence": CONFIDENCE,
+    }
+)
+QUESTIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "helpfulness": "How helpful would this response be to somebody trying to solve the problem?",
+        "correctness": "How correct is the mathematics in this response?",
+        "solo_solve": "Before you begin: could you have solved this problem entirely on your own?",
+        "confidence": "**Before you begin**, how confident are you that you know how to approach this problem?",
+    }
+)

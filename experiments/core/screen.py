@@ -1,0 +1,102 @@
+"""What a participant sees, as values: any front end paints them, any bot reads them.
+
+A screen holds nothing that is not due: no model's name, no right answer, no text of a problem to come.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from experiments.core.fields import Field
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A passage of the researcher's, in Markdown."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The problem being worked on; `options` are shown greyed where they are not a field of the form."""
+
+    text: str
+    options: tuple[tuple[str, str], ...] = ()
+    copying: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a conversation, as the participant knows its sender."""
+
+    role: Literal["You", "Bot"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A finished conversation to look back on; `ratings[i]` are the fields that rate its i-th turn, if any."""
+
+    title: str
+    messages: tuple[Message, ...]
+    problem: str = ""
+    ratings: tuple[tuple[Field, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A completion code, and where to take it."""
+
+    code: str
+    url: str = ""
+
+
+Block = Text | Asked | Transcript | Code
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """The conversation beside the form: what was said, and what may be said next."""
+
+    title: str
+    messages: tuple[Message, ...]
+    remaining: int
+    max_chars: int
+    rating: tuple[Field, ...] = ()
+    waiting: bool = False
+    failed: bool = False
+    minimum: int = 0
+    dollar_maths: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """What one step puts on the screen: passages, a form, perhaps a chat, and the label of the button that ends it."""
+
+    title: str = ""
+    blocks: tuple[Block, ...] = ()
+    fields: tuple[Field, ...] = ()
+    chat: Chat | None = None
+    button: str = "Continue"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far it is: words ("Phase 2, question 3 of 9") and a share of the whole, from 0 to 1."""
+
+    words: str
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """A participant's present screen: a step's panel at its place, and the actions that are open."""
+
+    path: str
+    seen: int
+    panel: Panel
+    progress: Progress
+    actions: tuple[str, ...]
+    ended: bool = False

@@ -1,0 +1,169 @@
+"""A session's rules: what may happen, what it means, what is seen and what is owed. All of them are here.
+
+    decide(study, state, action) -> facts | Refused     may this happen, and what does it mean?
+    evolve(state, event)         -> state                what is known now?
+    screen(study, state)         -> Screen               what does the participant see?
+    owed(study, state)           -> Job | None           what must the world still do?
+
+Invariants: facts are numbered from 1 without gaps; a refused action leaves no trace; an action whose key is known has
+already happened and makes nothing; a participant acts only on the screen that is present (`seen`). Rules for editors:
+no clock, no chance (see `draws`), no I/O; nothing here knows a kind of step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import assert_never
+
+from experiments.core.draws import drawn
+from experiments.core.events import NOTES, Action, Event, Fact, Job
+from experiments.core.place import Draw, Place, State, here
+from experiments.core.progress import progress
+from experiments.core.resolve import Study
+from experiments.core.screen import Panel, Screen
+from experiments.core.step import Step
+from experiments.errors import Refused
+
+STALE = "This page was already answered, perhaps in another tab. Here is where you are now."
+NOT_OFFERED = "That is not possible here at the moment."
+ENDED = "You have already finished. Nothing more is needed from you."
+
+
+def fold(events: Iterable[Event], state: State | None = None) -> State:
+    """The state after these facts."""
+    state = state or State()
+    for event in events:
+        state = evolve(state, event)
+    return state
+
+
+def evolve(state: State, event: Event) -> State:
+    """The state after one more fact; facts are numbered without gaps."""
+    if event.seq != state.seq + 1:
+        raise ValueError(f"fact {event.seq} does not follow fact {state.seq}")
+    changed = state.changed if event.kind in NOTES else event.seq
+    keys = state.keys | {event.key} if event.key else state.keys
+    state = replace(state, seq=event.seq, changed=changed, keys=keys, events=(*state.events, event))
+    match event.kind:
+        case "enrolled":
+            return replace(state, seed=event.data["seed"], enrolled=event.data)
+        case "assigned":
+            return replace(state, factors=event.data["factors"])
+        case "drawn":
+            draw = Draw(event.data["of"], tuple(event.data["items"]))
+            return replace(state, draws={**state.draws, event.path: draw})
+        case _:
+            facts = (*state.facts.get(event.path, ()), event)
+            return replace(state, facts={**state.facts, event.path: facts})
+
+
+def owed(study: Study, state: State) -> Job | None:
+    """What the world still has to do before the participant can go on; None if it is the participant's turn."""
+    if not state.seq:
+        return None
+    if not state.factors and study.file.factors:
+        return Job("assign", "", {})
+    place = here(study, state)
+    if place is None:
+        return None
+    return place.node.owed(place) if isinstance(place.node, Step) else Job("draw", place.path, {})
+
+
+def screen(study: Study, state: State) -> Screen:
+    """What the participant sees now."""
+    place = here(study, state)
+    if place is None or not isinstance(place.node, Step):
+        return Screen("", state.changed, Panel(), progress(study, state, place), (), ended=place is None)
+    offers = place.node.offers(place)
+    return Screen(
+        place.path,
+        state.changed,
+        place.node.panel(place),
+        progress(study, state, place),
+        offers,
+        ended=ended(place),
+    )
+
+
+def ended(place: Place) -> bool:
+    """Whether nothing more is asked of the participant: the last step has recorded that it was reached."""
+    return any(event.kind == "finished" for event in place.facts)
+
+
+def decide(study: Study, state: State, action: Action) -> tuple[Event, ...]:
+    """The facts that an action makes, numbered and dated; none if it already happened; raises Refused."""
+    if action.key and action.key in state.keys:
+        return ()
+    facts = _decide(study, state, action)
+    return tuple(
+        Event(
+            seq=state.seq + 1 + number,
+            at_us=action.at_us,
+            by=action.by,
+            path=action.path,
+            kind=fact.kind,
+            data=fact.data,
+            key=action.key if number == 0 else None,
+        )
+        for number, fact in enumerate(facts)
+    )
+
+
+def _decide(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
+    if action.kind == "enrol":
+        if state.seq:
+            raise Refused("not_offered", "This session has already begun.")
+        return (Fact("enrolled", action.data),)
+    match action.by:
+        case "participant":
+            return _participant(study, state, action)
+        case "system":
+            return _system(study, state, action)
+        case "model":
+            return _model(study, state, action)
+        case "researcher":
+            if action.kind not in NOTES:
+                raise Refused("not_offered", f"A researcher cannot {action.kind}; allowed: {', '.join(sorted(NOTES))}")
+            return (Fact(action.kind, action.data),)
+        case _ as other:
+            assert_never(other)
+
+
+def _participant(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
+    place = here(study, state)
+    if place is None or not isinstance(place.node, Step):
+        raise Refused("ended" if place is None else "not_offered", ENDED if place is None else NOT_OFFERED)
+    if action.path != place.path or action.seen != state.changed:
+        raise Refused("stale", STALE)
+    if action.kind not in place.node.offers(place):
+        raise Refused("ended" if ended(place) else "not_offered", ENDED if ended(place) else NOT_OFFERED)
+    return place.node.decide(place, action)
+
+
+def _system(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
+    job = owed(study, state)
+    if job is None or (job.kind, job.path) != (action.kind, action.path):
+        raise Refused("not_offered", f"{action.kind!r} at {action.path!r} is not owed")
+    match job.kind:
+        case "assign":
+            from experiments.core.assign import assign
+
+            return (Fact("assigned", {"factors": assign(study.file.factors, study.pools, state.seed)}),)
+        case "draw":
+            place = here(study, state)
+            assert place is not None  # noqa: S101  (a draw is owed at a place)
+            return (Fact("drawn", drawn(place)),)
+        case "finish":
+            return (Fact("finished", {}),)
+        case "reply":
+            raise Refused("not_offered", "a reply comes from a model")
+        case _ as other:
+            assert_never(other)
+
+
+def _model(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
+    job = owed(study, state)
+    if job is None or job.kind != "reply" or job.path != action.path or action.kind not in ("reply", "fail"):
+        raise Refused("not_offered", f"no reply is owed at {action.path!r}")
+    return (Fact("replied" if action.kind == "reply" else "failed", action.data),)

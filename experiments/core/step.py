@@ -1,0 +1,118 @@
+"""What a kind of step is: one class in one file of `experiments/steps`, and everything the engine asks of it.
+
+A step sees its Place: the facts recorded there, and by name what else a text or a condition may refer to. It decides
+what an action means, says when it is done, what is owed, and what is on the screen. Two rules for editors: a step knows
+no other step's class, and it keeps no state; whatever it needs to remember is a fact.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any
+
+from pydantic import model_validator
+
+from experiments.core.config import Condition, Config, Slug
+from experiments.core.events import Action, Fact, Job
+from experiments.core.fields import Field, read_form
+from experiments.core.screen import Panel
+from experiments.errors import Refused
+
+if TYPE_CHECKING:
+    from experiments.core.place import Place
+
+
+class Step(Config):
+    """What all steps have. A kind sets `step: Literal["its-name"]` and overrides what it needs."""
+
+    step: str
+    id: Slug = ""
+    """The step's name in paths and references; its kind unless given."""
+    title: str = ""
+    """The heading of its screen."""
+    when: Condition | None = None
+    """Only asked if this holds."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, raw: Any) -> Any:
+        return {"id": raw.get("step"), **raw} if isinstance(raw, Mapping) else raw
+
+    def fields(self, place: Place) -> tuple[Field, ...]:
+        """The form that `submit` reads."""
+        return ()
+
+    def panel(self, place: Place) -> Panel:
+        """What the screen shows."""
+        raise NotImplementedError
+
+    def done(self, place: Place) -> bool:
+        """Whether the participant has left this step behind."""
+        return any(event.kind == "submitted" for event in place.facts)
+
+    def offers(self, place: Place) -> tuple[str, ...]:
+        """The actions open to the participant now."""
+        return ("submit",)
+
+    def owed(self, place: Place) -> Job | None:
+        """What the world still has to do here."""
+        return None
+
+    def decide(self, place: Place, action: Action) -> tuple[Fact, ...]:
+        """The facts that an offered action makes; raises Refused."""
+        return (Fact("submitted", read_or_refuse(self.fields(place), action.data)),)
+
+    def refers(self) -> tuple[str, ...]:
+        """Texts in which `{{names}}` may stand, for the checker."""
+        return tuple(_texts(self.model_dump()))
+
+    def gives(self) -> tuple[str, ...]:
+        """The names under which this step's answers can be referred to."""
+        return ()
+
+    def follows(self) -> tuple[str, ...]:
+        """The ids of earlier steps or loops beside it that it cannot do without."""
+        return ()
+
+    def needs(self) -> frozenset[str]:
+        """What must be in scope: any of "problem", "options", "model"."""
+        return frozenset()
+
+
+def _texts(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, Mapping):
+        return [text for item in value.values() for text in _texts(item)]
+    return [text for item in value for text in _texts(item)] if isinstance(value, list | tuple) else []
+
+
+def read_or_refuse(fields: tuple[Field, ...], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a form; raises Refused with each field's fault."""
+    reading = read_form(fields, given)
+    if reading.faults:
+        raise Refused("invalid", "Some answers are missing or need a change.", reading.faults)
+    return reading.values
+
+
+_KINDS: dict[str, type[Step]] = {}
+
+
+def step(kind: type[Step]) -> type[Step]:
+    """Register a kind of step, under the one value that its `step` field allows."""
+    (name,) = kind.model_fields["step"].annotation.__args__  # type: ignore[union-attr]
+    _KINDS[name] = kind
+    return kind
+
+
+def kinds() -> Mapping[str, type[Step]]:
+    """Every kind of step by name: this package's files, then the entry points of group `parley.steps`."""
+    package = import_module("experiments.steps")
+    for module in pkgutil.iter_modules(package.__path__):
+        import_module(f"experiments.steps.{module.name}")
+    for plugin in entry_points(group="parley.steps"):
+        plugin.load()
+    return dict(_KINDS)

@@ -1,0 +1,228 @@
+"""A study file, as people write it: pydantic models, and nothing that acts.
+
+A study is a tree of steps in phases, with loops over problems (`each`), the factors drawn for a participant, the
+problems asked and the models that reply. `experiments.core.resolve` turns it into what the engine interprets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from types import MappingProxyType
+from typing import Annotated, Any, Literal, Self, Union
+
+from pydantic import Discriminator, Field, Tag, field_validator, model_validator
+
+from experiments.core.config import Condition, Config, Slug
+from experiments.core.step import kinds
+
+
+class Groups(Config):
+    """Deal problems into numbered groups (batches, sets), in the order of the file; what is left over has no group."""
+
+    tag: Slug
+    """The name of the new tag, such as `batch`."""
+    within: Slug
+    """The tag inside which groups are dealt, such as `subject`."""
+    size: int | dict[str, int]
+    """How many problems in a group; or how many of each dataset."""
+    numbered: Literal["within", "across"] = "within"
+    """Whether numbers start again at 0 for each value of `within`."""
+
+
+class Source(Config):
+    """A pool of problems, and where it comes from."""
+
+    source: str
+    """The kind of source: chatbench, checkmate, jsonl, or one that a package adds."""
+    path: str = "sample"
+    """A file or folder beside the study file; `sample` is the set that comes with Parley."""
+    groups: Groups | None = None
+    """Batches or sets to deal the problems into."""
+
+
+class Model(Config):
+    """A model that replies. Where its server is and its key are settings, not part of the study."""
+
+    backend: str
+    """How to reach it: scripted, openai, or one that a package adds."""
+    model: str = ""
+    """The name under which its server knows it; the name in the study unless given."""
+    system: str = "You are a helpful AI assistant."
+    """The system prompt; empty for none. (ChatBench's, seeds 1.2.)"""
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    """Sampling temperature; the server's own unless given."""
+    max_tokens: Annotated[int, Field(ge=1)] | None = None
+    """The longest reply, in tokens."""
+    options: dict[str, Any] = {}
+    """What only this backend knows."""
+
+
+class OneOf(Config):
+    """A factor whose values are those of a tag of the problems, such as their batches."""
+
+    one_of: str
+    """`pool.tag`."""
+    where: dict[str, str] = {}
+    """Only problems with these tags count; `{{factor}}` refers to a factor above."""
+
+
+Factor = Annotated[
+    tuple[Slug, ...] | dict[str, Annotated[float, Field(ge=0)]] | OneOf,
+    Field(description="Equally likely values, values with weights, or the values of a tag of the problems."),
+]
+
+
+class Pick(Config):
+    """A protocol for each value of a factor."""
+
+    by: Slug
+    """The factor."""
+    pick: dict[str, str]
+    """Its values, each with the name of a protocol."""
+
+
+class Phase(Config):
+    """A part of the study with a heading; questions are counted within it."""
+
+    phase: str
+    """Its name, as people see it: "Phase 1"."""
+    id: Slug = ""
+    """Its name in paths; made from the heading unless given."""
+    when: Condition | None = None
+    flow: tuple[Node, ...]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, raw: Any) -> Any:
+        if not isinstance(raw, Mapping):
+            return raw
+        words = "".join(c if c.isascii() and c.isalnum() else " " for c in str(raw.get("phase", ""))).lower().split()
+        return {"id": "-".join(words), **raw}
+
+
+class Each(Config):
+    """A loop: its steps once for each problem of a pool, or for each group of problems, drawn for the participant.
+
+    A problem is never given twice to one participant by loops over the same pool.
+    """
+
+    each: Slug
+    """The name of what is drawn, such as `question`; texts may say `{{question.text}}`."""
+    of: str
+    """The pool; or `pool.tag` to loop over the groups of a pool."""
+    where: dict[str, str] = {}
+    """Only problems with these tags; `{{name}}` refers to a factor, an outer loop or an answer."""
+    take: Annotated[int, Field(ge=1)] | None = None
+    """How many, exactly; all unless given."""
+    up_to: Annotated[int, Field(ge=1)] | None = None
+    """How many at most, where there may be fewer."""
+    order: Literal["shuffled", "listed"] = "shuffled"
+    """In an order of the participant's own, or in the order of the pool."""
+    strata: Slug | None = None
+    """A tag over which the draw is spread as evenly as the supply allows, and by which it is ordered."""
+    beside: dict[Slug, tuple[str, ...]] = {}
+    """What goes with each draw, another for each, in an order of the participant's own: `model: [a, b, c]`."""
+    until: Condition | None = None
+    """The loop ends early once this holds after a turn of it."""
+    do: str | Pick | None = None
+    """The protocol for each: its name, with `@version` if it must be that one; or one for each value of a factor."""
+    with_: dict[str, dict[str, Any]] = Field(default={}, alias="with")
+    """Changes to the protocol's steps: the step's id, then what is different."""
+    flow: tuple[Node, ...] = ()
+    """The steps themselves, in place of `do`."""
+    when: Condition | None = None
+
+    @model_validator(mode="after")
+    def _one_body(self) -> Self:
+        if bool(self.do) == bool(self.flow):
+            raise ValueError("needs either `do` (a protocol) or `flow` (steps)")
+        if self.take and self.up_to:
+            raise ValueError("has both `take` and `up_to`; keep one")
+        return self
+
+    @property
+    def id(self) -> str:
+        """Its name in paths."""
+        return self.each
+
+    @property
+    def pool(self) -> str:
+        """The pool that it draws from."""
+        return self.of.split(".")[0]
+
+    @property
+    def tag(self) -> str | None:
+        """The tag whose values it loops over; None where it loops over problems."""
+        return self.of.split(".", 1)[1] if "." in self.of else None
+
+
+class StudyFile(Config):
+    """A study: what is asked of whom, in what order, and who replies."""
+
+    study: Slug
+    """The study's name, in links and on the command line."""
+    title: str
+    """Its name as participants read it."""
+    version: Annotated[int, Field(ge=1)] = 1
+    language: str = "en"
+    """The language of its texts, as in HTML's `lang`."""
+    contact: str = ""
+    """Whom participants may write to; shown on every screen."""
+    records: tuple[str, ...] = ()
+    """The released schemas whose tables the study fills: chatbench, mathconverse."""
+    dollar_maths: bool = False
+    """Whether `$x$` is mathematics in conversations; `\\(x\\)`, `\\[x\\]` and `$$x$$` always are."""
+    problems: dict[Slug, Source] = {}
+    models: dict[str, Model] = {}
+    factors: dict[Slug, Factor] = {}
+    """Drawn for each participant on arrival, in this order."""
+    flow: tuple[Node, ...]
+    schema_: str | None = Field(default=None, alias="$schema")
+    """For editors only."""
+
+    @field_validator("factors")
+    @classmethod
+    def _possible(cls, factors: dict[str, Any]) -> dict[str, Any]:
+        for name, factor in factors.items():
+            if not isinstance(factor, OneOf) and not any(weights(factor).values()):
+                raise ValueError(f"{name!r} has no value that can be drawn")
+        return factors
+
+
+class ProtocolFile(Config):
+    """What happens to one problem: a named, versioned list of steps that studies refer to."""
+
+    protocol: Slug
+    version: Annotated[int, Field(ge=1)] = 1
+    about: str = ""
+    """What it is for, and where it comes from."""
+    flow: tuple[Node, ...]
+    schema_: str | None = Field(default=None, alias="$schema")
+
+
+def weights(factor: tuple[str, ...] | Mapping[str, float]) -> dict[str, float]:
+    """The values of a factor that is written out, each with its weight."""
+    return dict(factor) if isinstance(factor, Mapping) else dict.fromkeys(factor, 1.0)
+
+
+def tag_of(node: Any) -> str | None:
+    """Which kind of node something is: phase, each, or the kind of step; None where it cannot be told."""
+    if isinstance(node, Mapping):
+        return next((key for key in ("phase", "each") if key in node), None) or node.get("step")
+    return next((key for key in ("phase", "each") if hasattr(node, key)), None) or getattr(node, "step", None)
+
+
+@cache
+def models() -> Mapping[str, Any]:
+    """The study file's and the protocol file's models, complete with every kind of step that is installed."""
+    members = {**kinds(), "phase": Phase, "each": Each}
+    union = Union[tuple(Annotated[cls, Tag(name)] for name, cls in members.items())]  # type: ignore[valid-type]  # noqa: UP007
+    names = {"Node": Annotated[union, Discriminator(tag_of)]}
+    for model in (Phase, Each, StudyFile, ProtocolFile):
+        model.model_rebuild(force=True, _types_namespace=names)
+    return MappingProxyType({"study": StudyFile, "protocol": ProtocolFile, "nodes": members})
+
+
+Node = Any
+"""A phase, an `each` or a step; `models()` puts the union of all of them in its place."""

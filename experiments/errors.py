@@ -1,0 +1,53 @@
+"""Errors of this room; each type says whose move it is.
+
+ParleyError
+├── StudyError   the study's author: the file cannot be used; every fault is listed at once
+└── Refused      the participant: what was asked does not fit the present screen; nothing was recorded
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from problems.errors import ParleyError, did_you_mean
+
+
+def allowed(word: str, known: Iterable[str]) -> str:
+    """The end of a sentence about an unknown word: what is allowed, and which one was perhaps meant."""
+    words = sorted(str(item) for item in known)
+    listed = ", ".join(words[:12]) + (", ..." if len(words) > 12 else "") if words else "nothing is defined"
+    return f"; allowed: {listed}.{did_you_mean(str(word), words)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing wrong in a study file: where (a path such as `flow[3].questions[0].ask`), what, what is allowed."""
+
+    where: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}" if self.where else self.what
+
+
+class StudyError(ParleyError):
+    """A study cannot be used as it is written; `found` lists everything that is wrong with it."""
+
+    def __init__(self, name: str, found: Sequence[Fault]) -> None:
+        self.name = name
+        self.found = tuple(found)
+        count = "1 fault" if len(self.found) == 1 else f"{len(self.found)} faults"
+        super().__init__(f"{name}: {count}", *self.found)
+
+
+class Refused(ParleyError):
+    """An action does not fit the present screen. Nothing was recorded.
+
+    `reason` is one of stale, not_offered, ended, invalid; `fields` maps a field's name to what is wrong with it.
+    """
+
+    def __init__(self, reason: str, message: str, fields: Mapping[str, str] | None = None) -> None:
+        self.reason = reason
+        self.fields = dict(fields or {})
+        super().__init__(message)

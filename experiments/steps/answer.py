@@ -1,0 +1,41 @@
+"""Answer: a problem answered alone, from its options."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from experiments.core.fields import Field, Single
+from experiments.core.place import Place
+from experiments.core.screen import Asked, Panel, Text
+from experiments.core.step import Step, step
+
+
+@step
+class Answer(Step):
+    """ChatBench's user-alone page: the question and its lettered options."""
+
+    step: Literal["answer"]
+    text: str = (
+        "Now, answer this question to the best of your ability, without using any external tools. "
+        "Take as much time as you need."
+    )
+    copying: bool = True
+    """Whether the problem's text can be selected and copied."""
+    button: str = "Continue"
+
+    def fields(self, place: Place) -> tuple[Field, ...]:
+        """The options."""
+        return (Single(name="answer", options={option.key: option.text for option in place.problem.options}),)
+
+    def panel(self, place: Place) -> Panel:
+        """The problem and its options."""
+        blocks = (Text(place.fill(self.text)), Asked(place.problem.text, copying=self.copying))
+        return Panel(self.title, blocks, self.fields(place), button=self.button)
+
+    def gives(self) -> tuple[str, ...]:
+        """The chosen letter."""
+        return ("answer",)
+
+    def needs(self) -> frozenset[str]:
+        """A problem with options."""
+        return frozenset({"problem", "options"})

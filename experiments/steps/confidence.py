@@ -1,0 +1,40 @@
+"""Confidence: how confident somebody is before working on a problem, which is shown but cannot be answered yet."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from experiments.core.fields import Field, Single
+from experiments.core.place import Place
+from experiments.core.scales import CONFIDENCE, QUESTIONS
+from experiments.core.screen import Asked, Panel, Text
+from experiments.core.step import Step, step
+
+
+@step
+class Confidence(Step):
+    """ChatBench's confidence page: the question with its options greyed, and three degrees of confidence."""
+
+    step: Literal["confidence"]
+    text: str = "Please read the following question carefully."
+    copying: bool = True
+    """Whether the problem's text can be selected and copied."""
+    button: str = "Continue"
+
+    def fields(self, place: Place) -> tuple[Field, ...]:
+        """ChatBench's question and words (seeds 1.1)."""
+        return (Single(name="confidence", text=QUESTIONS["confidence"], options=CONFIDENCE),)
+
+    def panel(self, place: Place) -> Panel:
+        """The problem, then the question."""
+        options = tuple((option.key, option.text) for option in place.problem.options)
+        problem = Asked(place.problem.text, options, self.copying)
+        return Panel(self.title, (Text(self.text), problem), self.fields(place), button=self.button)
+
+    def gives(self) -> tuple[str, ...]:
+        """The degree."""
+        return ("confidence",)
+
+    def needs(self) -> frozenset[str]:
+        """A problem."""
+        return frozenset({"problem"})

@@ -1,0 +1,48 @@
+"""Info: pages to read, with an optional promise to tick on the last."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from experiments.core.events import Action, Fact
+from experiments.core.fields import Field, Tick
+from experiments.core.place import Place
+from experiments.core.screen import Panel, Text
+from experiments.core.step import Step, read_or_refuse, step
+
+
+@step
+class Info(Step):
+    """One or more pages of text: an introduction, instructions, a tutorial."""
+
+    step: Literal["info"]
+    pages: tuple[str, ...] = ()
+    """The pages, in Markdown, shown one after the other."""
+    text: str = ""
+    """A single page, in place of `pages`."""
+    promise: str = ""
+    """Words beside a box on the last page that must be ticked to go on."""
+    button: str = "Continue"
+
+    def _pages(self) -> tuple[str, ...]:
+        return self.pages or (self.text,)
+
+    def _turned(self, place: Place) -> int:
+        return sum(event.kind == "turned" for event in place.facts)
+
+    def fields(self, place: Place) -> tuple[Field, ...]:
+        """The promise, once the last page is reached."""
+        last = self._turned(place) >= len(self._pages()) - 1
+        return (Tick(name="promised", text=place.fill(self.promise)),) if self.promise and last else ()
+
+    def panel(self, place: Place) -> Panel:
+        """The present page."""
+        pages = self._pages()
+        page = min(self._turned(place), len(pages) - 1)
+        return Panel(self.title, (Text(place.fill(pages[page])),), self.fields(place), button=self.button)
+
+    def decide(self, place: Place, action: Action) -> tuple[Fact, ...]:
+        """A page is turned; on the last, the step is done."""
+        if self._turned(place) < len(self._pages()) - 1:
+            return (Fact("turned", {"page": self._turned(place) + 1}),)
+        return (Fact("submitted", read_or_refuse(self.fields(place), action.data)),)

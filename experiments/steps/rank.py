@@ -1,0 +1,68 @@
+"""Rank: the conversations of a loop put in order of preference, with their transcripts in view; ties are allowed."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from experiments.core.events import Event
+from experiments.core.fields import Field, Single
+from experiments.core.place import Place
+from experiments.core.screen import Block, Message, Panel, Text, Transcript
+from experiments.core.step import Step, step
+
+
+@step
+class Rank(Step):
+    """CheckMate's final preference: a rank for each model met, 1 the best; several may have the same."""
+
+    step: Literal["rank"]
+    of: str
+    """The loop whose turns are ranked, by its name."""
+    chat: str = "chat"
+    """The id of the chat in each turn of the loop."""
+    called: str = "Model {{number}}"
+    """What participants see in place of each model's name."""
+    best: str = "Most preferrable math assistant"
+    """CheckMate's words (sic) for rank 1."""
+    worst: str = "Least preferrable math assistant"
+    """CheckMate's words (sic) for the last rank."""
+    text: str = ""
+    """What stands above the transcripts, in Markdown."""
+    button: str = "Continue"
+
+    def _turns(self, place: Place) -> int:
+        draw = place.state.draws.get(self._loop(place))
+        return len(draw.items) if draw else 0
+
+    def _loop(self, place: Place) -> str:
+        return place.path.rpartition("/")[0] + "/" + self.of if "/" in place.path else self.of
+
+    def _chat(self, place: Place, number: int) -> tuple[Event, ...]:
+        return place.state.facts.get(f"{self._loop(place)}[{number}]/{self.chat}", ())
+
+    def _name(self, number: int) -> str:
+        return self.called.replace("{{number}}", str(number + 1))
+
+    def fields(self, place: Place) -> tuple[Field, ...]:
+        """A rank for each turn of the loop, named `rank_0`, `rank_1` and so on, in the order in which they were met."""
+        count = self._turns(place)
+        ranks = {str(rank): str(rank) for rank in range(1, count + 1)}
+        ranks |= {"1": f"1 ({self.best})", str(count): f"{count} ({self.worst})"} if count > 1 else {}
+        return tuple(Single(name=f"rank_{n}", text=self._name(n), options=ranks) for n in range(count) if count > 1)
+
+    def panel(self, place: Place) -> Panel:
+        """The transcripts, then the ranks."""
+        blocks: list[Block] = [Text(place.fill(self.text))] if self.text else []
+        for number in range(self._turns(place)):
+            spoken = [event for event in self._chat(place, number) if event.kind in ("said", "replied")]
+            messages = tuple(Message("You" if e.kind == "said" else "Bot", e.data["text"]) for e in spoken)
+            blocks.append(Transcript(self._name(number), messages))
+        return Panel(self.title, tuple(blocks), self.fields(place), button=self.button)
+
+    def refers(self) -> tuple[str, ...]:
+        """`called` has a `{{number}}` of its own."""
+        return (self.text, self.title)
+
+    def follows(self) -> tuple[str, ...]:
+        """The loop."""
+        return (self.of,)

@@ -1,0 +1,37 @@
+"""The root of Parley's one error tree, and this room's branch of it.
+
+    ParleyError              anything that Parley refuses or cannot do
+    └── ProblemError         study author's move: a problem or its source cannot be read
+
+Every other room has an errors.py of its own, which hangs its branch below ParleyError.
+The type says whose move it is; the message says what was wrong, where, what was allowed, and the next step.
+"""
+
+import difflib
+from collections.abc import Iterable
+
+
+class ParleyError(Exception):
+    """Anything that Parley refuses: `ParleyError(headline, *faults)`.
+
+    All faults of a file are given at once, one a line below the headline.
+    """
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """What was wrong, one by one; empty where the headline says all."""
+        return tuple(str(fault) for fault in self.args[1:])
+
+    def __str__(self) -> str:
+        """Give the headline, and below it each fault on a line of its own."""
+        return "\n  ".join(str(part) for part in self.args)
+
+
+class ProblemError(ParleyError):
+    """A problem, or the source it comes from, cannot be read: the study author's move."""
+
+
+def did_you_mean(word: str, allowed: Iterable[str]) -> str:
+    """Give ` Did you mean 'x'?` where one of `allowed` is close to `word`, or nothing."""
+    close = difflib.get_close_matches(word, list(allowed), n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""

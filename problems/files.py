@@ -1,0 +1,32 @@
+"""What all sources need to read a file: its text, and which ids stand in it twice."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from problems.errors import ProblemError
+
+
+def read_text(path: Path) -> str:
+    """Read a UTF-8 file as it is: a byte order mark is dropped, line ends are kept.
+
+    Raises ProblemError if it cannot be opened or is not UTF-8.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ProblemError(f"{path}: cannot be read ({error.strerror}). Check the path and its permissions.") from error
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise ProblemError(f"{path}: line {line} is not UTF-8. Save the file as UTF-8.") from error
+
+
+def repeated(ids: Iterable[tuple[int, str]]) -> list[str]:
+    """Name each id that an earlier line has already, given (line, id) in the file's order."""
+    first: dict[str, int] = {}
+    return [
+        f"line {line}: the id {name!r} is taken by line {first[name]}; ids must differ"
+        for line, name in ids
+        if first.setdefault(name, line) != line
+    ]

@@ -1,0 +1,128 @@
+"""A problem: what a participant is asked, whatever source it came from.
+
+A Problem is a value: it is never changed, and it says nothing of who answers it or how.
+- its options have different keys, and its answer, if known, is one of them;
+- without options any answer may be known (or none, as for a theorem to prove);
+- `Problem.from_json(problem.to_json())` equals the problem, so a study may be hashed with its problems in it.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from problems.errors import ProblemError, did_you_mean
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One of the answers offered."""
+
+    key: str
+    """What is stored when it is chosen, e.g. "A"."""
+    text: str
+    """What people see, formatted like `Problem.text`."""
+    plain: str
+    """The unformatted wording of the source."""
+
+    def to_json(self) -> dict[str, object]:
+        """Give the option as plain JSON values."""
+        return {"key": self.key, "text": self.text, "plain": self.plain}
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A question to answer or a theorem to prove."""
+
+    id: str
+    """Names the problem within its source, and in every file released."""
+    text: str
+    r"""What people see: Markdown, with LaTeX between \( \), \[ \] or $$ $$ only; a single $ is money."""
+    plain: str
+    """The unformatted wording of the source, e.g. what a model is sent when it answers alone."""
+    dataset: str
+    """The collection it belongs to, e.g. "college_mathematics"."""
+    options: tuple[Option, ...] = ()
+    """The answers offered, in the order of the source; none where the answer is free."""
+    answer: str | None = None
+    """The right answer (an option's key where there are options), or None if it is not known."""
+    tags: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """What a study may filter by, e.g. {"topic": "Algebra"}."""
+
+    def __post_init__(self) -> None:
+        """Refuse a problem that breaks the rules above."""
+        if faults := _broken_rules(self):
+            raise ProblemError(f"Problem {self.id!r} cannot be used; correct it in its source:", *faults)
+
+    def to_json(self) -> dict[str, object]:
+        """Give the problem as plain JSON values; `from_json` gives back an equal problem."""
+        return {
+            "id": self.id,
+            "text": self.text,
+            "plain": self.plain,
+            "dataset": self.dataset,
+            "options": [option.to_json() for option in self.options],
+            "answer": self.answer,
+            "tags": dict(self.tags),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, object]) -> "Problem":
+        """Read what `to_json` gave; options, answer and tags may be left out.
+
+        Raises ProblemError with every key that is missing, unknown or of the wrong kind.
+        """
+        if faults := _misshapen(data):
+            raise ProblemError(f"Problem {data.get('id')!r} cannot be read; correct these keys:", *faults)
+        values = cast(dict[str, Any], dict(data))
+        options = tuple(Option(**option) for option in values.pop("options", ()))
+        return cls(**values | {"options": options, "tags": dict(values.get("tags", {}))})
+
+
+def _broken_rules(problem: Problem) -> list[str]:
+    keys = [option.key for option in problem.options]
+    faults = [f"{name} is blank" for name in ("id", "text") if not getattr(problem, name).strip()]
+    if len(set(keys)) < len(keys):
+        faults.append(f"options: the keys {', '.join(keys)} are not all different")
+    if keys and problem.answer is not None and problem.answer not in keys:
+        faults.append(f"answer: {problem.answer!r} is not the key of an option; allowed: {', '.join(keys)}")
+    return faults
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_answer(value: object) -> bool:
+    return value is None or isinstance(value, str)
+
+
+def _is_tags(value: object) -> bool:
+    return isinstance(value, Mapping) and all(_is_text(part) for pair in value.items() for part in pair)
+
+
+def _is_options(value: object) -> bool:
+    return isinstance(value, list) and all(
+        _is_tags(option) and set(option) == {"key", "text", "plain"} for option in value
+    )
+
+
+_REQUIRED = ("id", "text", "plain", "dataset")
+_KINDS: Mapping[str, tuple[Callable[[object], bool], str]] = {
+    **dict.fromkeys(_REQUIRED, (_is_text, "a string")),
+    "options": (_is_options, "a list of objects with the strings key, text and plain"),
+    "answer": (_is_answer, "a string or null"),
+    "tags": (_is_tags, "an object of strings"),
+}
+
+
+def _misshapen(data: Mapping[str, object]) -> list[str]:
+    missing = [f"{key} is missing" for key in _REQUIRED if key not in data]
+    return missing + [fault for key, value in data.items() for fault in _key_faults(key, value)]
+
+
+def _key_faults(key: str, value: object) -> list[str]:
+    if key not in _KINDS:
+        hint = did_you_mean(key, _KINDS)
+        return [f"{key!r} is not a key of a problem; allowed: {', '.join(_KINDS)}.{hint}"]
+    fits, kind = _KINDS[key]
+    return [] if fits(value) else [f"{key} must be {kind}, not {value!r}"]

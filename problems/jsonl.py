@@ -1,0 +1,68 @@
+r"""Problems of your own: a file with one JSON object a line, with the keys of `Problem.to_json`.
+
+    {"id": "q1", "text": "What is \\(2 + 2\\)?", "options": [{"key": "A", "text": "4"}], "answer": "A"}
+
+Only id and text must be there. A missing `plain` (of the problem or of an option) is the text; a missing
+dataset is "custom".
+"""
+
+import json
+from pathlib import Path
+from typing import cast
+
+from problems.errors import ProblemError
+from problems.files import read_text, repeated
+from problems.item import Problem
+from problems.registry import source
+
+DATASET = "custom"
+
+
+@source("jsonl", sample="questions.jsonl")
+def load(path: Path) -> tuple[Problem, ...]:
+    """Read a file of JSON lines; blank lines are passed over. Raises ProblemError with every bad line."""
+    return parse(read_text(path), str(path))
+
+
+def parse(text: str, where: str) -> tuple[Problem, ...]:
+    """Read the text of such a file; `where` names it in errors."""
+    read: list[tuple[int, Problem]] = []
+    faults: list[str] = []
+    # not splitlines(): that also splits at U+2028, which JSON allows inside a string
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            try:
+                read.append((number, _problem(line)))
+            except ProblemError as error:
+                faults += [f"line {number}: {fault}" for fault in error.faults or (str(error),)]
+    faults += repeated((number, problem.id) for number, problem in read)
+    if not read and not faults:
+        faults = ["there is no problem in it"]
+    if faults:
+        raise ProblemError(f"{where}: not a file of problems; correct these and load it again:", *faults)
+    return tuple(problem for _, problem in read)
+
+
+def _problem(line: str) -> Problem:
+    try:
+        data: object = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise ProblemError(f"column {error.colno} is not JSON ({error.msg})") from error
+    except (RecursionError, ValueError) as error:
+        raise ProblemError("is nested too deeply, or has a number too long, for a problem") from error
+    if not isinstance(data, dict):
+        raise ProblemError(f'must be an object like {{"id": ..., "text": ...}}, not {line.strip()[:40]!r}')
+    return Problem.from_json(_filled(cast(dict[str, object], data)))
+
+
+def _filled(data: dict[str, object]) -> dict[str, object]:
+    """Add what may be left out; whatever is not of the right kind stays, for `from_json` to name it."""
+    full = {"plain": data.get("text", ""), "dataset": DATASET} | data
+    options = full.get("options")
+    if isinstance(options, list):
+        full["options"] = [_with_plain(option) for option in options]
+    return full
+
+
+def _with_plain(option: object) -> object:
+    return {"plain": option["text"]} | option if isinstance(option, dict) and "text" in option else option

@@ -1,0 +1,127 @@
+"""The sources of problems: who can read what, and where the sample sets are.
+
+A source is a function from a path to problems, under a name, in a file of its own:
+
+    @source("flashcards", sample="cards.txt")
+    def load(path: Path) -> tuple[Problem, ...]: ...
+
+Put the file into this package, or name its module under the entry point group "parley.problems" of another.
+Its sample set, if any, stands beside it in data/<source>/. The table of sources fills on first use, once.
+"""
+
+import inspect
+import pkgutil
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+
+from problems.errors import ProblemError, did_you_mean
+from problems.item import Problem
+
+Loader = Callable[[Path], tuple[Problem, ...]]
+GROUP = "parley.problems"
+SAMPLE = "sample"
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    read: Loader
+    home: Path
+    sample: str
+
+
+_SOURCES: dict[str, _Source] = {}
+
+
+def source(name: str, *, sample: str = ".") -> Callable[[Loader], Loader]:
+    """Register the function below as the source `name`.
+
+    `sample` is what the path "sample" means: a file in data/<name>/ beside the function's file, or "." for
+    all of that folder.
+    """
+
+    def register(read: Loader) -> Loader:
+        if name in _SOURCES:
+            raise ProblemError(f"Problem source {name!r} is registered twice. Give one of them another name.")
+        _SOURCES[name] = _Source(read, Path(inspect.getfile(read)).parent / "data" / name, sample)
+        return read
+
+    return register
+
+
+def names() -> tuple[str, ...]:
+    """Name every source there is, of this package and of others, in the order of the alphabet."""
+    _discover()
+    return tuple(sorted(_SOURCES))
+
+
+def load(name: str, path: str, base: Path) -> tuple[Problem, ...]:
+    """Read all problems of a source, in its own order.
+
+    `path` is "sample" (the set shipped with the source), "sample/FILE" (another file shipped with it), or a
+    path relative to `base` (so "./sample" is a folder of yours).
+    Raises ProblemError with all that is wrong with the source.
+    """
+    if name not in names():
+        hint = did_you_mean(name, names())
+        raise ProblemError(f"There is no problem source {name!r}; allowed: {', '.join(names())}.{hint}")
+    place = _place(name, path, base)
+    problems = _SOURCES[name].read(place)
+    _refuse_repeated(problems, place)
+    return problems
+
+
+@cache
+def _discover() -> None:
+    package = import_module(__package__)
+    for module in pkgutil.iter_modules(package.__path__, f"{__package__}."):
+        import_module(module.name)
+    for entry in entry_points(group=GROUP):
+        _enter(entry)
+
+
+def _enter(entry: EntryPoint) -> None:
+    try:
+        entry.load()
+    except (ImportError, AttributeError) as error:
+        raise ProblemError(
+            f"The problem source {entry.name!r} of another package cannot be loaded from {entry.value!r} "
+            f"({error}). Repair or uninstall that package."
+        ) from error
+
+
+def _place(name: str, path: str, base: Path) -> Path:
+    if path == SAMPLE or path.startswith(f"{SAMPLE}/"):
+        return _sample(name, path.removeprefix(SAMPLE).removeprefix("/"))
+    place = base / path
+    if not place.exists():
+        raise ProblemError(f"{place}: no such file or folder. Paths are relative to {base}.{_sibling(place)}")
+    return place
+
+
+def _sample(name: str, file: str) -> Path:
+    home, default = _SOURCES[name].home, _SOURCES[name].sample
+    shipped = sorted(entry.name for entry in home.iterdir()) if home.is_dir() else []
+    if not shipped:
+        raise ProblemError(f"Problem source {name!r} ships no sample set. Give the path of your own file.")
+    # only a name in the folder is accepted, so that "sample/../.." leads nowhere
+    if file and file not in shipped:
+        hint = did_you_mean(file, shipped)
+        raise ProblemError(f"Problem source {name!r} ships no {file!r}; allowed: {', '.join(shipped)}.{hint}")
+    return home / (file or default)
+
+
+def _sibling(place: Path) -> str:
+    folder = place.parent
+    return did_you_mean(place.name, (entry.name for entry in folder.iterdir())) if folder.is_dir() else ""
+
+
+def _refuse_repeated(problems: tuple[Problem, ...], place: Path) -> None:
+    counts = Counter(problem.id for problem in problems)
+    faults = [f"the id {name!r} is there {count} times" for name, count in counts.items() if count > 1]
+    if faults:
+        raise ProblemError(f"{place}: ids must differ within a source; rename these problems:", *faults)

@@ -1,0 +1,1 @@
+"""What is remembered: the log of facts, and the released schemas as tables and files."""

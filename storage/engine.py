@@ -1,0 +1,69 @@
+"""How the database is opened: SQLite safe against power cuts and patient with other writers, or PostgreSQL.
+
+WAL with synchronous=FULL costs 0.24 ms a commit and loses nothing that was acknowledged (trust.md 1.2). Writers begin
+IMMEDIATE, because a transaction that reads first and writes later is refused at once, whatever busy_timeout says.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
+
+from storage.errors import StorageError
+from storage.schemas.registry import schemas
+from storage.tables import metadata
+
+PRAGMAS = (
+    "journal_mode=WAL",
+    "synchronous=FULL",
+    "busy_timeout=10000",
+    "foreign_keys=ON",
+    "trusted_schema=OFF",
+)
+WRITING = "parley_writing"
+
+
+def open_database(url: str) -> Engine:
+    """An engine on a database whose tables exist; raises StorageError with what to do."""
+    try:
+        engine = create_engine(make_url(url), json_serializer=dumps, json_deserializer=orjson.loads)
+    except (ArgumentError, NoSuchModuleError) as error:
+        raise StorageError(
+            f"PARLEY_DATABASE_URL={url!r} is no database address: {error}. "
+            "Use sqlite:///parley.db or postgresql+psycopg://user:password@host/name"
+        ) from error
+    except ModuleNotFoundError as error:
+        raise StorageError(f"{error}: install what PostgreSQL needs with: pip install 'parley[postgres]'") from error
+    if engine.dialect.name == "sqlite":
+        event.listen(engine, "connect", _prepare)
+        event.listen(engine, "begin", _begin)
+    schemas()  # their tables join the metadata
+    try:
+        metadata.create_all(engine)
+    except OperationalError as error:
+        raise StorageError(f"the database {engine.url!r} cannot be opened: {error.orig}") from error
+    return engine
+
+
+def dumps(value: Any) -> str:
+    """JSON as the log keeps it."""
+    return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()
+
+
+def writer(engine: Engine) -> Connection:
+    """A connection whose transactions may write."""
+    return engine.connect().execution_options(**{WRITING: True})
+
+
+def _prepare(connection: Any, _record: Any) -> None:
+    connection.isolation_level = None
+    for pragma in PRAGMAS:
+        connection.execute(f"PRAGMA {pragma}").close()
+
+
+def _begin(connection: Connection) -> None:
+    writing = connection.get_execution_options().get(WRITING, False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")

@@ -1,0 +1,224 @@
+"""The log: facts appended in group commits by one writer thread, with the rows that they imply.
+
+Inserting the next number of a stream is the lock: of two writers one wins and the other gets Conflict. Each append is a
+savepoint of a shared transaction, so a conflict of one participant harms nobody else, and a future is done only after
+the commit: what somebody was told is saved is on disk.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection, Engine, Table, delete, func, insert, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+
+from experiments.core.events import Event
+from storage import tables
+from storage.engine import writer
+from storage.errors import Conflict, StorageError
+from storage.schemas.base import Row
+from storage.schemas.registry import released
+
+MOST_AT_ONCE = 500
+CLOSE = None
+
+
+@dataclass(frozen=True, slots=True)
+class Enrolment:
+    """A new session's entry in the register, with the recruiter's identity if there is one."""
+
+    study: str
+    hash: str
+    origin: str
+    identity: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """What is written together: facts of one stream, the rows they imply, and the draft they make obsolete."""
+
+    stream: str
+    study: str
+    events: tuple[Event, ...]
+    rows: tuple[Row, ...] = ()
+    enrolment: Enrolment | None = None
+    draft_done: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What somebody has typed and not yet sent."""
+
+    stream: str
+    path: str
+    data: Mapping[str, Any]
+    at_us: int
+
+
+Work = Append | Draft
+
+
+@dataclass(slots=True)
+class _Item:
+    work: Work
+    future: Future[None] = field(default_factory=Future)
+
+
+class Log:
+    """The log of a database: read by anybody, written by one thread."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="parley-writer", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Write what is queued, then stop."""
+        self._queue.put(CLOSE)
+        self._thread.join()
+
+    def load(self, stream: str) -> tuple[Event, ...]:
+        """Every fact of a stream, in order; empty if there is none."""
+        t = tables.events.c
+        columns = (t.seq, t.at_us, t.by, t.path, t.kind, t.data, t.key)
+        with self._engine.connect() as connection:
+            found = connection.execute(select(*columns).where(t.stream == stream).order_by(t.seq))
+            return tuple(Event(*row) for row in found)
+
+    def append(self, work: Append) -> Future[None]:
+        """Write facts; the future is done after the commit, with Conflict if another writer was first."""
+        return self._put(work)
+
+    def save_draft(self, work: Draft) -> Future[None]:
+        """Keep what has been typed at a place."""
+        return self._put(work)
+
+    def draft(self, stream: str, path: str) -> dict[str, Any]:
+        """What has been typed at a place and not sent; empty if nothing."""
+        t = tables.drafts.c
+        with self._engine.connect() as connection:
+            found = connection.execute(select(t.data).where(t.stream == stream, t.path == path)).scalar()
+        return dict(found or {})
+
+    def _put(self, work: Work) -> Future[None]:
+        item = _Item(work)
+        self._queue.put(item)
+        return item.future
+
+    def _run(self) -> None:
+        with writer(self._engine) as connection:
+            while (first := self._queue.get()) is not CLOSE:
+                batch = [first]
+                closing = False
+                while len(batch) < MOST_AT_ONCE and not closing:
+                    try:
+                        item = self._queue.get_nowait()
+                    except queue.Empty:
+                        break
+                    closing = item is CLOSE
+                    batch += [] if item is None else [item]
+                _commit(connection, batch)
+                if closing:
+                    return
+
+
+def _commit(connection: Connection, batch: Sequence[_Item]) -> None:
+    """Write a batch in one transaction and tell each writer how it went."""
+    outcomes: list[BaseException | None] = []
+    try:
+        with connection.begin():
+            outcomes = [_write(connection, item.work) for item in batch]
+    except SQLAlchemyError as error:
+        if connection.in_transaction():
+            connection.rollback()
+        outcomes = [StorageError(f"the database could not be written: {error}") for _ in batch]
+    for item, outcome in zip(batch, outcomes, strict=True):
+        if outcome is None:
+            item.future.set_result(None)
+        else:
+            item.future.set_exception(outcome)
+
+
+def _write(connection: Connection, work: Work) -> BaseException | None:
+    """Write one piece of work in a savepoint; a conflict is its own outcome, anything else ends the batch."""
+    try:
+        with connection.begin_nested():
+            if isinstance(work, Append):
+                _write_append(connection, work)
+            else:
+                draft = {
+                    "stream": work.stream,
+                    "path": work.path,
+                    "data": dict(work.data),
+                    "at_us": work.at_us,
+                }
+                _upsert(connection, tables.drafts, [draft], ("stream", "path"))
+    except IntegrityError as error:
+        return Conflict(f"{work.stream}: {error.orig}")
+    return None
+
+
+def _write_append(connection: Connection, work: Append) -> None:
+    recorded_us = time.time_ns() // 1000
+    if work.enrolment:
+        _enrol(connection, work.stream, work.enrolment)
+    facts = [
+        {
+            "stream": work.stream,
+            "seq": event.seq,
+            "at_us": event.at_us,
+            "recorded_us": recorded_us,
+            "by": event.by,
+            "path": event.path,
+            "kind": event.kind,
+            "data": dict(event.data),
+            "key": event.key,
+        }
+        for event in work.events
+    ]
+    connection.execute(insert(tables.events), facts)
+    upsert_rows(connection, work.study, work.stream, work.rows)
+    if work.draft_done is not None:
+        t = tables.drafts.c
+        connection.execute(delete(tables.drafts).where(t.stream == work.stream, t.path == work.draft_done))
+
+
+def _enrol(connection: Connection, stream: str, new: Enrolment) -> None:
+    t = tables.sessions.c
+    last = connection.execute(select(func.max(t.ordinal)).where(t.study == new.study)).scalar() or 0
+    entry = {
+        "stream": stream,
+        "study": new.study,
+        "hash": new.hash,
+        "origin": new.origin,
+        "ordinal": last + 1,
+    }
+    connection.execute(insert(tables.sessions), [entry])
+    if new.identity:
+        connection.execute(insert(tables.identities), [{"stream": stream, "study": new.study, **new.identity}])
+
+
+def upsert_rows(connection: Connection, study: str, stream: str, rows: Iterable[Row]) -> None:
+    """Write rows of released tables; a row of the same key is replaced."""
+    grouped: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        own = {"_study": study, "_session": stream, "_seq": row.seq}
+        grouped.setdefault(row.table, []).append({**own, **row.values})
+    for name, values in grouped.items():
+        key = ("_study", "_session", *released(name).key)
+        _upsert(connection, tables.metadata.tables[name], values, key)
+
+
+def _upsert(connection: Connection, table: Table, values: list[dict[str, Any]], key: Sequence[str]) -> None:
+    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+    statement = dialect.insert(table)
+    others = {column.name: statement.excluded[column.name] for column in table.columns if column.name not in key}
+    connection.execute(statement.on_conflict_do_update(index_elements=list(key), set_=others), values)

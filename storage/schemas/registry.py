@@ -1,0 +1,37 @@
+"""Every schema of this package by name; a new one is a new file with a `SCHEMA`."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from types import MappingProxyType
+
+from experiments.errors import allowed
+from storage import schemas as package
+from storage.errors import StorageError
+from storage.schemas.base import Released, Schema
+
+
+@cache
+def schemas() -> Mapping[str, Schema]:
+    """The schemas by name, with their tables known to the database."""
+    modules = [import_module(f"storage.schemas.{found.name}") for found in pkgutil.iter_modules(package.__path__)]
+    found: dict[str, Schema] = {module.SCHEMA.name: module.SCHEMA for module in modules if hasattr(module, "SCHEMA")}
+    for schema in found.values():
+        for released in schema.tables:
+            released.table()
+    return MappingProxyType(found)
+
+
+def schema(name: str) -> Schema:
+    """A schema by name; raises StorageError."""
+    if name not in schemas():
+        raise StorageError(f"no schema is called {name!r}{allowed(name, list(schemas()))}")
+    return schemas()[name]
+
+
+def released(table: str) -> Released:
+    """A released table by its name in the database."""
+    return next(item for schema in schemas().values() for item in schema.tables if item.name == table)

@@ -1,0 +1,51 @@
+"""The studies that a database knows: frozen documents by hash, each read once a process."""
+
+from __future__ import annotations
+
+import time
+
+from sqlalchemy import Engine, insert, select
+
+from experiments.core.resolve import Study, restore
+from storage import tables
+from storage.engine import writer
+from storage.errors import StorageError
+from storage.log import upsert_rows
+from storage.schemas.registry import schemas
+
+
+class Studies:
+    """Studies of a database, by the hash of their document."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._kept: dict[str, Study] = {}
+
+    def get(self, hash_: str) -> Study:
+        """The study of that hash; raises StorageError if the database has none."""
+        if hash_ not in self._kept:
+            t = tables.studies.c
+            with self._engine.connect() as connection:
+                document = connection.execute(select(t.document).where(t.hash == hash_)).scalar()
+            if document is None:
+                raise StorageError(f"no study of hash {hash_} is in this database")
+            self._kept[hash_] = restore(document)
+        return self._kept[hash_]
+
+    def register(self, study: Study) -> None:
+        """Keep a study for ever, with the rows that it has itself; the same study again is no change."""
+        self._kept[study.hash] = study
+        with writer(self._engine) as connection, connection.begin():
+            t = tables.studies.c
+            if connection.execute(select(t.hash).where(t.hash == study.hash)).scalar() is not None:
+                return
+            entry = {
+                "hash": study.hash,
+                "name": study.name,
+                "version": study.file.version,
+                "document": study.document,
+                "registered_us": time.time_ns() // 1000,
+            }
+            connection.execute(insert(tables.studies), [entry])
+            for name in study.file.records:
+                upsert_rows(connection, study.name, "", schemas()[name].study_rows(study))

@@ -1,0 +1,110 @@
+"""The tables: the log, what stands beside it, and the released schemas' tables.
+
+The log is append-only: triggers refuse to change a fact, and to delete one unless its stream has a row in `erasure`,
+which is both the permission and the tombstone that stays. docs/decisions/0001 says why.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    DDL,
+    JSON,
+    BigInteger,
+    Column,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    event,
+)
+
+metadata = MetaData()
+
+events = Table(
+    "event",
+    metadata,
+    Column("stream", String(36), primary_key=True),
+    Column("seq", Integer, primary_key=True),
+    Column("at_us", BigInteger, nullable=False),
+    Column("recorded_us", BigInteger, nullable=False),
+    Column("by", String(16), nullable=False),
+    Column("path", Text, nullable=False),
+    Column("kind", String(32), nullable=False),
+    Column("data", JSON, nullable=False),
+    Column("key", String(64)),
+    UniqueConstraint("stream", "key", name="uq_event_stream_key"),
+)
+
+studies = Table(
+    "study",
+    metadata,
+    Column("hash", String(64), primary_key=True),
+    Column("name", String(60), nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("document", Text, nullable=False),
+    Column("registered_us", BigInteger, nullable=False),
+    Index("ix_study_name", "name"),
+)
+
+sessions = Table(
+    "session",
+    metadata,
+    Column("stream", String(36), primary_key=True),
+    Column("study", String(60), nullable=False),
+    Column("hash", String(64), nullable=False),
+    Column("origin", String(16), nullable=False),
+    Column("ordinal", Integer, nullable=False),
+    UniqueConstraint("study", "ordinal", name="uq_session_study_ordinal"),
+)
+
+identities = Table(
+    "participant_identity",
+    metadata,
+    Column("stream", String(36), primary_key=True),
+    Column("study", String(60), nullable=False),
+    Column("recruiter", String(32), nullable=False),
+    Column("digest", String(64), nullable=False),
+    Column("sealed", LargeBinary, nullable=False),
+    UniqueConstraint("study", "digest", name="uq_identity_study_digest"),
+)
+
+drafts = Table(
+    "draft",
+    metadata,
+    Column("stream", String(36), primary_key=True),
+    Column("path", Text, primary_key=True),
+    Column("data", JSON, nullable=False),
+    Column("at_us", BigInteger, nullable=False),
+)
+
+erasures = Table(
+    "erasure",
+    metadata,
+    Column("stream", String(36), primary_key=True),
+    Column("at_us", BigInteger, nullable=False),
+    Column("by", String(16), nullable=False),
+    Column("reason", Text, nullable=False),
+)
+
+_SQLITE = (
+    "CREATE TRIGGER IF NOT EXISTS event_is_fact_update BEFORE UPDATE ON event "
+    "BEGIN SELECT RAISE(ABORT, 'a fact is never changed'); END",
+    "CREATE TRIGGER IF NOT EXISTS event_is_fact_delete BEFORE DELETE ON event "
+    "WHEN NOT EXISTS (SELECT 1 FROM erasure WHERE erasure.stream = OLD.stream) "
+    "BEGIN SELECT RAISE(ABORT, 'a fact is deleted only by an erasure'); END",
+)
+_POSTGRESQL = (
+    "CREATE OR REPLACE FUNCTION event_is_fact() RETURNS trigger AS $$ BEGIN "
+    "IF TG_OP = 'UPDATE' THEN RAISE EXCEPTION 'a fact is never changed'; END IF; "
+    "IF NOT EXISTS (SELECT 1 FROM erasure WHERE erasure.stream = OLD.stream) THEN "
+    "RAISE EXCEPTION 'a fact is deleted only by an erasure'; END IF; RETURN OLD; END $$ LANGUAGE plpgsql",
+    "CREATE TRIGGER event_is_fact BEFORE UPDATE OR DELETE ON event FOR EACH ROW EXECUTE FUNCTION event_is_fact()",
+)
+for _statement in _SQLITE:
+    event.listen(metadata, "after_create", DDL(_statement).execute_if(dialect="sqlite"))  # type: ignore[no-untyped-call]
+for _statement in _POSTGRESQL:
+    event.listen(metadata, "after_create", DDL(_statement).execute_if(dialect="postgresql"))  # type: ignore[no-untyped-call]

@@ -1,0 +1,89 @@
+"""What all tests share: the --soak option, one seed, no network, and where to find data and a browser."""
+
+import ipaddress
+import os
+import random
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).parents[1]
+IN_CI = os.environ.get("CI") == "true"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")  # as in the Makefile
+MAC_BROWSER = Path("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome")
+
+# Hypothesis would derandomise itself in CI; we would rather find new failures and print the seed.
+COMMON = settings(deadline=None, derandomize=False, print_blob=True)
+settings.register_profile("parley", COMMON)
+settings.register_profile(
+    "soak", COMMON, max_examples=5_000, stateful_step_count=200, suppress_health_check=[HealthCheck.too_slow]
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--soak", action="store_true", help="long settings: more examples, more people, hours")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("soak" if config.getoption("soak") else "parley")
+    if config.option.hypothesis_seed is None:  # the workers of pytest-xdist are handed the first process's
+        config.option.hypothesis_seed = str(random.SystemRandom().getrandbits(32))
+    sys.addaudithook(_refuse_network)
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    return f"to repeat the random choices of this run: --hypothesis-seed={config.option.hypothesis_seed}"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("soak"):
+        return
+    soaks = [item for item in items if item.get_closest_marker("soak")]
+    config.hook.pytest_deselected(items=soaks)
+    items[:] = [item for item in items if item not in soaks]
+
+
+@pytest.fixture(scope="session")
+def soak(request: pytest.FixtureRequest) -> bool:
+    """Whether this run may take hours."""
+    return bool(request.config.getoption("soak"))
+
+
+@pytest.fixture
+def seed(request: pytest.FixtureRequest) -> int:
+    """The seed of this run, for tests that draw at random without Hypothesis."""
+    return int(request.config.option.hypothesis_seed)
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The published data sets, which lie beside the repository and are not part of it."""
+    folder = ROOT.parent / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip(f"the published data sets are not at {folder}")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The path of the browser to drive; CI must have one."""
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None and MAC_BROWSER.is_file():
+        found = str(MAC_BROWSER)
+    if found is None:
+        refuse = pytest.fail if IN_CI else pytest.skip
+        refuse(f"none of {', '.join(BROWSERS)} is on the path; `make browser` as root on Debian installs one")
+    return found
+
+
+def _refuse_network(event: str, args: tuple[object, ...]) -> None:
+    """No test reaches another machine: a connection that would is an error at its call."""
+    if event != "socket.connect" or not isinstance(args[1], tuple):
+        return
+    host = str(args[1][0])
+    if host != "localhost" and not ipaddress.ip_address(host).is_loopback:
+        raise RuntimeError(f"a test tried to reach {host}; tests talk to this machine only")

@@ -1,0 +1,183 @@
+"""ChatBench's questions.csv: what is read from it, and what is said of a bad one."""
+
+import csv
+import io
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from problems.chatbench import COLUMNS, load, parse
+from problems.errors import ProblemError
+from problems.item import Option
+
+GOOD: Mapping[str, str] = dict.fromkeys(COLUMNS, "") | {
+    "question_id": "college_mathematics-redux-1",
+    "dataset": "college_mathematics",
+    "question": "What is 1 + 1?",
+    "option_A": "1",
+    "option_B": "2",
+    "option_C": "3",
+    "option_D": "4",
+    "answer": "B",
+}
+
+
+def written(rows: Iterable[Mapping[str, str]], columns: Iterable[str] = COLUMNS) -> str:
+    file = io.StringIO(newline="")
+    writer = csv.DictWriter(file, list(columns), extrasaction="ignore")
+    writer.writeheader()
+    writer.writerows(rows)
+    return file.getvalue()
+
+
+def faults_of(text: str) -> tuple[str, ...]:
+    with pytest.raises(ProblemError) as caught:
+        parse(text, "questions.csv")
+    assert str(caught.value).startswith("questions.csv: ")
+    return caught.value.faults
+
+
+def test_the_columns_are_those_of_the_release() -> None:
+    assert ",".join(COLUMNS) == (
+        "question_id,dataset,question,option_A,option_B,option_C,option_D,answer,"
+        "question_formatted,option_A_formatted,option_B_formatted,option_C_formatted,option_D_formatted"
+    )
+
+
+def test_a_row_becomes_a_problem_with_formatted_and_plain_wording() -> None:
+    row = {**GOOD, "question_formatted": r"What is \(1 + 1\)?", "option_B_formatted": r"\(2\)"}
+    (problem,) = parse(written([row]), "questions.csv")
+    assert (problem.id, problem.dataset, problem.answer) == (row["question_id"], row["dataset"], "B")
+    assert (problem.text, problem.plain) == (r"What is \(1 + 1\)?", "What is 1 + 1?")
+    assert problem.options[:2] == (Option("A", "1", "1"), Option("B", r"\(2\)", "2"))
+    assert [option.key for option in problem.options] == ["A", "B", "C", "D"]
+
+
+@pytest.mark.parametrize(
+    ("name", "dataset", "subject"),
+    [
+        ("elementary_mathematics-redux-0", "elementary_mathematics", "math"),
+        ("high_school_mathematics-redux-41", "high_school_mathematics", "math"),
+        ("college_mathematics-dev-1", "college_mathematics", "math"),
+        ("conceptual_physics-redux-7", "conceptual_physics", "physics"),
+        ("moral_scenarios-redux-7", "moral_scenarios", "moral"),
+        ("moral_scenarios-redux-7", "moral_reasoning", "moral"),
+        ("moral_reasoning-redux-7", "moral_reasoning", "moral"),
+        ("attention_check-1", "attention_check", None),
+        ("astronomy-redux-3", "astronomy", None),
+    ],
+)
+def test_tags_give_the_dataset_and_its_subject(name: str, dataset: str, subject: str | None) -> None:
+    (problem,) = parse(written([{**GOOD, "question_id": name, "dataset": dataset}]), "questions.csv")
+    known = {"subject": subject} if subject else {}
+    assert (problem.id, problem.tags) == (name, {"dataset": dataset} | known)
+
+
+filled = st.text().filter(str.strip)
+
+
+@given(st.fixed_dictionaries({name: filled for name in COLUMNS if name.startswith(("question", "option"))}))
+def test_whatever_csv_can_hold_is_read_back_exactly(cells: dict[str, str]) -> None:
+    row = {**GOOD, **cells, "question_id": "college_mathematics-redux-1"}
+    (problem,) = parse(written([row]), "questions.csv")
+    assert (problem.plain, problem.text) == (row["question"], row["question_formatted"])
+    for option in problem.options:
+        name = f"option_{option.key}"
+        assert (option.plain, option.text) == (row[name], row[f"{name}_formatted"])
+
+
+def test_quotes_newlines_and_latex_in_a_cell_are_kept() -> None:
+    wording = 'He said: "\\(\\frac{1}{2}\\), or $5?"\n\nSo, what now?\r\n'
+    (problem,) = parse(written([{**GOOD, "question": wording}]), "questions.csv")
+    assert problem.text == problem.plain == wording
+
+
+@pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf"], ids=["without a BOM", "with a BOM"])
+def test_a_file_is_read_with_and_without_a_byte_order_mark(tmp_path: Path, start: bytes) -> None:
+    path = tmp_path / "questions.csv"
+    path.write_bytes(start + written([{**GOOD, "question": "√2?"}]).encode())
+    assert load(path)[0].text == "√2?"
+
+
+def test_columns_may_stand_in_another_order_and_empty_lines_between_rows() -> None:
+    text = written([GOOD], reversed(COLUMNS)).replace("\r\n", "\n\n")
+    assert parse(text, "questions.csv") == parse(written([GOOD]), "questions.csv")
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"answer": "E"}, "line 2, column answer 'E' is not allowed; allowed: A, B, C, D"),
+        ({"answer": "b"}, "line 2, column answer 'b' is not allowed; allowed: A, B, C, D"),
+        ({"question": " "}, "line 2, column question is empty"),
+        ({"option_C": ""}, "line 2, column option_C is empty"),
+        ({"dataset": ""}, "line 2, column dataset is empty"),
+        (
+            {"dataset": "conceptual_physics"},
+            "line 2, column question_id 'college_mathematics-redux-1' does not begin with its dataset "
+            "'conceptual_physics'",
+        ),
+    ],
+)
+def test_a_bad_cell_is_named_by_line_and_column(change: dict[str, str], fault: str) -> None:
+    assert faults_of(written([{**GOOD, **change}])) == (fault,)
+
+
+def test_every_bad_row_is_named_by_the_line_it_begins_on() -> None:
+    rows = [
+        {**GOOD, "question": "one\ntwo\nthree", "answer": "X"},
+        {**GOOD, "question_id": "college_mathematics-redux-2"},
+        {**GOOD, "question_id": "college_mathematics-redux-3", "answer": "Y", "option_A": ""},
+        GOOD,
+    ]
+    text = written(rows) + "too,few\r\n"
+    assert [fault.split(" is ")[0] for fault in faults_of(text)] == [
+        "line 8: 2 cells instead of 13; put quotes around cells with commas",
+        "line 2, column answer 'X'",
+        "line 6, column option_A",
+        "line 6, column answer 'Y'",
+        "line 7: the id 'college_mathematics-redux-1'",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("columns", "faults"),
+    [
+        (COLUMNS[:-1], ["line 1: the column option_D_formatted is missing"]),
+        ((*COLUMNS, "level"), ["line 1: 'level' is not a column."]),
+        ((*COLUMNS, "answer"), ["line 1: the column answer is there twice"]),
+        (
+            ["questoin" if name == "question" else name for name in COLUMNS],
+            [
+                "line 1: the column question is missing",
+                "line 1: 'questoin' is not a column. Did you mean 'question'?",
+            ],
+        ),
+    ],
+    ids=["one too few", "one too many", "one twice", "one misspelt"],
+)
+def test_other_columns_are_refused(columns: list[str], faults: list[str]) -> None:
+    assert (
+        list(faults_of(written([GOOD], columns) if len(set(columns)) == len(columns) else ",".join(columns)))
+        == faults
+    )
+
+
+def test_a_quote_that_is_never_closed_is_found_where_it_opens() -> None:
+    (fault,) = faults_of(written([GOOD]) + 'college_mathematics-redux-2,"college\n\n\n')
+    assert fault.startswith("line 3: not csv")
+
+
+def test_a_file_without_questions_is_refused() -> None:
+    assert faults_of(written([])) == ("there is no question below the header",)
+    assert len(faults_of("")) == len(COLUMNS)
+
+
+def test_a_file_that_is_not_utf8_is_refused_with_the_line(tmp_path: Path) -> None:
+    path = tmp_path / "questions.csv"
+    path.write_bytes(written([{**GOOD, "question": "Küche?"}]).encode("latin-1"))
+    with pytest.raises(ProblemError, match=r"questions\.csv: line 2 is not UTF-8"):
+        load(path)

@@ -1,0 +1,102 @@
+"""The sources: how they are found, and where their paths lead."""
+
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+from problems import registry
+from problems.errors import ProblemError
+from problems.item import Problem
+
+LINE = '{"id": "a", "text": "T"}\n'
+
+
+@pytest.fixture(autouse=True)
+def _sources_of_this_test_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    registry.names()
+    monkeypatch.setattr(registry, "_SOURCES", dict(registry._SOURCES))
+
+
+def twins(path: Path) -> tuple[Problem, ...]:
+    return (Problem("a", "T", "T", "d"), Problem("b", "T", "T", "d"), Problem("a", "T", "T", "d"))
+
+
+def test_a_path_is_relative_to_the_base(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/own.jsonl").write_text(LINE)
+    assert [problem.id for problem in registry.load("jsonl", "mine/own.jsonl", tmp_path)] == ["a"]
+
+
+def test_a_folder_of_yours_that_is_called_sample_is_reached_with_a_dot(tmp_path: Path) -> None:
+    (tmp_path / "sample").mkdir()
+    (tmp_path / "sample/own.jsonl").write_text(LINE)
+    assert len(registry.load("jsonl", "./sample/own.jsonl", tmp_path)) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "says"),
+    [
+        (
+            "chatbnch",
+            "sample",
+            r"no problem source 'chatbnch'; allowed: chatbench, .*Did you mean 'chatbench'\?",
+        ),
+        ("chatbench", "sample/devs.csv", r"ships no 'devs.csv'; allowed: .*Did you mean 'dev.csv'\?"),
+        ("chatbench", "sample/../../item.py", "ships no"),
+        ("jsonl", "onw.jsonl", r"no such file .*Did you mean 'own.jsonl'\?"),
+        ("jsonl", "nowhere/own.jsonl", "no such file"),
+        ("jsonl", ".", "cannot be read"),
+    ],
+)
+def test_a_name_or_path_that_leads_nowhere_is_refused(
+    tmp_path: Path, name: str, path: str, says: str
+) -> None:
+    (tmp_path / "own.jsonl").write_text(LINE)
+    with pytest.raises(ProblemError, match=says):
+        registry.load(name, path, tmp_path)
+
+
+def test_ids_must_differ_within_a_source(tmp_path: Path) -> None:
+    registry.source("twins")(twins)
+    with pytest.raises(ProblemError) as caught:
+        registry.load("twins", ".", tmp_path)
+    assert caught.value.faults == ("the id 'a' is there 2 times",)
+
+
+def test_a_source_without_sample_set_says_so(tmp_path: Path) -> None:
+    registry.source("twins")(twins)
+    with pytest.raises(ProblemError, match="'twins' ships no sample set"):
+        registry.load("twins", "sample", tmp_path)
+
+
+def test_a_name_is_given_to_one_source_only() -> None:
+    with pytest.raises(ProblemError, match="'jsonl' is registered twice"):
+        registry.source("jsonl")(twins)
+
+
+def test_a_package_outside_brings_a_source_and_its_sample(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "flashcards.py").write_text(
+        "from problems.item import Problem\n"
+        "from problems.registry import source\n"
+        "@source('flashcards', sample='cards.txt')\n"
+        "def load(path):\n"
+        "    return tuple(Problem(line, line, line, 'cards') for line in path.read_text().splitlines())\n"
+    )
+    (tmp_path / "data/flashcards").mkdir(parents=True)
+    (tmp_path / "data/flashcards/cards.txt").write_text("one\ntwo\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    entry = EntryPoint("flashcards", "flashcards", registry.GROUP)
+    monkeypatch.setattr(registry, "entry_points", lambda group: [entry] if group == "parley.problems" else [])
+    registry._discover.__wrapped__()
+    assert "flashcards" in registry.names()
+    assert [problem.id for problem in registry.load("flashcards", "sample", tmp_path)] == ["one", "two"]
+
+
+def test_a_broken_package_outside_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = EntryPoint("cards", "no_such_module_at_all", registry.GROUP)
+    monkeypatch.setattr(registry, "entry_points", lambda group: [entry])
+    with pytest.raises(ProblemError, match=r"'cards' of another package cannot be loaded"):
+        registry._discover.__wrapped__()

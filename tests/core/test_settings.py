@@ -1,0 +1,89 @@
+"""Settings: what the environment says is read, checked, listed and explained."""
+
+import pytest
+from pydantic import SecretStr
+
+from app import settings
+from app.errors import SettingsError
+from app.settings import Settings
+
+SECRET = "a-signing-key-of-at-least-32-characters"
+
+
+@pytest.fixture(autouse=True)
+def empty_environment(monkeypatch, tmp_path):
+    """No PARLEY_* variable and no .env of the machine that runs the tests."""
+    for name in settings.names_in_use():
+        if name.startswith(settings.PREFIX):
+            monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+def test_the_defaults_need_no_environment():
+    assert settings.load().database_url == "sqlite:///parley.db"
+
+
+def test_the_environment_wins_over_the_env_file(monkeypatch, tmp_path):
+    (tmp_path / ".env").write_text("PARLEY_PORT=1\nPARLEY_HOST=0.0.0.0\nOTHER=thing\nPARLEY_TYPO=1\n")
+    monkeypatch.setenv("PARLEY_PORT", "2")
+    loaded = settings.load()
+    assert (loaded.host, loaded.port) == ("0.0.0.0", 2)
+
+
+def test_an_empty_variable_is_as_if_unset(monkeypatch):
+    monkeypatch.setenv("PARLEY_OPENAI_API_KEY", "")
+    assert settings.load().openai_api_key is None
+
+
+def test_all_wrong_variables_are_named_at_once_and_secrets_are_not_shown(monkeypatch):
+    monkeypatch.setenv("PARLEY_PORT", "99999")
+    monkeypatch.setenv("PARLEY_REPLY_TIMEOUT_S", "nan")
+    monkeypatch.setenv("PARLEY_OPENAI_BASE_URL", "localhost:8000")
+    monkeypatch.setenv("PARLEY_SECRET", "hunter2")
+    with pytest.raises(SettingsError) as refused:
+        settings.load()
+    message = str(refused.value)
+    for said in (
+        "PARLEY_PORT='99999'",
+        "PARLEY_REPLY_TIMEOUT_S",
+        "PARLEY_OPENAI_BASE_URL",
+        "http://",
+        "PARLEY_SECRET",
+    ):
+        assert said in message
+    assert "hunter2" not in message
+    assert refused.value.__context__ is None or refused.value.__suppress_context__
+
+
+def test_words_are_tidied(monkeypatch):
+    monkeypatch.setenv("PARLEY_LOG_LEVEL", "debug")
+    monkeypatch.setenv("PARLEY_PUBLIC_URL", "https://study.example/")
+    loaded = settings.load()
+    assert (loaded.log_level, loaded.public_url) == ("DEBUG", "https://study.example")
+
+
+def test_the_listing_has_every_field_described_and_masks_secrets():
+    rows = settings.listing(Settings(secret=SecretStr(SECRET), openai_api_key=SecretStr("sk-live")))
+    assert len(rows) == len(Settings.model_fields)
+    assert all(name.startswith("PARLEY_") and description for name, _, _, description in rows)
+    shown = {name: (value, default) for name, value, default, _ in rows}
+    assert shown["PARLEY_OPENAI_API_KEY"] == ("********", "")
+    assert shown["PARLEY_PORT"] == ("7860", "7860")
+    assert "sk-live" not in str(rows) and SECRET not in str(rows)
+
+
+def test_unknown_variables_are_reported_with_the_one_that_was_meant(monkeypatch, tmp_path):
+    (tmp_path / ".env").write_text("PARLEY_OPENAI_KEY=x\n")
+    monkeypatch.setenv("PARLEY_DATABASE_URI", "x")
+    monkeypatch.setenv("PARLEY_PORT", "1")
+    faults = settings.unknown(settings.names_in_use())
+    assert len(faults) == 2
+    assert "PARLEY_DATABASE_URI is not a setting. Did you mean 'PARLEY_DATABASE_URL'?" in faults[0]
+    assert "PARLEY_OPENAI_API_KEY" in faults[1]
+
+
+def test_settings_cannot_be_changed_or_misspelt_in_code():
+    with pytest.raises(ValueError, match="frozen"):
+        Settings().port = 1
+    with pytest.raises(ValueError, match="extra"):
+        Settings(prot=1)

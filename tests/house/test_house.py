@@ -1,0 +1,167 @@
+"""The house keeps its own rules: sizes, imports, pins, and nothing that belongs to one machine."""
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[2]
+ROOMS = ("app", "experiments", "storage", "problems")
+TOP_LEVEL = {
+    *ROOMS, "tests", "docs", "deploy", ".ci", ".github", ".gitignore", ".gitattributes", ".dockerignore",
+    ".editorconfig", ".pre-commit-config.yaml", "pyproject.toml", "requirements.lock", "Makefile",
+    "Dockerfile", "compose.yaml", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md",
+}  # fmt: skip
+MAX_FILE_LINES = 300
+MAX_FUNCTION_LINES = 80
+MAX_BLANKET_EXCEPTS = 3
+
+# A space after a dot or a dash is dropped, so that this file does not hold what it looks for.
+INDEX_SIGNS = (
+    r"pythonhosted\. org", r"pypi\. org", r"registry\.npmjs\. org", r"deb\.debian\. org",
+    r"proxy\.golang\. org", r"\w://[^\s\"']*/ simple\b", r"-- (?:extra-)?index-url[=\s]",
+    r"-- find-links[=\s]", r"\b(?:PIP|UV)_(?:EXTRA_|DEFAULT_)? INDEX",
+)  # fmt: skip
+INDEX = re.compile("|".join(INDEX_SIGNS).replace(" ", ""))
+
+
+def git(*command: str) -> list[str]:
+    done = subprocess.run(["git", *command], cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"not a git checkout: {done.stderr.strip()}")
+    return [line for line in done.stdout.split("\0") if line]
+
+
+@pytest.fixture(scope="module")
+def files() -> list[Path]:
+    """Every file that is, or with the next commit would be, part of the repository."""
+    names = git("ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    return [ROOT / name for name in names if (ROOT / name).is_file()]
+
+
+def sources(*folders: str) -> Iterator[tuple[str, str]]:
+    for folder in folders:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            yield path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
+
+
+def nodes(*folders: str) -> Iterator[tuple[str, ast.AST]]:
+    for name, source in sources(*folders):
+        for node in ast.walk(ast.parse(source, name)):
+            yield name, node
+
+
+@pytest.fixture(scope="module")
+def project() -> dict:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+@pytest.fixture(scope="module")
+def dependencies(project: dict) -> list[Requirement]:
+    extras = [line for lines in project["optional-dependencies"].values() for line in lines]
+    return [Requirement(line) for line in [*project["dependencies"], *extras]]
+
+
+@pytest.fixture(scope="module")
+def locked() -> dict[str, list[tuple[str, bool]]]:
+    """For each name in the lock its pins: (version, does it have a hash)."""
+    pins: dict[str, list[tuple[str, bool]]] = {}
+    text = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    for entry in re.split(r"\n(?=[^\s])", text):
+        if not entry.startswith("#"):
+            name, version = re.match(r"([\w.-]+)(?:\[.*?\])?==(\S+)", entry).groups()
+            pins.setdefault(canonicalize_name(name), []).append((version, "--hash=sha256:" in entry))
+    return pins
+
+
+def test_no_file_names_a_package_index(files: list[Path]) -> None:
+    found = []
+    for path in files:
+        text = path.read_bytes().decode("utf-8", errors="replace")
+        found += [f"{path.relative_to(ROOT)}: {match.group()}" for match in INDEX.finditer(text)]
+    assert not found
+
+
+def test_only_the_known_files_lie_at_the_top(files: list[Path]) -> None:
+    assert {path.relative_to(ROOT).parts[0] for path in files} - TOP_LEVEL == set()
+
+
+def test_every_dependency_has_a_lower_bound(dependencies: list[Requirement]) -> None:
+    assert [str(d) for d in dependencies if not any(s.operator in (">=", "==") for s in d.specifier)] == []
+
+
+def test_every_dependency_is_locked_in_a_version_that_it_allows(
+    dependencies: list[Requirement], locked: dict[str, list[tuple[str, bool]]]
+) -> None:
+    for dependency in dependencies:
+        pins = locked.get(canonicalize_name(dependency.name), [])
+        assert pins, f"{dependency} is not in requirements.lock: make lock"
+        assert all(dependency.specifier.contains(version) for version, _ in pins), f"{dependency}: make lock"
+
+
+def test_every_pin_has_a_hash(locked: dict[str, list[tuple[str, bool]]]) -> None:
+    assert [name for name, pins in locked.items() if not all(hashed for _, hashed in pins)] == []
+
+
+def imports(*folders: str) -> Iterator[tuple[str, str]]:
+    """Give (file, top-level module that it imports)."""
+    for name, node in nodes(*folders):
+        match node:
+            case ast.Import(names=aliases):
+                yield from ((name, alias.name.partition(".")[0]) for alias in aliases)
+            case ast.ImportFrom(module=str(module), level=0):
+                yield name, module.partition(".")[0]
+
+
+def test_the_rooms_import_only_what_the_project_declares(project: dict) -> None:
+    lines = [*project["dependencies"], *project["optional-dependencies"]["postgres"]]
+    declared = {canonicalize_name(Requirement(line).name) for line in lines}
+    declared |= {"starlette", "pydantic-core", "annotated-types"}  # FastAPI's and pydantic's own parts
+    known = {*ROOMS, *sys.stdlib_module_names}
+    owners = packages_distributions()
+    strays = {
+        f"{name} imports {module}"
+        for name, module in imports(*ROOMS)
+        if module not in known and not declared & set(map(canonicalize_name, owners.get(module, [])))
+    }
+    assert strays == set()
+
+
+def test_files_are_short() -> None:
+    lengths = {name: source.count("\n") for name, source in sources(*ROOMS, "tests")}
+    assert {name: lines for name, lines in lengths.items() if lines > MAX_FILE_LINES} == {}
+
+
+def test_functions_are_short() -> None:
+    long = {}
+    for name, node in nodes(*ROOMS, "tests"):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            lines = node.end_lineno - node.lineno + 1
+            if lines > MAX_FUNCTION_LINES:
+                long[f"{name}:{node.lineno} {node.name}"] = lines
+    assert long == {}
+
+
+def test_blanket_excepts_stand_only_at_the_named_edges() -> None:
+    blankets = [
+        f"{name}:{node.lineno}"
+        for name, node in nodes(*ROOMS)
+        if isinstance(node, ast.ExceptHandler)
+        and (
+            node.type is None
+            or (isinstance(node.type, ast.Name) and node.type.id in ("Exception", "BaseException"))
+        )
+    ]
+    assert len(blankets) <= MAX_BLANKET_EXCEPTS, blankets
+
+
+def test_no_function_changes_a_global() -> None:
+    assert [f"{name}:{node.lineno}" for name, node in nodes(*ROOMS) if isinstance(node, ast.Global)] == []
