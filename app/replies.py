@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from app.backends.base import Backend, End, Message, Request, Text
@@ -60,12 +61,13 @@ async def ask(backend: Backend, request: Request, limits: Limits, reply: Reply, 
     started_us = clock.now_us()
     first_us: int | None = None
     end = End("")
-    async for delta in deadlines(backend.stream(request), limits):
-        if isinstance(delta, Text):
-            first_us = first_us or clock.now_us()
-            reply.add(delta.text)
-        else:
-            end = delta
+    async with aclosing(deadlines(backend.stream(request), limits)) as deltas:
+        async for delta in deltas:
+            if isinstance(delta, Text):
+                first_us = first_us or clock.now_us()
+                reply.add(delta.text)
+            else:
+                end = delta
     return {
         "text": "".join(reply.parts).strip(),
         "finish_reason": end.finish_reason,

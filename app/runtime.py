@@ -1,8 +1,8 @@
 """The runtime: the one door by which people, simulated participants and model servers act on sessions.
 
-`act` loads what is known, lets the engine decide, appends the facts and all that is owed at once (assignment, draws,
-the end) in one transaction, and answers after the commit. If another writer was first it reads again and decides again. A
-reply that is owed is asked for in a task; a crash leaves it owed, so a restart is the ordinary path.
+`act` loads what is known, lets the engine decide, appends the facts and all that is owed at once (assignment,
+draws, the end) in one transaction, and answers after the commit. If another writer was first it reads again and
+decides again. A reply that is owed is asked for in a task; a crash leaves it owed, so a restart is the ordinary path.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Engine
-
 from app.backends import registry as backends
 from app.backends.base import Backend
 from app.clock import Clock
@@ -30,6 +28,7 @@ from experiments.core.resolve import Study
 from experiments.core.screen import Screen
 from experiments.core.session import decide, fold, owed, screen
 from experiments.errors import Refused
+from storage.engine import Database
 from storage.errors import Conflict, StorageError
 from storage.log import Append, Draft, Enrolment, Log
 from storage.projections import changed_rows, rows_of
@@ -60,9 +59,9 @@ class Live:
 class Runtime:
     """Sessions at work over one database. Times come from `clock`, models from the registry of backends."""
 
-    def __init__(self, engine: Engine, settings: Settings, clock: Clock) -> None:
-        self.studies = Studies(engine)
-        self.log = Log(engine)
+    def __init__(self, database: Database, settings: Settings, clock: Clock) -> None:
+        self.studies = Studies(database)
+        self.log = Log(database)
         self._settings = settings
         self._clock = clock
         self._backends: dict[str, Backend] = {}
@@ -135,6 +134,10 @@ class Runtime:
         if reply is not None:
             async for piece in reply.follow(offset):
                 yield piece
+
+    async def draft(self, stream: str, path: str) -> dict[str, Any]:
+        """What has been typed at a place and not yet sent."""
+        return await asyncio.to_thread(self.log.draft, stream, path)
 
     async def save_draft(self, stream: str, path: str, data: Mapping[str, Any]) -> None:
         """Keep what has been typed at a place and not yet sent."""

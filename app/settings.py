@@ -6,14 +6,12 @@ Each field is the variable `PARLEY_<NAME>`, in the environment or in a file `.en
 
 import os
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Annotated, Literal
 
-from dotenv import dotenv_values
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, DotEnvSettingsSource, SettingsConfigDict
 
 from app.errors import SettingsError
 from problems.errors import did_you_mean
@@ -113,8 +111,8 @@ def listing(settings: Settings) -> list[tuple[str, str, str, str]]:
 
 def names_in_use(env_file: str = ENV_FILE) -> list[str]:
     """Give the names of all variables that the environment and the .env file set, for `unknown`."""
-    in_file = dotenv_values(env_file) if Path(env_file).is_file() else {}
-    return sorted({*os.environ, *in_file})
+    in_file = DotEnvSettingsSource(Settings, env_file=env_file).env_vars
+    return sorted({*os.environ, *(name.upper() for name in in_file)})
 
 
 def unknown(environ_names: Iterable[str]) -> list[str]:

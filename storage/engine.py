@@ -6,15 +6,19 @@ IMMEDIATE, because a transaction that reads first and writes later is refused at
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import orjson
-from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy import Connection, Engine, create_engine, event, make_url, select
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
 
 from storage.errors import StorageError
 from storage.schemas.registry import schemas
 from storage.tables import metadata
+
+Database: TypeAlias = Engine
+"""An open database; other rooms name it and hand it on."""
 
 PRAGMAS = (
     "journal_mode=WAL",
@@ -26,7 +30,7 @@ PRAGMAS = (
 WRITING = "parley_writing"
 
 
-def open_database(url: str) -> Engine:
+def open_database(url: str) -> Database:
     """An engine on a database whose tables exist; raises StorageError with what to do."""
     try:
         engine = create_engine(make_url(url), json_serializer=dumps, json_deserializer=orjson.loads)
@@ -46,6 +50,21 @@ def open_database(url: str) -> Engine:
     except OperationalError as error:
         raise StorageError(f"the database {engine.url!r} cannot be opened: {error.orig}") from error
     return engine
+
+
+def ping(database: Database) -> None:
+    """Ask the database something small; raises StorageError if it does not answer."""
+    try:
+        with database.connect() as connection:
+            connection.execute(select(1))
+    except OperationalError as error:
+        raise StorageError(f"the database does not answer: {error.orig}") from error
+
+
+def file_of(url: str) -> Path | None:
+    """The file of an SQLite database; None for any other."""
+    parsed = make_url(url)
+    return Path(parsed.database) if parsed.get_backend_name() == "sqlite" and parsed.database else None
 
 
 def dumps(value: Any) -> str:

@@ -11,7 +11,6 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import suppress
 from typing import Any, Literal
 
-import anyio
 import httpx2
 import openai
 from pydantic import Field
@@ -93,7 +92,6 @@ class OpenAI:
             httpx2.HTTPError,
             httpx2.StreamError,
             ssl.SSLError,
-            anyio.EndOfStream,
         ) as error:
             raise self._told(error) from error
         yield decoder.end()
@@ -111,7 +109,7 @@ class OpenAI:
                 connecting = isinstance(error.__cause__ or error, httpx2.ConnectTimeout)
                 reason = "timeout_connect" if connecting else "timeout_read"
                 return BackendUnavailable(f"{self._url} did not answer in time. Try again.", reason=reason)
-            case openai.APIConnectionError() | httpx2.TransportError() | ssl.SSLError() | anyio.EndOfStream():
+            case openai.APIConnectionError() | httpx2.TransportError() | ssl.SSLError():
                 return BackendUnavailable(
                     f"No connection to {self._url} ({error.__cause__ or error}). Is the address right, and up?",
                     reason="connection",

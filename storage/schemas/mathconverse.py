@@ -1,8 +1,9 @@
 """MathConverse's released schema (Collins et al.: CheckMate. PNAS 2024; mathconverse_parsed_interactions.csv).
 
 One row for each problem that was talked about, completed when its conversation is rated. Lists and dictionaries are
-Python's `repr`, `MISSING` stands where a participant did not give something, and the blank first column counts rows
-from 0 for each participant, all as in the released file. The preference of a set is written into its rows when it is given.
+Python's `repr`, `MISSING` stands where a participant did not give something, and the blank first column
+counts rows from 0 for each participant, all as in the released file. The preference of a set is written into its rows
+when it is given.
 """
 
 from __future__ import annotations

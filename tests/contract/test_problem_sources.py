@@ -69,18 +69,14 @@ class TestEverySampleSet:
     def test_can_be_shown_as_markdown_with_bracketed_latex(self, name: str, path: str) -> None:
         for problem in load(name, path):
             for text in shown(problem):
-                assert text.count(r"\(") == text.count(r"\)") == len(re.findall(r"\\\(.+?\\\)", text)), (
-                    problem.id
-                )
+                assert text.count(r"\(") == text.count(r"\)") == len(re.findall(r"\\\(.+?\\\)", text)), problem.id
                 # outside of formulas nothing that Markdown would take for a sign of its own
                 assert not set("*_`\\^") & set(FORMULA.sub("", text)), problem.id
 
 
 def test_chatbench_has_twelve_questions_a_dataset_in_order() -> None:
     problems = load("chatbench", "sample")
-    assert [problem.id for problem in problems] == [
-        f"{name}-redux-{n}" for name in DATASETS for n in range(12)
-    ]
+    assert [problem.id for problem in problems] == [f"{name}-redux-{n}" for name in DATASETS for n in range(12)]
     assert [problem.dataset for problem in problems] == [name for name in DATASETS for _ in range(12)]
 
 
@@ -99,9 +95,7 @@ def test_chatbench_has_latex_in_twenty_questions_and_options_or_more() -> None:
 def test_chatbench_has_five_examples_a_dataset_that_are_not_questions() -> None:
     examples = load("chatbench", "sample/dev.csv")
     assert [problem.id for problem in examples] == [f"{name}-dev-{n}" for name in DATASETS for n in range(5)]
-    assert not {problem.plain for problem in examples} & {
-        problem.plain for problem in load("chatbench", "sample")
-    }
+    assert not {problem.plain for problem in examples} & {problem.plain for problem in load("chatbench", "sample")}
 
 
 def test_the_attention_check_says_in_its_question_what_to_choose() -> None:

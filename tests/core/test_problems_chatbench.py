@@ -161,8 +161,7 @@ def test_every_bad_row_is_named_by_the_line_it_begins_on() -> None:
 )
 def test_other_columns_are_refused(columns: list[str], faults: list[str]) -> None:
     assert (
-        list(faults_of(written([GOOD], columns) if len(set(columns)) == len(columns) else ",".join(columns)))
-        == faults
+        list(faults_of(written([GOOD], columns) if len(set(columns)) == len(columns) else ",".join(columns))) == faults
     )
 
 

@@ -41,8 +41,7 @@ def test_every_formula_keeps_its_text(parts: list[tuple[str, str, str]]) -> None
     # a word stands before each formula: $a$$b$ is another case
     source = "".join(f"{text}. {sign}{formula}{sign}" for text, sign, formula in parts)
     shown = "".join(
-        f"{text}. " + (rf"\({formula}\)" if sign == "$" else f"$${formula}$$")
-        for text, sign, formula in parts
+        f"{text}. " + (rf"\({formula}\)" if sign == "$" else f"$${formula}$$") for text, sign, formula in parts
     )
     assert to_delimiters(source) == shown
 

@@ -49,9 +49,7 @@ def test_a_folder_of_yours_that_is_called_sample_is_reached_with_a_dot(tmp_path:
         ("jsonl", ".", "cannot be read"),
     ],
 )
-def test_a_name_or_path_that_leads_nowhere_is_refused(
-    tmp_path: Path, name: str, path: str, says: str
-) -> None:
+def test_a_name_or_path_that_leads_nowhere_is_refused(tmp_path: Path, name: str, path: str, says: str) -> None:
     (tmp_path / "own.jsonl").write_text(LINE)
     with pytest.raises(ProblemError, match=says):
         registry.load(name, path, tmp_path)
@@ -75,9 +73,7 @@ def test_a_name_is_given_to_one_source_only() -> None:
         registry.source("jsonl")(twins)
 
 
-def test_a_package_outside_brings_a_source_and_its_sample(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_package_outside_brings_a_source_and_its_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "flashcards.py").write_text(
         "from problems.item import Problem\n"
         "from problems.registry import source\n"

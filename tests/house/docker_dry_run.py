@@ -68,9 +68,7 @@ def left_out(image: Path, installed: Path) -> list[str]:
     """Give the files of the four rooms that were copied and then not installed."""
     site = next(installed.glob("lib/python*/site-packages"))
     copied = [path.relative_to(image / "src") for room in ROOMS for path in (image / "src" / room).rglob("*")]
-    return sorted(
-        str(path) for path in copied if (image / "src" / path).is_file() and not (site / path).exists()
-    )
+    return sorted(str(path) for path in copied if (image / "src" / path).is_file() and not (site / path).exists())
 
 
 def demo_answers(installed: Path, data: Path) -> str:

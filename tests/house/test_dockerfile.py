@@ -50,8 +50,6 @@ def test_the_steps_of_the_dockerfile_give_a_demo_that_starts(tmp_path: Path) -> 
     image.mkdir()
     installed = build(image)
     assert left_out(image, installed) == []
-    help_text = subprocess.run(
-        [installed / "bin/parley", "--help"], capture_output=True, text=True, check=True
-    )
+    help_text = subprocess.run([installed / "bin/parley", "--help"], capture_output=True, text=True, check=True)
     assert "demo" in help_text.stdout
     assert demo_answers(installed, tmp_path)

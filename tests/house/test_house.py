@@ -155,10 +155,7 @@ def test_blanket_excepts_stand_only_at_the_named_edges() -> None:
         f"{name}:{node.lineno}"
         for name, node in nodes(*ROOMS)
         if isinstance(node, ast.ExceptHandler)
-        and (
-            node.type is None
-            or (isinstance(node.type, ast.Name) and node.type.id in ("Exception", "BaseException"))
-        )
+        and (node.type is None or (isinstance(node.type, ast.Name) and node.type.id in ("Exception", "BaseException")))
     ]
     assert len(blankets) <= MAX_BLANKET_EXCEPTS, blankets
 

@@ -44,7 +44,7 @@ SPELLINGS = (
     (r"(?<=[\d)])\s+minus\s+(?=[\d(])", "-"),
     (r"(?<=\))\s*(?=[\d(])|(?<=\d)(?=\()", "*"),
 )
-SPAN = re.compile(r"-?[\d(][\d\s.+\-*/^()]*[\d)]")
+SPAN = re.compile(r"-?[\d(][\d\s.+\-*/^()]{0,90}[\d)]")
 STORY_NUMBER = re.compile(r"(?<![\w.,])\d{1,3}(?:,\d{3}){1,3}(?![\w,])|(?<![\w.])\d{1,9}(?:\.\d{1,4})?(?!\w)")
 STORY_WORDS = (
     ("/", r"\b(?:share[sd]?|split|divided?|equally|average|how many (?:groups|boxes|bags|teams))\b"),

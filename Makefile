@@ -1,0 +1,107 @@
+# Everything a person or CI does with Parley. Needs Python 3.11 or newer and make; uv makes it faster if it is there.
+
+VENV ?= .venv
+HOST ?= 127.0.0.1
+PORT ?= 7860
+BIN := $(VENV)/bin
+ROOMS := app experiments storage problems
+TYPED := $(ROOMS) $(wildcard tests/fakes)
+QUICK := not browser and not slow and not bench
+
+# `make UV=` does without uv. A name like python3.12 may be there and still not run, so each is asked for its version.
+UV ?= $(shell command -v uv 2>/dev/null)
+NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	if $$p -c '$(NEW_ENOUGH)' >/dev/null 2>&1; then echo $$p; break; fi; done)
+
+.PHONY: help demo test check lint bench soak lock clean browser python
+.DEFAULT_GOAL := help
+
+help:  ## this list
+	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## */  make \1@/' | awk -F@ '{printf "%-14s %s\n", $$1, $$2}'
+
+demo: $(VENV)/.stamp-run  ## install what is needed to run Parley, and run the demo study on http://127.0.0.1:7860
+	PARLEY_HOST=$(HOST) PARLEY_PORT=$(PORT) $(BIN)/parley demo
+
+test: $(VENV)/.stamp-dev browser lint  ## all checks and all tests (under 10 minutes)
+	$(BIN)/python -m pytest -n 2
+
+check: $(VENV)/.stamp-dev lint  ## format, lint, types, import rules and the quick tests (under a minute)
+	$(BIN)/python -m pytest -n 2 -q -m "$(QUICK)"
+
+lint: $(VENV)/.stamp-dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy $(TYPED)
+	$(BIN)/lint-imports --no-logo
+
+bench: $(VENV)/.stamp-dev  ## measure throughput and latency on this machine
+	$(BIN)/python -m tests.bench
+
+soak: $(VENV)/.stamp-dev browser  ## the tests with long settings: hours rather than minutes
+	$(BIN)/python -m pytest -n 2 --soak --timeout 7200
+
+clean:  ## remove what make and the tools made; never a database
+	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find $(ROOMS) tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Installing. requirements.lock has two parts: what Parley runs on, and below the line that starts with
+# DEV_MARK what only its developers need. Both are installed by hash; the project itself without dependencies.
+
+DEV_MARK := \# dev:
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+ifneq ($(UV),)
+INSTALL := VIRTUAL_ENV=$(VENV) $(UV) pip install -q
+else
+INSTALL := $(BIN)/python -m pip install -q
+endif
+
+$(VENV)/bin/python: | python
+ifneq ($(UV),)
+	$(UV) venv -q --allow-existing --python "$(or $(PYTHON),>=3.11)" $(VENV)
+else
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+	  echo "make: $(PYTHON) cannot make a virtual environment; on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
+endif
+
+$(VENV)/.stamp-run: pyproject.toml requirements.lock | $(VENV)/bin/python
+	sed '/^$(DEV_MARK)/,$$d' requirements.lock > $(VENV)/run.lock
+	$(INSTALL) --require-hashes --no-deps -r $(VENV)/run.lock
+	$(INSTALL) --no-deps --no-build-isolation -e .
+	touch $@
+
+$(VENV)/.stamp-dev: $(VENV)/.stamp-run
+	$(INSTALL) --require-hashes --no-deps -r requirements.lock
+	touch $@
+
+python:
+ifeq ($(PYTHON)$(UV),)
+	@echo "make: Parley needs Python 3.11 or newer, and none of python3, python3.11 to python3.14 is." >&2
+	@echo "make: install one, or name it: make PYTHON=/path/to/python3.12 ..." >&2
+	@exit 1
+endif
+
+# The browser tests use the machine's own Chromium. tests/conftest.py looks for the same names.
+
+browser:
+	@if command -v chromium || command -v chromium-browser || command -v google-chrome \
+	    || command -v google-chrome-stable || [ -d "/Applications/Google Chrome.app" ]; then :; \
+	elif [ "$$(id -u)" = 0 ] && grep -qs '^ID=debian' /etc/os-release; then \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
+	elif [ "$${CI:-}" = true ]; then echo "make: CI needs Chromium or Chrome for the browser tests" >&2; exit 1; \
+	else echo "make: no Chromium or Chrome: the browser tests will be skipped. On Debian: apt-get install chromium;" \
+	  "on a Mac: brew install --cask google-chrome" >&2; fi
+
+# Pins for Python 3.11 and up on every platform, with hashes. The second call says which of them Parley runs on.
+
+COMPILE = $(or $(UV),uv) pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
+	--no-emit-index-url --no-emit-find-links
+
+lock:  ## resolve pyproject.toml into requirements.lock again, with the newest releases (needs uv)
+	mkdir -p build
+	echo 'setuptools>=80' | $(COMPILE) pyproject.toml - --all-extras -o build/all.lock --upgrade
+	echo 'setuptools>=80' | $(COMPILE) pyproject.toml - --extra postgres -c build/all.lock -o build/run.lock --upgrade
+	{ echo '# Made by `make lock`: do not edit. What Parley runs on:'; cat build/run.lock; \
+	  echo '$(DEV_MARK) what only those who work on Parley need; `make demo` and the Dockerfile stop here.'; \
+	  awk 'FNR == 1 {file++} /^[a-z0-9]/ {name = $$0; if (file == 1) run[name] = 1} file == 2 && !(name in run)' \
+	    build/run.lock build/all.lock; } > requirements.lock

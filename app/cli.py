@@ -1,0 +1,198 @@
+"""The command line: `parley`, its commands, and how errors look.
+
+One of the three edges where everything is caught: an error of ours is a message, not a traceback.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import sys
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.tree import Tree
+
+from app import settings as configuration
+from app.bots.simulate import START_US, simulate
+from app.clock import VirtualClock
+from app.library import find, load_study
+from app.outline import outline, typical_minutes
+from app.runtime import Runtime
+from app.settings import Settings
+from experiments.core.resolve import Study
+from experiments.core.schema import json_schema
+from problems.errors import ParleyError
+from storage.engine import open_database
+from storage.export import export as write_files
+
+app = typer.Typer(
+    name="parley",
+    help="Studies in which people work with language models. Begin with `parley demo`.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+)
+out = Console()
+err = Console(stderr=True)
+
+StudyName = Annotated[
+    str, typer.Argument(metavar="STUDY", help="A study file, or the name of a study that comes with Parley.")
+]
+
+
+@app.command()
+def demo(
+    browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
+) -> None:
+    """Open the demo study in a browser: five minutes, offline, no key needed."""
+    _serve(["demo"], open_browser=browser)
+
+
+@app.command()
+def serve(
+    studies: Annotated[list[str], typer.Argument(metavar="STUDY...", help="Study files, or names of Parley's own.")],
+) -> None:
+    """Let people take part: serve one or more studies, each at /s/NAME."""
+    _serve(studies, open_browser=False)
+
+
+def _serve(references: list[str], *, open_browser: bool) -> None:
+    import uvicorn
+
+    from app.web.server import build_app
+
+    settings = _settings()
+    studies = [load_study(reference) for reference in references]
+    server = build_app(settings, open_database(settings.database_url), studies)
+    address = settings.public_url or f"http://{_reachable(settings.host)}:{settings.port}"
+    out.print(f"Parley is at [bold]{address}[/bold]  (stop it with Ctrl-C)")
+    for study in studies:
+        out.print(f"  {study.file.title}: {address}/s/{study.name}")
+    out.print(f"  data: {settings.database_url}", highlight=False)
+    if open_browser and sys.stdout.isatty():
+        webbrowser.open(address)
+    uvicorn.run(
+        server,
+        host=settings.host,
+        port=settings.port,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=3,
+    )
+
+
+def _reachable(host: str) -> str:
+    return "127.0.0.1" if host in ("0.0.0.0", "::") else host  # noqa: S104  (compared, not bound)
+
+
+@app.command()
+def check(
+    study: StudyName,
+    bots: Annotated[int, typer.Option(help="How many simulated participants try it out.", min=0)] = 20,
+) -> None:
+    """Check a study file: all faults at once, or its tree and how long it takes."""
+    found = load_study(study)
+    tree = Tree(f"[bold]{found.file.title}[/bold]  [dim]{found.name}, version {found.file.version}[/dim]")
+    outline(found, tree)
+    out.print(tree)
+    if bots:
+        minutes = asyncio.run(typical_minutes(found, bots))
+        out.print(f"{bots} simulated participants finished it, in [bold]{minutes:.0f} minutes[/bold] (median).")
+    out.print(f"[green]No faults.[/green] Hash {found.hash[:12]}.")
+
+
+@app.command()
+def schema(
+    protocol: Annotated[bool, typer.Option(help="The schema of protocol files instead.")] = False,
+) -> None:
+    """Print the JSON Schema of study files, with which editors complete and check them."""
+    print(json.dumps(json_schema("protocol" if protocol else "study"), indent=2, ensure_ascii=False))
+
+
+@app.command(name="simulate")
+def simulate_(
+    study: StudyName,
+    count: Annotated[int, typer.Option("-n", "--count", min=1, help="How many simulated participants.")] = 10,
+    seed: Annotated[str, typer.Option(help="The same seed gives the same sessions, to the byte.")] = "1",
+) -> None:
+    """Let simulated participants finish whole sessions, without a browser and at once."""
+    settings = _settings()
+    found = load_study(study)
+    asyncio.run(_simulate(settings, found, count, seed))
+
+
+async def _simulate(settings: Settings, study: Study, count: int, seed: str) -> None:
+    clock = VirtualClock(START_US)
+    runtime = Runtime(open_database(settings.database_url), settings, clock)
+    runtime.studies.register(study)
+    bar = Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=err
+    )
+    clicks = 0
+    try:
+        with bar:
+            task = bar.add_task(f"{study.name}: simulated sessions", total=count)
+            async for walked in simulate(runtime, clock, study, count, seed):
+                clicks += walked.clicks
+                bar.advance(task)
+    finally:
+        await runtime.close()
+    out.print(f"{count} sessions of {study.name} are complete ({clicks} clicks), in {settings.database_url}")
+
+
+@app.command()
+def export(
+    study: Annotated[str, typer.Argument(metavar="STUDY", help="The study's name, as in its file.")],
+    schema: Annotated[str, typer.Option(help="The released schema: chatbench or mathconverse.")],
+    to: Annotated[Path, typer.Option("-o", "--out", help="The folder to write into.")],
+    origin: Annotated[
+        str | None, typer.Option(help="Whose sessions: person or bot. People's, unless there are none.")
+    ] = None,
+) -> None:
+    """Write a study's data as the released dataset's files."""
+    settings = _settings()
+    name = find(study).stem if study.endswith((".yaml", ".yml")) else study
+    written = write_files(open_database(settings.database_url), name, schema, to, origin)
+    for path, rows in written.files.items():
+        out.print(f"{path}: {rows} rows", highlight=False)
+    out.print(f"[dim]{written.sessions} sessions of origin {written.origin}[/dim]")
+
+
+@app.command(name="settings")
+def settings_() -> None:
+    """List every setting: its variable, its present value, and what it is for."""
+    table = Table("variable", "value", "default", "what it is for")
+    for row in configuration.listing(_settings()):
+        table.add_row(*row)
+    out.print(table)
+
+
+def _settings() -> Settings:
+    for warning in configuration.unknown(configuration.names_in_use()):
+        err.print(f"[yellow]{warning}[/yellow]")
+    settings = configuration.load()
+    logging.basicConfig(level=settings.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logging.getLogger("httpx2").setLevel(logging.WARNING)
+    return settings
+
+
+def main() -> None:
+    """Run a command; an error of ours is told in words and exits with 2."""
+    try:
+        app()
+    except ParleyError as error:
+        err.print(str(error), style="red", markup=False, highlight=False)
+        raise SystemExit(2) from None
+    except KeyboardInterrupt:
+        err.print("Stopped. What was finished is saved.")
+        raise SystemExit(130) from None

@@ -1,0 +1,157 @@
+"""The participant API: the one door of a session from outside; the page, bots and load tests all use it.
+
+`look` and `act` answer with the present screen: painted for the page, or as the values themselves (`view: screen`). A
+refused action answers 200 with a note and the screen as it is. Nothing is answered before it is committed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
+
+import orjson
+from fastapi import APIRouter, Query, Request
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from starlette.responses import JSONResponse, Response, StreamingResponse
+
+from app.runtime import Live, Runtime
+from app.web.cookies import Cookies
+from app.web.paint import StudyLook, paint
+from experiments.core.screen import Screen
+from experiments.errors import Refused
+
+View = Literal["page", "screen"]
+Values = Annotated[dict[Annotated[str, Field(max_length=100)], JsonValue], Field(max_length=500)]
+
+
+class Body(BaseModel):
+    """What all requests have in common; unknown keys are ignored."""
+
+    model_config = ConfigDict(frozen=True)
+
+    shown: Annotated[str, Field(max_length=500)] | None = None
+    """What the page already shows, as the last painting said."""
+    view: View = "page"
+
+
+class Look(Body):
+    """Ask for the present screen."""
+
+
+class Act(Body):
+    """Do something on the present screen."""
+
+    kind: Annotated[str, Field(max_length=40)]
+    """submit, say, rate, retry, or what else the screen's `actions` offer."""
+    path: Annotated[str, Field(max_length=500)]
+    seen: Annotated[int, Field(ge=0)]
+    key: Annotated[str, Field(min_length=8, max_length=64)]
+    """Random, another for each click; the same request may be sent again with the same key."""
+    values: Values = {}
+
+
+class Draft(BaseModel):
+    """What is typed and not yet sent."""
+
+    path: Annotated[str, Field(max_length=500)]
+    values: Values = {}
+
+
+class ParticipantApi:
+    """The routes under /api, over a runtime; the cookie says whose session it is."""
+
+    def __init__(self, runtime: Runtime, cookies: Cookies) -> None:
+        self._runtime = runtime
+        self._cookies = cookies
+
+    def router(self) -> APIRouter:
+        """The routes, described for OpenAPI."""
+        api = APIRouter(prefix="/api")
+        api.post("/look", summary="The present screen")(self.look)
+        api.post("/act", summary="Act on the present screen")(self.act)
+        api.post("/draft", summary="Keep what is typed")(self.draft)
+        api.get("/reply", summary="The reply on its way, as server-sent events")(self.reply)
+        return api
+
+    async def look(self, body: Look, request: Request) -> Response:
+        """The screen as it is now."""
+        live = await self._known(request)
+        return _nobody() if live is None else await self._answer(live, body)
+
+    async def act(self, body: Act, request: Request) -> Response:
+        """The screen after the action, or a note and the screen as it is where the action is refused."""
+        live = await self._known(request)
+        if live is None:
+            return _nobody()
+        try:
+            after = await self._runtime.participant(
+                live.stream, body.kind, body.path, body.values, seen=body.seen, key=body.key
+            )
+        except Refused as refused:
+            return await self._answer(await self._runtime.live(live.stream) or live, body, refused)
+        return await self._answer(after, body)
+
+    async def draft(self, body: Draft, request: Request) -> Response:
+        """Whether the draft was kept: it is, if it belongs to the present screen."""
+        live = await self._known(request)
+        if live is None:
+            return _nobody()
+        present = body.path == live.screen.path
+        if present:
+            await self._runtime.save_draft(live.stream, body.path, body.values)
+        return JSONResponse({"saved": present})
+
+    async def reply(self, request: Request, offset: Annotated[int, Query(ge=0)] = 0) -> Response:
+        """Events `delta` (text, and the offset after it), then `done`."""
+        live = await self._known(request)
+        if live is None:
+            return _nobody()
+        headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+        events = _events(self._runtime, live.stream, offset)
+        return StreamingResponse(events, media_type="text/event-stream", headers=headers)
+
+    async def _known(self, request: Request) -> Live | None:
+        stream = self._cookies.read(request)
+        return await self._runtime.live(stream) if stream else None
+
+    async def _answer(self, live: Live, body: Body, refused: Refused | None = None) -> Response:
+        screen = live.screen
+        note, faults = (str(refused), refused.fields) if refused else ("", {})
+        if body.view == "screen":
+            answer: dict[str, Any] = {"screen": screen_json(screen), "note": note, "faults": faults}
+        else:
+            draft = {} if screen.ended else await self._runtime.draft(live.stream, screen.path)
+            look = look_of(live)
+            answer = paint(screen, study=look, shown=body.shown, draft=draft, note=note, faults=faults).as_json()
+        return Response(orjson.dumps(answer), media_type="application/json")
+
+
+def _nobody() -> Response:
+    return JSONResponse({"note": "Please open the link to the study again."}, status_code=401)
+
+
+def look_of(live: Live) -> StudyLook:
+    """What every screen of the session's study has in common."""
+    file = live.study.file
+    return StudyLook(file.title, file.language, file.contact, file.dollar_maths)
+
+
+def screen_json(screen: Screen) -> dict[str, Any]:
+    """A screen as plain JSON values, for bots."""
+    plain: dict[str, Any] = orjson.loads(orjson.dumps(asdict(screen), default=_plain))
+    for block, told in zip(screen.panel.blocks, plain["panel"]["blocks"], strict=True):
+        told["block"] = type(block).__name__.lower()
+    return plain
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, BaseModel):
+        return value.model_dump()
+    raise TypeError(f"{type(value).__name__} has no JSON")
+
+
+async def _events(runtime: Runtime, stream: str, offset: int) -> AsyncIterator[bytes]:
+    async for text, end in runtime.follow(stream, offset):
+        yield b"event: delta\ndata: " + orjson.dumps({"text": text, "offset": end}) + b"\n\n"
+    yield b"event: done\ndata: {}\n\n"

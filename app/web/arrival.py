@@ -1,0 +1,112 @@
+"""Arrival: the start page that a link leads to, whose button makes the session.
+
+The button keeps link scanners from becoming participants. A recruiter's id leads the same person back to the same
+session from any device; it is in no URL after the first page.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from app.runtime import Live, Runtime
+from app.web.cookies import Cookies
+from experiments.core.resolve import Study
+from storage.errors import Conflict
+from storage.participants import Participants, Person
+
+RECRUITERS = {"prolific": "PROLIFIC_PID", "connect": "participantId", "sona": "survey_code", "panel": "pid"}
+"""Recruiters and the parameter in which their links carry a person's id."""
+ID_CHARS = 100
+
+_TEMPLATES = Environment(
+    loader=FileSystemLoader(Path(__file__).parent / "pages"), autoescape=True, undefined=StrictUndefined
+)
+
+
+class Arrival:
+    """The start pages of the studies that are open here."""
+
+    def __init__(
+        self, runtime: Runtime, participants: Participants, cookies: Cookies, open_studies: Mapping[str, Study]
+    ) -> None:
+        self._runtime = runtime
+        self._participants = participants
+        self._cookies = cookies
+        self._open = open_studies
+
+    def routes(self) -> list[Route]:
+        """`/s/{study}`: read it, then press its button."""
+        return [
+            Route("/s/{study}", self.greet, methods=["GET", "HEAD"]),
+            Route("/s/{study}", self.start, methods=["POST"]),
+        ]
+
+    async def greet(self, request: Request) -> Response:
+        """The start page: what the study is called, and a button."""
+        study = self._open.get(request.path_params["study"])
+        if study is None:
+            return lost()
+        returns = await self._here_already(request, study) is not None
+        return page("start.html.j2", title=study.file.title, language=study.file.language, returns=returns)
+
+    async def start(self, request: Request) -> Response:
+        """Begin, or go on where one was; then the address is clean."""
+        study = self._open.get(request.path_params["study"])
+        if study is None:
+            return lost()
+        live = await self._here_already(request, study) or await self._enrol(study, person_of(request))
+        response = RedirectResponse("/", status_code=303)
+        self._cookies.write(response, live.stream)
+        return response
+
+    def only(self) -> str | None:
+        """The start page's address, where a single study is open."""
+        return f"/s/{next(iter(self._open))}" if len(self._open) == 1 else None
+
+    async def _here_already(self, request: Request, study: Study) -> Live | None:
+        """The session that the request's person or browser already has; an id counts more than a cookie."""
+        person = person_of(request)
+        if person is not None:
+            stream = await asyncio.to_thread(self._participants.find, study.name, person)
+        else:
+            stream = self._cookies.read(request)
+        live = await self._runtime.live(stream) if stream else None
+        return live if live is not None and live.study.name == study.name else None
+
+    async def _enrol(self, study: Study, person: Person | None) -> Live:
+        identity = self._participants.entry(study.name, person) if person else None
+        try:
+            return await self._runtime.enrol(study, origin="person", identity=identity)
+        except Conflict:
+            # The same person in another tab was first.
+            stream = await asyncio.to_thread(self._participants.find, study.name, person) if person else None
+            live = await self._runtime.live(stream) if stream else None
+            if live is None:
+                raise
+            return live
+
+
+def person_of(request: Request) -> Person | None:
+    """The recruiter's id in a link; None if it has none."""
+    for recruiter, parameter in RECRUITERS.items():
+        given = request.query_params.get(parameter, "").strip()
+        if given:
+            return Person(recruiter, given[:ID_CHARS])
+    return None
+
+
+def lost() -> Response:
+    """For a link that leads nowhere here."""
+    return page("lost.html.j2", status=404, title="Nothing here", language="en")
+
+
+def page(template: str, *, status: int = 200, **values: object) -> Response:
+    """One of the plain pages around a study."""
+    return HTMLResponse(_TEMPLATES.get_template(template).render(values), status_code=status)

@@ -1,0 +1,84 @@
+"""Fields of a form as the templates beside this file want them: one view for every kind of field."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from experiments.core.fields import Field, Long, Multiple, Number, Optioned, Short, Tick
+
+
+@dataclass(frozen=True, slots=True)
+class OptionView:
+    """One option: its stored value, its words, whether it is chosen, and the letter in its badge if it has one."""
+
+    value: str
+    text: str
+    chosen: bool
+    badge: str
+
+
+@dataclass(frozen=True, slots=True)
+class FieldView:
+    """One field: the control that asks it, its words, and what the person gave before."""
+
+    name: str
+    control: str
+    text: str
+    help: str
+    required: bool
+    options: tuple[OptionView, ...] = ()
+    value: str = ""
+    limits: tuple[tuple[str, str], ...] = ()
+    """HTML attributes that say what is accepted; the server checks again."""
+    row: bool = False
+    """Whether the options are few and short enough to stand side by side."""
+
+
+def view_of(item: Field, value: Any) -> FieldView:
+    """The view of a field with a draft's value (None, a text, or a list of texts)."""
+    given = [str(one) for one in value] if isinstance(value, list | tuple) else [] if value is None else [str(value)]
+    common = (item.name, _control(item), item.text, item.help, item.required)
+    match item:
+        case Optioned():
+            options = tuple(
+                OptionView(key, label, key in given, key if _is_letter(key) else "")
+                for key, label in item.options.items()
+            )
+            return FieldView(*common, options, row=_fits_in_row(item))
+        case Tick():
+            return FieldView(*common, value="on" if given else "")
+        case Number():
+            return FieldView(*common, value="".join(given[:1]), limits=_range(item))
+        case Short() | Long():
+            return FieldView(*common, value="".join(given[:1]), limits=(("maxlength", str(item.max_chars)),))
+        case _:
+            raise TypeError(f"no control is known for the field {item.name!r} of kind {type(item).__name__}")
+
+
+def _control(item: Field) -> str:
+    match item:
+        case Multiple():
+            return "checkbox"
+        case Optioned():
+            return "radio"
+        case _:
+            return type(item).__name__.lower()
+
+
+def _is_letter(key: str) -> bool:
+    return len(key) == 1 and key.isalpha() and key.isupper()
+
+
+def _fits_in_row(item: Optioned) -> bool:
+    longest = max(map(len, item.options.values()), default=0)
+    return not any(map(_is_letter, item.options)) and (
+        (len(item.options) <= 4 and longest <= 40 and longest * len(item.options) <= 120)
+        or (len(item.options) <= 11 and longest <= 3)
+    )
+
+
+def _range(item: Number) -> tuple[tuple[str, str], ...]:
+    limits = {"min": item.minimum, "max": item.maximum}
+    given = tuple((name, f"{limit:g}") for name, limit in limits.items() if limit is not None)
+    return (*given, ("inputmode", "numeric" if item.whole else "decimal"))

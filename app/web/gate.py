@@ -1,0 +1,166 @@
+"""The gate: what stands before everything that a participant's browser can reach.
+
+An allow-list of routes (the rest is 404), limits on bodies and rates, a check of the Origin, and on every answer the
+headers that keep it private: a content-security policy with a nonce for each page, no-store, no-referrer. It knows no
+study and no session; `trust.md` B says what each part is for.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Mapping
+from http.cookies import CookieError, SimpleCookie
+
+from limits import RateLimitItem, RateLimitItemPerSecond
+from limits.storage import MemoryStorage
+from limits.strategies import MovingWindowRateLimiter
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse, PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+MOST_BODY = 64 * 1024
+ALLOWED: Mapping[str, re.Pattern[str]] = {
+    "GET": re.compile(
+        r"/|/s/[\w-]{1,60}|/api/reply|/parley/[\w.-]+|/healthz|/robots\.txt"
+        r"|/(assets|static|svelte)/[\w./-]+|/theme\.css|/favicon\.ico|/gradio_api/(app_id|startup-events)"
+    ),
+    "POST": re.compile(r"/s/[\w-]{1,60}|/api/(look|act|draft)"),
+}
+POLICY = (
+    "default-src 'none'; script-src 'self' 'nonce-{nonce}' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data:; font-src 'self' data:; connect-src 'self'; manifest-src 'self'; form-action 'self'; "
+    "base-uri 'self'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "permissions-policy": "camera=(), microphone=(), geolocation=()",
+    "cross-origin-opener-policy": "same-origin",
+}
+FOREVER = "public, max-age=31536000, immutable"
+
+
+class Gate:
+    """An ASGI application before another; `rate` is requests a second, `burst` how many at once, for one person."""
+
+    def __init__(self, app: ASGIApp, *, cookie: str, rate: float, burst: int) -> None:
+        self._app = app
+        self._cookie = cookie
+        self._limiter = MovingWindowRateLimiter(MemoryStorage())
+        self._limit: RateLimitItem = RateLimitItemPerSecond(burst, max(1, round(burst / rate)))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request through, or answer it here."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+        elif scope["type"] == "http":
+            await self._http(scope, receive, _Answer(scope, send))
+
+    async def _http(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
+        headers = Headers(scope=scope)
+        refusal = self._refusal(scope, headers)
+        if refusal is not None:
+            await refusal(scope, receive, answer)
+            return
+        body = await _body(receive) if scope["method"] == "POST" else b""
+        if body is None:
+            await PlainTextResponse("too large", 413)(scope, receive, answer)
+            return
+        await self._app(scope, _again(body, receive) if scope["method"] == "POST" else receive, answer)
+
+    def _refusal(self, scope: Scope, headers: Headers) -> ASGIApp | None:
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        if method not in ALLOWED or not ALLOWED[method].fullmatch(scope["path"]) or "/." in scope["path"]:
+            return PlainTextResponse("not found", 404)
+        if method == "POST":
+            origin = headers.get("origin")
+            if origin is not None and origin.partition("://")[2] != headers.get("host"):
+                return PlainTextResponse("another site may not ask this", 403)
+            if int(headers.get("content-length") or 0) > MOST_BODY:
+                return PlainTextResponse("too large", 413)
+        if scope["path"].startswith(("/api/", "/s/")) and not self._limiter.hit(self._limit, self._who(scope, headers)):
+            wait = {"retry-after": "2"}
+            return JSONResponse({"note": "That was very fast. Please wait a moment."}, 429, wait)
+        return None
+
+    def _who(self, scope: Scope, headers: Headers) -> str:
+        try:
+            cookie = SimpleCookie(headers.get("cookie", "")).get(self._cookie)
+        except CookieError:
+            cookie = None
+        return cookie.value if cookie else f"address {(scope.get('client') or ('unknown',))[0]}"
+
+
+class _Answer:
+    """The way back: adds the headers, and to a page the nonce."""
+
+    def __init__(self, scope: Scope, send: Send) -> None:
+        self._path = scope["path"]
+        self._send = send
+        self._start: Message | None = None
+        self._parts: list[bytes] = []
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(raw=message["headers"])
+            _protect(headers, self._path, message["status"])
+            if headers.get("content-type", "").startswith("text/html"):
+                self._start = message
+                return
+        elif self._start is not None:
+            self._parts.append(message.get("body", b""))
+            if not message.get("more_body"):
+                await self._send_page(self._start)
+            return
+        await self._send(message)
+
+    async def _send_page(self, start: Message) -> None:
+        nonce = secrets.token_urlsafe(16)
+        page = b"".join(self._parts).replace(b"<script", b'<script nonce="' + nonce.encode() + b'"')
+        headers = MutableHeaders(raw=start["headers"])
+        headers["content-security-policy"] = POLICY.format(nonce=nonce)
+        if "content-length" in headers and headers["content-length"] != "0" and page:
+            headers["content-length"] = str(len(page))
+        await self._send(start)
+        await self._send({"type": "http.response.body", "body": page})
+
+
+def _protect(headers: MutableHeaders, path: str, status: int) -> None:
+    for name, value in HEADERS.items():
+        headers[name] = value
+    if path.startswith("/s/"):
+        # A form posted from a page without referrer has Origin: null, which tells us nothing; so this one may tell us.
+        headers["referrer-policy"] = "same-origin"
+    if path.startswith("/assets/") and status == 200:
+        headers["cache-control"] = FOREVER
+    elif not path.startswith(("/parley/", "/static/", "/theme.css", "/favicon.ico", "/svelte/")):
+        headers["cache-control"] = "no-store"
+    del headers["server"]
+
+
+async def _body(receive: Receive) -> bytes | None:
+    """The whole body; None if it is too large."""
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return b""
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        if size > MOST_BODY:
+            return None
+        if not message.get("more_body"):
+            return b"".join(parts)
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """A `receive` that gives the body once and then what else comes."""
+    first: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def given() -> Message:
+        return first.pop() if first else await receive()
+
+    return given

@@ -1,0 +1,158 @@
+"""The participants' page: few stock components, built empty, and the script that fills them.
+
+Nothing of a study is in the layout, so the page is the same bytes for everybody and nothing can leak from it. The one
+event is `bus.change`, and it runs in the browser: page.js keeps what is to be painted and rings the bus, and Gradio then
+fetches the updates of all components from it. No event reaches Gradio's server.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import gradio as gr
+from fastapi import FastAPI
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import Message
+
+from app.web.theme import theme
+
+STATIC = Path(__file__).parent / "static"
+OUTPUTS = ("head", "left", "chat", "side", "box", "send", "preview", "note")
+"""The components that a painting may update, in the order in which page.js hands them to Gradio."""
+
+LATEX = [
+    {"left": "$$", "right": "$$", "display": True},
+    {"left": "\\[", "right": "\\]", "display": True},
+    {"left": "\\(", "right": "\\)", "display": False},
+]
+_RING = "window.parleyBus = (n) => { props.value = String(n); trigger('change'); }; window.parley?.begin();"
+_UNWANTED = re.compile(
+    rb'<meta\s+(?:property="og:|name="twitter:)[^>]*>|<link rel="manifest"[^>]*>'
+    rb"|<script>\s*\(\(\) => \{(?:(?!</script>)[\s\S])*iframeResizer(?:(?!</script>)[\s\S])*</script>"
+)
+
+
+def build() -> gr.Blocks:
+    """The page, empty."""
+    with gr.Blocks(title="Study", analytics_enabled=False, fill_width=True) as blocks:
+        made = {"head": gr.HTML(elem_id="head", padding=False, apply_default_css=False)}
+        with gr.Row(elem_id="columns"):
+            with gr.Column(elem_id="left-column"):
+                made["left"] = gr.HTML(elem_id="left", padding=False, apply_default_css=False)
+            with gr.Column(elem_id="right-column"):
+                made |= _conversation()
+        made["note"] = gr.HTML(elem_id="note", padding=False, apply_default_css=False)
+        bus = gr.HTML("", js_on_load=_RING, visible="hidden")
+        bus.change(
+            fn=None,
+            js="() => window.parley.updates()",
+            outputs=[made[name] for name in OUTPUTS],
+            api_visibility="private",
+        )
+    return blocks
+
+
+def _conversation() -> dict[str, gr.components.Component]:
+    chat = gr.Chatbot(
+        elem_id="chat",
+        show_label=False,
+        buttons=[],
+        feedback_options=None,
+        latex_delimiters=LATEX,
+        layout="bubble",
+        height="100%",
+        placeholder=" ",
+        allow_file_downloads=False,
+        group_consecutive_messages=False,
+    )
+    side = gr.HTML(elem_id="side", padding=False, apply_default_css=False)
+    with gr.Row(elem_id="say"):
+        box = gr.Textbox(
+            elem_id="box",
+            label="Your message",
+            placeholder="Write a message",
+            lines=1,
+            max_lines=8,
+            scale=1,
+            container=False,
+            interactive=True,
+        )
+        send = gr.Button("Send", elem_id="send", variant="primary", scale=0, min_width=80)
+    preview = gr.Markdown(elem_id="preview", latex_delimiters=LATEX, line_breaks=True)
+    return {"chat": chat, "side": side, "box": box, "send": send, "preview": preview}
+
+
+def mount(app: FastAPI) -> FastAPI:
+    """Put the page at `/` of `app`, and its script and style under `/parley/`. Call it after all routes are added."""
+    blocks = build()
+    blocks.max_threads = 1
+    app.router.routes.append(Mount("/parley", StaticFiles(directory=STATIC)))
+    app.router.routes.append(Route("/", _index(app), methods=["GET", "HEAD"]))
+    return gr.mount_gradio_app(
+        app,
+        blocks,
+        path="/",
+        theme=theme(),
+        run_history=False,
+        footer_links=[],
+        show_error=False,
+        enable_monitoring=False,
+        pwa=False,
+        ssr_mode=False,
+        mcp_server=False,
+        max_file_size="1kb",
+        app_kwargs={"docs_url": None, "redoc_url": None, "openapi_url": None},
+    )
+
+
+def _index(app: FastAPI) -> Callable[[Request], Awaitable[Response]]:
+    """GET /: Gradio's page, made once, since it is the same for everybody (5 ms of CPU each otherwise)."""
+    made: list[bytes] = []
+
+    async def index(request: Request) -> Response:
+        if not made:
+            made.append(finished(await _gradios_page(app)))
+        return Response(made[0], media_type="text/html", headers={"cache-control": "no-store"})
+
+    return index
+
+
+async def _gradios_page(app: FastAPI) -> bytes:
+    """What Gradio answers to GET /, asked with a request of our own: no visitor's headers are in it."""
+    gradio = next(route for route in reversed(app.router.routes) if isinstance(route, Mount))
+    parts: list[bytes] = []
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Message) -> None:
+        parts.append(message.get("body", b""))
+
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "scheme": "http",
+        "http_version": "1.1",
+        "path": "/",
+        "raw_path": b"/",
+        "root_path": "",
+        "query_string": b"",
+        "headers": [(b"host", b"localhost")],
+        "server": ("localhost", 80),
+        "client": ("localhost", 1),
+        "app": app,
+    }
+    await gradio.app(scope, receive, send)
+    return b"".join(parts)
+
+
+def finished(page: bytes) -> bytes:
+    """Gradio's page with our style and script in its head, so that they load first, and without its advertisements."""
+    head = f"""<meta name="robots" content="noindex"><link rel="stylesheet" href="/parley/page.css">
+<script src="/parley/page.js" data-outputs="{" ".join(OUTPUTS)}"></script>""".encode()
+    return _UNWANTED.sub(b"", page).replace(b'<script type="module"', head + b'<script type="module"', 1)

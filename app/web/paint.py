@@ -1,0 +1,211 @@
+"""A Screen painted: what each component of the page becomes. Pure: the same screen gives the same painting.
+
+A part of the page that the browser already shows is not painted again, so that a half-filled form or a half-written
+message is never wiped when a reply arrives. The browser says what it shows by handing back `shown`, which it need not
+understand. Nothing goes out that is not in the Screen, and every text passes through markdown.py or autoescape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2s
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from app.web import markdown
+from app.web.forms import FieldView, view_of
+from experiments.core.fields import Field
+from experiments.core.screen import Chat, Message, Screen, Transcript
+
+Update = Mapping[str, Any]
+RIGHT_TO_LEFT = frozenset({"ar", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"})
+FORMS = Path(__file__).parent / "forms"
+
+
+@dataclass(frozen=True, slots=True)
+class StudyLook:
+    """What every screen of a study has in common."""
+
+    title: str
+    language: str = "en"
+    contact: str = ""
+    dollar_maths: bool = False
+    """Whether a single $ delimits maths in conversations."""
+
+
+@dataclass(frozen=True, slots=True)
+class Painting:
+    """What the page becomes: updates by component, and the few things that page.js has to know."""
+
+    path: str
+    seen: int
+    shown: str
+    """What the browser will then show; it is handed back with the next request."""
+    actions: tuple[str, ...]
+    updates: Mapping[str, Update]
+    chat: bool
+    """Whether the chat's column is on the screen."""
+    messages: tuple[Message, ...]
+    waiting: bool
+    """Whether a reply is on its way, to be read from the stream."""
+    ended: bool
+    look: StudyLook
+    note: str = ""
+    faults: Mapping[str, str] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """The response of the participant API to look and act."""
+        return {
+            "path": self.path,
+            "seen": self.seen,
+            "shown": self.shown,
+            "actions": list(self.actions),
+            "updates": {name: dict(update) for name, update in self.updates.items()},
+            "chat": self.chat,
+            "messages": [{"role": message.role, "text": message.text} for message in self.messages],
+            "waiting": self.waiting,
+            "ended": self.ended,
+            "lang": self.look.language,
+            "dir": "rtl" if self.look.language.split("-")[0].lower() in RIGHT_TO_LEFT else "ltr",
+            "dollars": self.look.dollar_maths,
+            "refused": bool(self.note or self.faults),
+            "note": self.note,
+            "faults": dict(self.faults),
+        }
+
+
+def paint(
+    screen: Screen,
+    *,
+    study: StudyLook,
+    shown: str | None,
+    draft: Mapping[str, Any],
+    note: str = "",
+    faults: Mapping[str, str] | None = None,
+) -> Painting:
+    """The page for a screen. `shown` is what the last painting said, or None for a page just loaded."""
+    panel = screen.panel
+    parts = {"head": _head(screen, study), "left": _left(screen, study, draft), "side": _side(screen, draft)}
+    marks = {name: _mark(screen, name, part.about) for name, part in parts.items()}
+    known = (shown or "").split()
+    updates: dict[str, Update] = {
+        name: {"value": parts[name].html()} for name, mark in marks.items() if mark not in known
+    }
+    mark_of_box = _mark(screen, "box", ())
+    if panel.chat:
+        updates["chat"] = {"label": panel.chat.title}
+        updates["box"] = _box(panel.chat, None if mark_of_box in known else str(draft.get("text") or ""))
+    return Painting(
+        path=screen.path,
+        seen=screen.seen,
+        shown=" ".join((*marks.values(), mark_of_box)),
+        actions=screen.actions,
+        updates=updates,
+        chat=panel.chat is not None,
+        messages=panel.chat.messages if panel.chat else (),
+        waiting=panel.chat.waiting if panel.chat else False,
+        ended=screen.ended,
+        look=study,
+        note=note,
+        faults=faults or {},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the page: its template, and what it is about (if that is unchanged, so is the part)."""
+
+    template: str
+    about: tuple[Any, ...]
+    values: Mapping[str, Any]
+
+    def html(self) -> str:
+        """The part's HTML."""
+        return _TEMPLATES.get_template(self.template).render(self.values)
+
+
+def _head(screen: Screen, study: StudyLook) -> Part:
+    return Part("head.html.j2", (screen.progress, study), {"study": study, "progress": screen.progress})
+
+
+def _left(screen: Screen, study: StudyLook, draft: Mapping[str, Any]) -> Part:
+    panel = screen.panel
+    rated = {item.name for block in panel.blocks if isinstance(block, Transcript) for f in block.ratings for item in f}
+    asked = [item for item in panel.fields if item.name not in rated]
+    values = {
+        "path": screen.path,
+        "panel": panel,
+        "study": study,
+        "blocks": [(type(block).__name__.lower(), block) for block in panel.blocks],
+        "fields": _views(asked, draft),
+        "ratings": {name: view for name, view in _named(panel.fields, draft) if name in rated},
+        "some_optional": not all(item.required for item in panel.fields),
+        "ends": "submit" in screen.actions or panel.chat is not None,
+    }
+    return Part("left.html.j2", (panel.title, panel.blocks, panel.fields, panel.button, values["ends"]), values)
+
+
+def _side(screen: Screen, draft: Mapping[str, Any]) -> Part:
+    chat = screen.panel.chat
+    if chat is None:
+        return Part("nothing.html.j2", (), {})
+    said = sum(message.role == "You" for message in chat.messages)
+    values = {
+        "chat": chat,
+        "missing": max(0, chat.minimum - said),
+        "fields": _views(chat.rating, draft),
+        "retry": "retry" in screen.actions,
+    }
+    return Part("side.html.j2", (said, len(chat.messages), chat.rating, chat.failed, chat.waiting), values)
+
+
+def _box(chat: Chat, text: str | None) -> Update:
+    box: dict[str, Any] = {"max_length": chat.max_chars}
+    return box if text is None else box | {"value": text}
+
+
+def _views(fields: Sequence[Field], draft: Mapping[str, Any]) -> list[FieldView]:
+    return [view_of(item, draft.get(item.name)) for item in fields]
+
+
+def _named(fields: Sequence[Field], draft: Mapping[str, Any]) -> list[tuple[str, FieldView]]:
+    return [(item.name, view_of(item, draft.get(item.name))) for item in fields]
+
+
+def _mark(screen: Screen, name: str, about: tuple[Any, ...]) -> str:
+    """A short name of a part's content, for the browser to hand back; it tells nothing."""
+    return blake2s(repr((screen.path, name, about)).encode(), digest_size=6).hexdigest()
+
+
+def _turns(talk: Transcript) -> list[tuple[tuple[Message, ...], tuple[Field, ...]]]:
+    """A conversation cut into its rated turns; whole if nothing is rated."""
+    if not talk.ratings:
+        return [(talk.messages, ())]
+    return [(talk.messages[2 * n : 2 * n + 2], ratings) for n, ratings in enumerate(talk.ratings)]
+
+
+def _markdown(text: str, **kinds: bool) -> Markup:
+    return Markup(markdown.html(text, **kinds))  # noqa: S704  (markdown.py lets no tag of an author through)
+
+
+def _line(text: str) -> Markup:
+    return Markup(markdown.line(text))  # noqa: S704  (as above)
+
+
+def _templates() -> Environment:
+    known = Environment(
+        loader=FileSystemLoader(FORMS),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    known.filters |= {"markdown": _markdown, "line": _line, "turns": _turns}
+    return known
+
+
+_TEMPLATES = _templates()

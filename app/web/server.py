@@ -1,0 +1,102 @@
+"""The participants' server: start pages, the page, the participant API, and the gate before them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from app.clock import Clock, WorldClock
+from app.errors import SettingsError
+from app.runtime import Runtime
+from app.settings import Settings
+from app.web import page
+from app.web.api import ParticipantApi
+from app.web.arrival import Arrival, lost
+from app.web.cookies import Cookies
+from app.web.gate import Gate
+from experiments.core.resolve import Study
+from problems.errors import ParleyError
+from storage.engine import Database, file_of, ping
+from storage.participants import Participants
+
+log = logging.getLogger(__name__)
+APOLOGY = "We cannot save at the moment. Nothing that was saved is lost; please try again in a minute."
+
+
+def build_app(settings: Settings, database: Database, studies: Sequence[Study], clock: Clock | None = None) -> ASGIApp:
+    """The whole server for these studies, to be run by uvicorn."""
+    runtime = Runtime(database, settings, clock or WorldClock())
+    for study in studies:
+        runtime.studies.register(study)
+    secret = secret_of(settings)
+    cookies = Cookies(secret, secure=(settings.public_url or "").startswith("https://"))
+    arrival = Arrival(runtime, Participants(database, secret), cookies, {study.name: study for study in studies})
+
+    @asynccontextmanager
+    async def life(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        await runtime.close()
+
+    app = FastAPI(title="Parley: participant API", lifespan=life, docs_url=None, redoc_url=None, openapi_url=None)
+    app.include_router(ParticipantApi(runtime, cookies).router())
+    app.router.routes += arrival.routes()
+    app.router.routes.append(Route("/healthz", _health(database), methods=["GET", "HEAD"]))
+    app.add_exception_handler(ParleyError, _apologise)
+    page.mount(app)
+    inner = _Doorstep(app, cookies, arrival)
+    return Gate(inner, cookie=cookies.name, rate=settings.requests_per_second, burst=settings.request_burst)
+
+
+class _Doorstep:
+    """Who comes to `/` without a session is shown to the start page."""
+
+    def __init__(self, app: ASGIApp, cookies: Cookies, arrival: Arrival) -> None:
+        self._app = app
+        self._cookies = cookies
+        self._arrival = arrival
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"] == "/" and self._cookies.read(Request(scope)) is None:
+            start = self._arrival.only()
+            response: Response = RedirectResponse(start, status_code=303) if start else lost()
+            await response(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+
+async def _apologise(request: Request, error: Exception) -> Response:
+    """The participant reads a calm sentence and a reference; the researcher finds the cause in the log."""
+    reference = secrets.token_hex(4)
+    log.error("%s %s: %s [%s]", request.method, request.url.path, error, reference)
+    return JSONResponse({"note": f"{APOLOGY} ({reference})"}, status_code=503)
+
+
+def _health(database: Database) -> Callable[[Request], Awaitable[Response]]:
+    async def health(_: Request) -> Response:
+        await asyncio.to_thread(ping, database)
+        return PlainTextResponse("ok")
+
+    return health
+
+
+def secret_of(settings: Settings) -> str:
+    """The key that signs cookies: the setting, or a file beside the SQLite database, made at the first start."""
+    if settings.secret is not None:
+        return settings.secret.get_secret_value()
+    file = file_of(settings.database_url)
+    if file is None:
+        raise SettingsError("PARLEY_SECRET is not set. With PostgreSQL every process needs the same one: 32 characters")
+    path = file.with_suffix(".secret")
+    if not path.exists():
+        path.touch(mode=0o600)
+        path.write_text(secrets.token_urlsafe(32), encoding="ascii")
+    return path.read_text(encoding="ascii").strip()

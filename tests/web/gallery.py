@@ -1,0 +1,196 @@
+"""A little server that shows every kind of screen: python -m tests.web.gallery 7900, then /show/<name> in a browser.
+
+It speaks the participant API with one stage for each browser, in memory; what is said is answered word by word. With
+/trouble/<kind> the next requests fail (500, 401, drop), as a browser test wants it.
+"""
+
+import asyncio
+import json
+import secrets
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field, replace
+
+from fastapi import FastAPI, Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.web.page import mount
+from app.web.paint import StudyLook, paint
+from experiments.core.fields import read_form
+from experiments.core.screen import Message as Said
+from experiments.core.screen import Screen
+from tests.web.screens import REPLY, SCREENS
+
+LOOK = StudyLook("Working with a chatbot", "en", "study@example.org")
+CSP = (
+    "default-src 'none'; script-src 'self' 'nonce-{nonce}' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data:; font-src 'self' data:; connect-src 'self'; manifest-src 'self'; form-action 'self'; "
+    "base-uri 'self'; frame-ancestors 'none'"
+)
+
+
+@dataclass
+class Stage:
+    """What one browser is shown, and what it has sent."""
+
+    screen: Screen = SCREENS["consent"]
+    drafts: dict[str, dict[str, object]] = field(default_factory=dict)
+    keys: set[str] = field(default_factory=set)
+    acts: list[dict[str, object]] = field(default_factory=list)
+    trouble: list[str] = field(default_factory=list)
+    delay_s: float = 0.03
+
+
+STAGES: dict[str, Stage] = {}
+app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+
+
+def stage_of(request: Request) -> Stage:
+    """The stage of this browser."""
+    return STAGES.setdefault(request.cookies.get("stage", ""), Stage())
+
+
+def painting(stage: Stage, shown: str | None, **more: object) -> Response:
+    """The answer to look and act."""
+    draft = stage.drafts.get(stage.screen.path, {})
+    return JSONResponse(paint(stage.screen, study=LOOK, shown=shown, draft=draft, **more).as_json())  # type: ignore[arg-type]
+
+
+def troubled(stage: Stage) -> Response | None:
+    """A failure that was asked for."""
+    return Response(status_code=int(stage.trouble.pop(0))) if stage.trouble else None
+
+
+@app.get("/show/{name}")
+async def show(name: str, request: Request) -> Response:
+    """Put a screen on the stage."""
+    key = request.cookies.get("stage") or secrets.token_hex(8)
+    STAGES[key] = Stage(SCREENS[name])
+    response = RedirectResponse("/")
+    response.set_cookie("stage", key, httponly=True)
+    return response
+
+
+@app.get("/trouble/{codes}")
+async def trouble(codes: str, request: Request) -> Response:
+    """Let the next requests fail with these codes, separated by commas."""
+    stage_of(request).trouble = [code for code in codes.split(",") if code != "none"]
+    return Response("ok")
+
+
+@app.get("/sent")
+async def sent(request: Request) -> Response:
+    """What this browser has sent."""
+    stage = stage_of(request)
+    return JSONResponse({"acts": stage.acts, "drafts": stage.drafts})
+
+
+@app.get("/gallery")
+async def gallery() -> Response:
+    """Links to all screens."""
+    return HTMLResponse("".join(f"<p><a href='/show/{name}'>{name}</a></p>" for name in SCREENS))
+
+
+@app.post("/api/look")
+async def look(request: Request) -> Response:
+    """The screen as it is."""
+    stage = stage_of(request)
+    return troubled(stage) or painting(stage, (await request.json())["shown"])
+
+
+@app.post("/api/draft")
+async def keep(request: Request) -> Response:
+    """Keep what is half done."""
+    body = await request.json()
+    stage_of(request).drafts[body["path"]] = body["values"]
+    return JSONResponse({})
+
+
+@app.post("/api/act")
+async def act(request: Request) -> Response:
+    """Do it, or say why not."""
+    stage, body = stage_of(request), await request.json()
+    failed = troubled(stage)
+    if failed or body["key"] in stage.keys:
+        return failed or painting(stage, body["shown"])
+    panel = stage.screen.panel
+    asked = panel.chat.rating if body["kind"] == "rate" and panel.chat else panel.fields
+    faults = {} if body["kind"] in ("say", "retry") else read_form(asked, body["values"]).faults
+    if faults:
+        return painting(stage, body["shown"], note="Please look at the answers marked below.", faults=faults)
+    stage.keys.add(body["key"])
+    stage.acts.append(body)
+    stage.screen = after(stage.screen, body["kind"], body["values"])
+    return painting(stage, body["shown"])
+
+
+def after(screen: Screen, kind: str, values: dict[str, str]) -> Screen:
+    """The screen after an act: the next of the gallery, or the same conversation one step on."""
+    chat = screen.panel.chat
+    if kind == "submit" or chat is None:
+        names = list(SCREENS)
+        now = next(n for n, s in SCREENS.items() if s.panel.title == screen.panel.title and s.path == screen.path)
+        return SCREENS[names[(names.index(now) + 1) % len(names)]]
+    said = (*chat.messages, Said("You", values["text"])) if kind == "say" else chat.messages
+    chat = replace(chat, messages=said, rating=(), failed=False, waiting=kind != "rate", minimum=0)
+    chat = replace(chat, remaining=chat.remaining - (kind == "say"))
+    return _with(screen, chat, () if chat.waiting else ("say", "submit"))
+
+
+def _with(screen: Screen, chat: object, actions: tuple[str, ...]) -> Screen:
+    return replace(screen, seen=screen.seen + 1, actions=actions, panel=replace(screen.panel, chat=chat))  # type: ignore[arg-type]
+
+
+@app.get("/api/reply")
+async def reply(request: Request, offset: int) -> Response:
+    """The reply on its way, from an offset."""
+    stage = stage_of(request)
+    return troubled(stage) or StreamingResponse(_words(stage, offset), media_type="text/event-stream")
+
+
+async def _words(stage: Stage, offset: int) -> AsyncIterator[str]:
+    await asyncio.sleep(10 * stage.delay_s)
+    while offset < len(REPLY):
+        piece = REPLY[offset : offset + 5]
+        offset += len(piece)
+        yield f"event: delta\ndata: {json.dumps({'text': piece, 'offset': offset})}\n\n"
+        await asyncio.sleep(stage.delay_s)
+        if stage.trouble and stage.trouble[0] == "drop" and offset > 60:
+            stage.trouble.pop(0)
+            return
+    chat = stage.screen.panel.chat
+    if chat and chat.waiting:
+        done = replace(chat, messages=(*chat.messages, Said("Bot", REPLY)), waiting=False)
+        stage.screen = _with(stage.screen, done, ("say", "submit"))
+    yield "event: done\ndata: {}\n\n"
+
+
+class Gate:
+    """The content-security policy that the real gate sets, so that the gallery fails where it would."""
+
+    def __init__(self, inner: ASGIApp) -> None:
+        self.inner = inner
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"] != "/":
+            return await self.inner(scope, receive, send)
+        nonce = secrets.token_urlsafe(12)
+
+        async def nonced(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = [pair for pair in message["headers"] if pair[0] != b"content-length"]
+                message["headers"] = [*headers, (b"content-security-policy", CSP.format(nonce=nonce).encode())]
+            else:
+                message["body"] = message["body"].replace(b"<script", f'<script nonce="{nonce}"'.encode())
+            await send(message)
+
+        await self.inner(scope, receive, nonced)
+
+
+served = Gate(mount(app))
+
+if __name__ == "__main__":
+    import uvicorn
+
+    uvicorn.run(served, host="127.0.0.1", port=int(sys.argv[1]) if len(sys.argv) > 1 else 7900, log_level="info")

@@ -1,0 +1,227 @@
+"""One screen of every kind, as values; what the gallery shows and the tests of paint paint."""
+
+from experiments.core.fields import Long, Multiple, Number, Scale, Short, Single, Tick
+from experiments.core.scales import CONFIDENCE, QUESTIONS
+from experiments.core.screen import Asked, Chat, Code, Message, Panel, Progress, Screen, Text, Transcript
+
+CONSENT = """You are invited to take part in a research study on **how people work with AI chatbots**. It is run by the \
+Department of Examples and was approved by its ethics committee (number 2026-17).
+
+## What you will do
+
+You will answer some multiple-choice questions, first on your own and then together with a chatbot. \
+The study takes about **25 minutes** and pays £4.50.
+
+- You may stop at any time without giving a reason.
+- Your answers are stored without your name.
+- Please do not type anything that identifies you or others.
+
+## Your data
+
+The anonymous answers and conversations will be published for research. You can ask us to delete them until they are."""
+
+PROBLEM = r"""Let \(f: \mathbb{R} \to \mathbb{R}\) be given by \(f(x) = \frac{x^2 - 1}{\sqrt{x^2 + 1}}\) for \(x \geq 0\), and suppose that
+
+$$\sum_{n=1}^{\infty} \frac{1}{n^2} = \frac{\pi^2}{6}, \qquad \int_0^{\infty} e^{-x^2}\,dx = \frac{\sqrt{\pi}}{2}.$$
+
+What is the value of \(\lim_{x \to \infty} \frac{f(x)}{x}\)?"""
+
+OPTIONS = {
+    "A": r"\(\frac{1}{2}\)",
+    "B": r"\(\sqrt{a^2 + b^2} \leq \sum_{i=1}^{n} x_i\)",
+    "C": r"\(\begin{pmatrix} 1 & 2 \\ 3 & 4 \end{pmatrix}\)",
+    "D": "None of these; the limit does not exist, since the function grows without bound on the positive reals",
+}
+
+THEOREM = r"""Let \(G\) be a group and \(H \leq G\) a subgroup of index two. Define
+
+\[ f(x) = \begin{cases} \left(\frac{x}{2}\right)^2 & \text{if } x > 0 \\ -x & \text{otherwise} \end{cases} \]
+
+\[ \begin{aligned} (a+b)^2 &= a^2 + 2ab + b^2 \\ &\geq 4ab \end{aligned} \]
+
+Show that \(\Pr(X \geq a) \leq \frac{\mathsf{E}(X)}{a}\), that \(\operatorname{rank}(A) \equiv \binom{n}{k} \pmod{n}\), that \
+\(A^\intercal \mathbf{x} = \overline{z}\) and \(\bigcup_{i \in I} U_i \subseteq \mathcal{L}^p(\mu)\), \(\|f\|_p = \lfloor x \rfloor\), \
+\(\mathrm{d}x\), \(90^\circ\), \(f''(x)\), \(x \mapsto \hat{x}\); it costs $5 and \(\nonsense{x}\) is shown as its source.
+
+$$\lim_{n \to \infty} \max_{1 \leq i \leq n} a_i = \left|\begin{matrix} a & b \\ c & d \end{matrix}\right|$$"""
+
+HELPFULNESS = Scale.model_validate({"ask": "scale", "scale": "helpfulness"})
+CORRECTNESS = Scale.model_validate({"ask": "scale", "scale": "correctness"})
+
+SURVEY = (
+    Single(
+        name="gender",
+        text="What is your gender?",
+        options={"f": "Female", "m": "Male", "x": "Another", "n": "Prefer not to say"},
+    ),
+    Single(
+        name="education",
+        text="What is the highest level of education you have completed?",
+        options={
+            k: k for k in ("Secondary school", "Bachelor's degree", "Master's degree", "Doctorate", "Something else")
+        },
+    ),
+    Multiple(
+        name="tools",
+        text="Which of these have you used in the last month?",
+        help="Choose all that apply.",
+        options={"gpt": "ChatGPT", "claude": "Claude", "gemini": "Gemini", "none": "None of these"},
+    ),
+    Number(name="age", text="How old are you?", minimum=18, maximum=120, help="In years."),
+    Scale(
+        name="often",
+        text="How often do you use such a tool?",
+        options={str(n): str(n) for n in range(1, 8)},
+        help="1 is never, 7 is every day.",
+    ),
+    Scale.model_validate({"ask": "scale", "scale": "solo_solve"}),
+    Short(name="field", text="What did you study?", required=False),
+    Long(name="thoughts", text="What do you expect of such a tool?", max_chars=1000),
+    Tick(name="honest", text="I have answered honestly."),
+)
+
+REPLY = r"""Good question. For a **stationary point** we need \(f'(x) = 0\), that is
+
+\[ \frac{d}{dx}\left(x^2 - 4x + 1\right) = 2x - 4 = 0. \]
+
+1. Solve it: \(x = 2\).
+2. Check that `if a<b and c>d` holds, so a<b and c>d; it costs $5 and then $10.
+
+```python
+def f(x): return x**2 - 4*x + 1 if x < 3 else None
+```"""
+
+TALK = (
+    Message("You", r"How do I find the minimum of \(x^2 - 4x + 1\)? I think a<b and c>d, <b>not bold</b> &lt; & more"),
+    Message("Bot", REPLY),
+    Message("You", "And is it\nthe *only* one?"),
+    Message("Bot", r"Yes: \(f''(x) = 2 > 0\) everywhere, so the function is strictly convex and has **one** minimum."),
+)
+
+AT = Progress("Phase 2, question 3 of 9", 0.42)
+INSTRUCTIONS = Text(
+    "Work on this question **with the chatbot** on the right. When you are done, choose your answer and continue."
+)
+
+
+def _screen(path: str, panel: Panel, *actions: str, progress: Progress = AT, ended: bool = False) -> Screen:
+    return Screen(path, 7, panel, progress, actions, ended)
+
+
+def _chat(**changes: object) -> Chat:
+    values = {"title": "AI Chatbot", "messages": (), "remaining": 20, "max_chars": 4000, "minimum": 1}
+    return Chat(**values | changes)  # type: ignore[arg-type]
+
+
+def _working(chat: Chat, *actions: str, answer: bool = False) -> Screen:
+    fields = (Single(name="answer", options=OPTIONS),) if answer else ()
+    return _screen("chat", Panel("", (INSTRUCTIONS, Asked(PROBLEM, copying=False)), fields, chat), *actions)
+
+
+LONG_TALK = TALK * 3
+
+SCREENS: dict[str, Screen] = {
+    "consent": _screen(
+        "consent",
+        Panel("Consent", (Text(CONSENT),), (Tick(name="agreed", text="I agree to this consent form."),)),
+        "submit",
+        progress=Progress("", 0.0),
+    ),
+    "info": _screen(
+        "info",
+        Panel(
+            "Before you begin",
+            (Text("Please work **on your own**.\n\n1. Read each question.\n2. Talk with the chatbot.\n3. Answer."),),
+            (Tick(name="promised", text="I will not use any other tool, website or person."),),
+            button="Start",
+        ),
+        "submit",
+        progress=Progress("Introduction", 0.05),
+    ),
+    "survey": _screen("survey", Panel("About you", (Text("A few questions about yourself."),), SURVEY), "submit"),
+    "confidence": _screen(
+        "confidence",
+        Panel(
+            "",
+            (Text("Please read the following question carefully."), Asked(PROBLEM, tuple(OPTIONS.items()))),
+            (Single(name="confidence", text=QUESTIONS["confidence"], options=CONFIDENCE),),
+        ),
+        "submit",
+    ),
+    "answer": _screen(
+        "answer",
+        Panel(
+            "",
+            (Text("Now, answer this question to the best of your ability."), Asked(PROBLEM, copying=False)),
+            (Single(name="answer", options=OPTIONS),),
+        ),
+        "submit",
+    ),
+    "theorem": _screen(
+        "theorem",
+        Panel("A theorem", (Asked(THEOREM),), (Scale.model_validate({"ask": "scale", "scale": "solo_solve"}),)),
+        "submit",
+    ),
+    "chat": _working(_chat(), "say"),
+    "chat-talk": _working(_chat(messages=TALK, remaining=18), "say", "submit"),
+    "chat-answer": _working(_chat(messages=TALK, remaining=18), "say", "submit", answer=True),
+    "chat-long": _working(_chat(messages=LONG_TALK, remaining=0), "submit", answer=True),
+    "chat-rate": _working(_chat(messages=TALK, remaining=18, rating=(HELPFULNESS, CORRECTNESS)), "rate"),
+    "chat-failed": _working(_chat(messages=TALK[:3], remaining=18, failed=True), "retry", "submit"),
+    "chat-waiting": _working(_chat(messages=TALK[:3], remaining=18, waiting=True)),
+    "rate-turns": _screen(
+        "rate-turns",
+        Panel(
+            "Rate the conversation",
+            (
+                Text("Please look back on your conversation and rate each reply."),
+                Transcript(
+                    "AI Chatbot",
+                    TALK,
+                    PROBLEM,
+                    tuple(
+                        tuple(s.model_copy(update={"name": f"{s.name}_{n}"}) for s in (HELPFULNESS, CORRECTNESS))
+                        for n in range(2)
+                    ),
+                ),
+            ),
+            tuple(s.model_copy(update={"name": f"{s.name}_{n}"}) for n in range(2) for s in (HELPFULNESS, CORRECTNESS)),
+        ),
+        "submit",
+    ),
+    "rank": _screen(
+        "rank",
+        Panel(
+            "Your preference",
+            (
+                Text("Here is what you said with each of the three. Please rank them; equal ranks are allowed."),
+                *(Transcript(f"Model {n}", TALK if n < 3 else ()) for n in (1, 2, 3)),
+            ),
+            tuple(
+                Single(
+                    name=f"rank_{n}",
+                    text=f"Model {n + 1}",
+                    options={
+                        "1": "1 (Most preferrable math assistant)",
+                        "2": "2",
+                        "3": "3 (Least preferrable math assistant)",
+                    },
+                )
+                for n in range(3)
+            ),
+        ),
+        "submit",
+    ),
+    "finish": _screen(
+        "finish",
+        Panel(
+            "Thank you",
+            (
+                Text("You have finished. Your answers are saved; you can close this page."),
+                Code("C1A2B3D4", "https://app.prolific.com/submissions/complete?cc=C1A2B3D4"),
+            ),
+        ),
+        progress=Progress("", 1.0),
+        ended=True,
+    ),
+}
