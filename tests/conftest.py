@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 ROOT = Path(__file__).parents[1]
 IN_CI = os.environ.get("CI") == "true"
@@ -16,7 +16,9 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 MAC_BROWSER = Path("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome")
 
 # Hypothesis would derandomise itself in CI; we would rather find new failures and print the seed.
-COMMON = settings(deadline=None, derandomize=False, print_blob=True)
+# The phase that explains a failure traces every line, which takes minutes here; the example says enough.
+PHASES = [phase for phase in Phase if phase is not Phase.explain]
+COMMON = settings(deadline=None, derandomize=False, print_blob=True, phases=PHASES)
 settings.register_profile("parley", COMMON)
 settings.register_profile(
     "soak", COMMON, max_examples=5_000, stateful_step_count=200, suppress_health_check=[HealthCheck.too_slow]

@@ -28,6 +28,7 @@ _REWRITES = (
     (re.compile(r"(?<!\\)\\lvert(?![A-Za-z])|(?<!\\)\\rvert(?![A-Za-z])"), "|"),
 )
 _LIMIT = re.compile(r"\\(lim|max|min|sup|inf|limsup|liminf)\s*_\s*(\{(?:[^{}]|\{[^{}]*\})*\}|\w)")
+_PRIME = re.compile(r"<msup>(<mi>[^<]*</mi>)<mi>(&#x0(?:203[2-4]|2057);)</mi></msup>")  # the glyph is raised already
 _UNKNOWN = re.compile(r"<m[ion][^>]*>\\|<mi>&</mi>")
 
 
@@ -42,7 +43,10 @@ def mathml(latex: str, *, display: bool = False) -> str:
         drawn = convert(_rewritten(latex, display), display="block" if display else "inline")
     except _UNREADABLE:
         return source
-    return source if _UNKNOWN.search(drawn) else drawn.replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "", 1)
+    if _UNKNOWN.search(drawn):
+        return source
+    drawn = drawn.replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "", 1)
+    return _PRIME.sub(r'\1<mo lspace="0" rspace="0">\2</mo>', drawn)
 
 
 def _rewritten(latex: str, display: bool) -> str:

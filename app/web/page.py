@@ -25,7 +25,7 @@ STATIC = Path(__file__).parent / "static"
 OUTPUTS = ("head", "left", "chat", "side", "box", "send", "preview", "note")
 """The components that a painting may update, in the order in which page.js hands them to Gradio."""
 
-LATEX = [
+LATEX: list[dict[str, str | bool]] = [
     {"left": "$$", "right": "$$", "display": True},
     {"left": "\\[", "right": "\\]", "display": True},
     {"left": "\\(", "right": "\\)", "display": False},
@@ -39,8 +39,11 @@ _UNWANTED = re.compile(
 
 def build() -> gr.Blocks:
     """The page, empty."""
+    blocks: gr.Blocks
     with gr.Blocks(title="Study", analytics_enabled=False, fill_width=True) as blocks:
-        made = {"head": gr.HTML(elem_id="head", padding=False, apply_default_css=False)}
+        made: dict[str, gr.components.Component] = {
+            "head": gr.HTML(elem_id="head", padding=False, apply_default_css=False)
+        }
         with gr.Row(elem_id="columns"):
             with gr.Column(elem_id="left-column"):
                 made["left"] = gr.HTML(elem_id="left", padding=False, apply_default_css=False)
@@ -60,7 +63,8 @@ def build() -> gr.Blocks:
 def _conversation() -> dict[str, gr.components.Component]:
     chat = gr.Chatbot(
         elem_id="chat",
-        show_label=False,
+        label=" ",
+        show_label=True,
         buttons=[],
         feedback_options=None,
         latex_delimiters=LATEX,
@@ -93,7 +97,7 @@ def mount(app: FastAPI) -> FastAPI:
     blocks.max_threads = 1
     app.router.routes.append(Mount("/parley", StaticFiles(directory=STATIC)))
     app.router.routes.append(Route("/", _index(app), methods=["GET", "HEAD"]))
-    return gr.mount_gradio_app(
+    gr.mount_gradio_app(
         app,
         blocks,
         path="/",
@@ -108,6 +112,7 @@ def mount(app: FastAPI) -> FastAPI:
         max_file_size="1kb",
         app_kwargs={"docs_url": None, "redoc_url": None, "openapi_url": None},
     )
+    return app
 
 
 def _index(app: FastAPI) -> Callable[[Request], Awaitable[Response]]:
@@ -152,7 +157,8 @@ async def _gradios_page(app: FastAPI) -> bytes:
 
 
 def finished(page: bytes) -> bytes:
-    """Gradio's page with our style and script in its head, so that they load first, and without its advertisements."""
-    head = f"""<meta name="robots" content="noindex"><link rel="stylesheet" href="/parley/page.css">
-<script src="/parley/page.js" data-outputs="{" ".join(OUTPUTS)}"></script>""".encode()
+    """Gradio's page with our style and script before its own, and without its advertisements."""
+    early = "".join(f'<link rel="modulepreload" href="/parley/{name}.js">' for name in ("forms", "reply", "text"))
+    head = f"""<meta name="robots" content="noindex"><link rel="stylesheet" href="/parley/page.css">{early}
+<script type="module" src="/parley/page.js" data-outputs="{" ".join(OUTPUTS)}"></script>""".encode()
     return _UNWANTED.sub(b"", page).replace(b'<script type="module"', head + b'<script type="module"', 1)

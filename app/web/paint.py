@@ -43,8 +43,8 @@ class Painting:
 
     path: str
     seen: int
-    shown: str
-    """What the browser will then show; it is handed back with the next request."""
+    marks: Mapping[str, str]
+    """The content of each part, by a name that tells nothing; `shown` is all of them."""
     actions: tuple[str, ...]
     updates: Mapping[str, Update]
     chat: bool
@@ -62,7 +62,8 @@ class Painting:
         return {
             "path": self.path,
             "seen": self.seen,
-            "shown": self.shown,
+            "shown": " ".join(self.marks.values()),
+            "marks": dict(self.marks),
             "actions": list(self.actions),
             "updates": {name: dict(update) for name, update in self.updates.items()},
             "chat": self.chat,
@@ -93,7 +94,7 @@ def paint(
     marks = {name: _mark(screen, name, part.about) for name, part in parts.items()}
     known = (shown or "").split()
     updates: dict[str, Update] = {
-        name: {"value": parts[name].html()} for name, mark in marks.items() if mark not in known
+        name: {"value": parts[name].html(mark)} for name, mark in marks.items() if mark not in known
     }
     mark_of_box = _mark(screen, "box", ())
     if panel.chat:
@@ -102,7 +103,7 @@ def paint(
     return Painting(
         path=screen.path,
         seen=screen.seen,
-        shown=" ".join((*marks.values(), mark_of_box)),
+        marks=marks | {"box": mark_of_box},
         actions=screen.actions,
         updates=updates,
         chat=panel.chat is not None,
@@ -123,9 +124,9 @@ class Part:
     about: tuple[Any, ...]
     values: Mapping[str, Any]
 
-    def html(self) -> str:
-        """The part's HTML."""
-        return _TEMPLATES.get_template(self.template).render(self.values)
+    def html(self, mark: str) -> str:
+        """The part's HTML, with its mark on it."""
+        return _TEMPLATES.get_template(self.template).render(self.values, mark=mark)
 
 
 def _head(screen: Screen, study: StudyLook) -> Part:

@@ -18,6 +18,8 @@ def faults_of(error: ValidationError, raw: Any) -> list[Fault]:
 
 def _fault(item: Mapping[str, Any], raw: Any) -> Fault:
     path = _path(item["loc"], raw)
+    if item["type"] == "missing":
+        path.append(item["loc"][-1])
     where = _write(path)
     kind, given = item["type"], item.get("input")
     if kind == "extra_forbidden":
@@ -50,12 +52,10 @@ def _path(loc: Sequence[int | str], raw: Any) -> list[int | str]:
     """The location without what the validator adds: names of union members."""
     path: list[int | str] = []
     value = raw
-    for position, part in enumerate(loc):
+    for part in loc:
         inside = range(len(value)) if isinstance(value, list | tuple) else value if isinstance(value, Mapping) else ()
         if part in inside:
             path, value = [*path, part], value[part]
-        elif position == len(loc) - 1 and isinstance(value, Mapping):
-            path = [*path, part]
     return path
 
 

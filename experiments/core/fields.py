@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field as About
-from pydantic import field_validator, model_validator
+from pydantic import WithJsonSchema, field_validator, model_validator
 
 from experiments.core.config import Config, Slug
 from experiments.core.scales import QUESTIONS, SCALES
@@ -59,10 +59,25 @@ def _as_options(value: Any) -> Any:
     return {str(key): str(label) for key, label in value.items()} if isinstance(value, Mapping) else value
 
 
+Options = Annotated[
+    dict[str, str],
+    WithJsonSchema(
+        {
+            "description": "A list of texts, or a mapping from what is stored to what people read.",
+            "anyOf": [
+                {"type": "array", "items": {"type": ["string", "number"]}},
+                {"type": "object", "additionalProperties": {"type": "string"}},
+            ],
+        },
+        mode="validation",
+    ),
+]
+
+
 class Optioned(Field):
     """A field with a closed set of options: stored value -> what people read."""
 
-    options: dict[str, str] = {}
+    options: Options = {}
     """A list of texts, or a mapping from what is stored to what people read."""
 
     _listed = field_validator("options", mode="before")(_as_options)
@@ -121,6 +136,8 @@ class Scale(Optioned):
     """
 
     ask: Literal["scale"] = "scale"
+    name: Slug = ""
+    """The answer's name in the log and in exports; a named scale's own unless given."""
     scale: str | None = None
     """A named scale; its wording is part of the instrument and is not changed."""
 
@@ -141,6 +158,8 @@ class Scale(Optioned):
     def _has_points(self) -> Self:
         if len(self.options) < 2:
             raise ValueError("needs a `scale` or at least two options")
+        if not self.name:
+            raise ValueError("needs a `name`")
         return self
 
     def accept(self, value: Any) -> int | str:
@@ -154,7 +173,9 @@ class Number(Field):
 
     ask: Literal["number"] = "number"
     minimum: float | None = None
+    """The smallest number accepted."""
     maximum: float | None = None
+    """The largest number accepted."""
     whole: bool = True
     """Whether only whole numbers are accepted."""
 
@@ -176,6 +197,7 @@ class Short(Field):
 
     ask: Literal["short"] = "short"
     max_chars: Annotated[int, About(ge=1, le=SHORT_CHARS)] = SHORT_CHARS
+    """The longest text accepted, in characters."""
 
     def accept(self, value: Any) -> str:
         """The text without blanks around it."""
@@ -187,6 +209,7 @@ class Long(Field):
 
     ask: Literal["long"] = "long"
     max_chars: Annotated[int, About(ge=1, le=LONG_CHARS)] = LONG_CHARS
+    """The longest text accepted, in characters."""
 
     def accept(self, value: Any) -> str:
         """The text without blanks around it."""

@@ -123,11 +123,8 @@ def answers(state: State) -> dict[str, Any]:
 
 def ranks(state: State, loop: str) -> list[int] | None:
     """The ranks given to a loop's turns, in the order in which they were met; None if there are none."""
-    prefix = loop.rpartition("/")[0]
-    for path, events in state.facts.items():
-        if path.rpartition("/")[0] != prefix:
-            continue
-        for event in events:
-            if event.kind == "submitted" and "rank_0" in event.data:
-                return [int(event.data[f"rank_{n}"]) for n in range(len(event.data))]
-    return None
+    prefix, _, name = loop.rpartition("/")
+    beside = [event for path, events in state.facts.items() if path.rpartition("/")[0] == prefix for event in events]
+    given = next((e.data for e in beside if e.kind == "submitted" and e.data.get("of") == name), {})
+    named = [value for key, value in given.items() if key.startswith("rank_")]
+    return [int(value) for value in named] or None

@@ -48,6 +48,8 @@ class State:
     facts: Mapping[str, tuple[Event, ...]] = field(default_factory=dict)
     keys: frozenset[str] = frozenset()
     events: tuple[Event, ...] = ()
+    memo: dict[str, Present] = field(default_factory=dict, init=False, compare=False, repr=False)
+    """The present place by study, found once: a pure function of what is above, as `replace` starts it anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,9 +180,27 @@ def _turns(study: Study, state: State, node: Each, path: str, scope: Scope) -> I
             return
 
 
+@dataclass(frozen=True, slots=True)
+class Present:
+    """The first place that is not done (None where the study has been left behind), and how many are done before it."""
+
+    place: Place | None
+    behind: int
+
+
+def present(study: Study, state: State) -> Present:
+    """Where the participant is, and how many places lie behind."""
+    found = state.memo.get(study.hash)
+    if found is None:
+        places = list(reached(study, state))
+        ahead = [place for place in places[-1:] if not place.done()]
+        found = state.memo[study.hash] = Present(ahead[0] if ahead else None, len(places) - len(ahead))
+    return found
+
+
 def here(study: Study, state: State) -> Place | None:
     """The first place that is not done; None where the study has been left behind."""
-    return next((place for place in walk(study, state) if not place.done()), None)
+    return present(study, state).place
 
 
 def reached(study: Study, state: State) -> Iterator[Place]:

@@ -6,9 +6,9 @@ The share counts steps, with loops that are not drawn yet at the number they wil
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from experiments.core.place import Place, State, walk
+from experiments.core.place import Place, State, present
 from experiments.core.resolve import Study
 from experiments.core.screen import Progress
 from experiments.core.study import Each, Node, Phase
@@ -18,16 +18,9 @@ def progress(study: Study, state: State, place: Place | None) -> Progress:
     """Words and share for the present place; None means that the study has been left behind."""
     if place is None:
         return Progress("", 1.0)
-    behind = sum(1 for _ in _before(study, state))
+    behind = present(study, state).behind
     total = max(behind + 1, round(sum(_weight(node, study, state, "") for node in study.flow)))
     return Progress(_words(place), min(1.0, behind / max(1, total - 1)))
-
-
-def _before(study: Study, state: State) -> Iterator[Place]:
-    for place in walk(study, state):
-        if not place.done():
-            return
-        yield place
 
 
 def _words(place: Place) -> str:

@@ -176,6 +176,8 @@ def _changed(
     faults: list[Fault],
 ) -> tuple[Node, ...]:
     """A protocol's steps with a study's changes and the condition under which they are done."""
+    ids = [node.id for node in nodes]
+    faults += [Fault(where, f"no step is called {name!r}{allowed(name, ids)}") for name in changes if name not in ids]
     done = []
     for node in nodes:
         raw = changes.get(node.id)

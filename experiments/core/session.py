@@ -21,7 +21,7 @@ from experiments.core.events import NOTES, Action, Event, Fact, Job
 from experiments.core.place import Draw, Place, State, here
 from experiments.core.progress import progress
 from experiments.core.resolve import Study
-from experiments.core.screen import Panel, Screen
+from experiments.core.screen import Panel, Progress, Screen
 from experiments.core.step import Step
 from experiments.errors import Refused
 
@@ -75,15 +75,9 @@ def screen(study: Study, state: State) -> Screen:
     place = here(study, state)
     if place is None or not isinstance(place.node, Step):
         return Screen("", state.changed, Panel(), progress(study, state, place), (), ended=place is None)
-    offers = place.node.offers(place)
-    return Screen(
-        place.path,
-        state.changed,
-        place.node.panel(place),
-        progress(study, state, place),
-        offers,
-        ended=ended(place),
-    )
+    over = ended(place)
+    share = Progress("", 1.0) if over else progress(study, state, place)
+    return Screen(place.path, state.changed, place.node.panel(place), share, place.node.offers(place), ended=over)
 
 
 def ended(place: Place) -> bool:

@@ -49,7 +49,7 @@ class Model(Config):
     model: str = ""
     """The name under which its server knows it; the name in the study unless given."""
     system: str = "You are a helpful AI assistant."
-    """The system prompt; empty for none. (ChatBench's, seeds 1.2.)"""
+    """The system prompt; empty for none. (ChatBench's.)"""
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     """Sampling temperature; the server's own unless given."""
     max_tokens: Annotated[int, Field(ge=1)] | None = None
@@ -90,7 +90,9 @@ class Phase(Config):
     id: Slug = ""
     """Its name in paths; made from the heading unless given."""
     when: Condition | None = None
+    """Only done if this holds."""
     flow: tuple[Node, ...]
+    """Its steps, loops and inner phases, in order."""
 
     @model_validator(mode="before")
     @classmethod
@@ -132,6 +134,7 @@ class Each(Config):
     flow: tuple[Node, ...] = ()
     """The steps themselves, in place of `do`."""
     when: Condition | None = None
+    """Only done if this holds."""
 
     @model_validator(mode="after")
     def _one_body(self) -> Self:
@@ -165,6 +168,7 @@ class StudyFile(Config):
     title: str
     """Its name as participants read it."""
     version: Annotated[int, Field(ge=1)] = 1
+    """The author's count of its editions; any change makes another hash, whatever this says."""
     language: str = "en"
     """The language of its texts, as in HTML's `lang`."""
     contact: str = ""
@@ -174,10 +178,13 @@ class StudyFile(Config):
     dollar_maths: bool = False
     """Whether `$x$` is mathematics in conversations; `\\(x\\)`, `\\[x\\]` and `$$x$$` always are."""
     problems: dict[Slug, Source] = {}
+    """The pools of problems, by the name under which `each` draws from them."""
     models: dict[str, Model] = {}
+    """The models that reply, by the name under which the data know them."""
     factors: dict[Slug, Factor] = {}
     """Drawn for each participant on arrival, in this order."""
     flow: tuple[Node, ...]
+    """What happens: phases, loops and steps, in order; the last is a `finish`."""
     schema_: str | None = Field(default=None, alias="$schema")
     """For editors only."""
 
@@ -194,11 +201,15 @@ class ProtocolFile(Config):
     """What happens to one problem: a named, versioned list of steps that studies refer to."""
 
     protocol: Slug
+    """Its name, by which studies refer to it."""
     version: Annotated[int, Field(ge=1)] = 1
+    """Counted up with every change, so that a study can ask for the one it was written for: `name@2`."""
     about: str = ""
     """What it is for, and where it comes from."""
     flow: tuple[Node, ...]
+    """Its steps, in order."""
     schema_: str | None = Field(default=None, alias="$schema")
+    """For editors only."""
 
 
 def weights(factor: tuple[str, ...] | Mapping[str, float]) -> dict[str, float]:

@@ -19,9 +19,11 @@ class Answer(Step):
         "Now, answer this question to the best of your ability, without using any external tools. "
         "Take as much time as you need."
     )
+    """The instructions above the problem, in Markdown. (ChatBench's.)"""
     copying: bool = True
     """Whether the problem's text can be selected and copied."""
     button: str = "Continue"
+    """The words on the button that ends the screen."""
 
     def fields(self, place: Place) -> tuple[Field, ...]:
         """The options."""
@@ -33,7 +35,7 @@ class Answer(Step):
         return Panel(self.title, blocks, self.fields(place), button=self.button)
 
     def gives(self) -> tuple[str, ...]:
-        """The chosen letter."""
+        """`answer`, the letter chosen."""
         return ("answer",)
 
     def needs(self) -> frozenset[str]:

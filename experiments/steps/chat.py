@@ -34,6 +34,7 @@ class ChatStep(Step):
     called: str = "AI Chatbot"
     """What participants see in place of the model's name."""
     max_messages: Annotated[int, About(ge=1, le=100)] = 20
+    """How many messages can be sent."""
     min_messages: Annotated[int, About(ge=0, le=100)] = 0
     """How many messages must be sent before the screen can be left."""
     answer: bool = False
@@ -45,6 +46,7 @@ class ChatStep(Step):
     copying: bool = True
     """Whether the problem's text can be selected and copied."""
     button: str = "Continue"
+    """The words on the button that ends the screen."""
 
     def fields(self, place: Place) -> tuple[Field, ...]:
         """The problem's options, if it is answered here."""
@@ -119,7 +121,7 @@ class ChatStep(Step):
                 return (Fact("submitted", read_or_refuse(self.fields(place), action.data)),)
 
     def gives(self) -> tuple[str, ...]:
-        """The answer, if it is given here."""
+        """`answer`, if it is given here."""
         return ("answer",) if self.answer else ()
 
     def needs(self) -> frozenset[str]:

@@ -17,9 +17,11 @@ class Confidence(Step):
 
     step: Literal["confidence"]
     text: str = "Please read the following question carefully."
+    """The line above the problem. (ChatBench's.)"""
     copying: bool = True
     """Whether the problem's text can be selected and copied."""
     button: str = "Continue"
+    """The words on the button that ends the screen."""
 
     def fields(self, place: Place) -> tuple[Field, ...]:
         """ChatBench's question and words (seeds 1.1)."""
@@ -32,7 +34,7 @@ class Confidence(Step):
         return Panel(self.title, (Text(self.text), problem), self.fields(place), button=self.button)
 
     def gives(self) -> tuple[str, ...]:
-        """The degree."""
+        """`confidence`, the degree chosen."""
         return ("confidence",)
 
     def needs(self) -> frozenset[str]:

@@ -16,11 +16,13 @@ class Consent(Step):
 
     step: Literal["consent"]
     title: str = "Consent"
+    """The heading of its screen."""
     text: str
     """The form, in Markdown."""
     tick: str = "I agree to this consent form."
-    """The words beside the box. (ChatBench's, seeds 1.1.)"""
+    """The words beside the box. (ChatBench's.)"""
     button: str = "Continue"
+    """The words on the button that ends the screen."""
 
     def fields(self, place: Place) -> tuple[Field, ...]:
         """The box."""
@@ -31,5 +33,5 @@ class Consent(Step):
         return Panel(self.title, (Text(place.fill(self.text)),), self.fields(place), button=self.button)
 
     def gives(self) -> tuple[str, ...]:
-        """Whether it was agreed to."""
+        """`agreed`, which is always true."""
         return ("agreed",)

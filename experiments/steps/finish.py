@@ -16,7 +16,9 @@ class Finish(Step):
 
     step: Literal["finish"]
     title: str = "Thank you"
+    """The heading of its screen."""
     text: str = "You have finished. Your answers are saved; you can close this page."
+    """The last words, in Markdown."""
     code: str = ""
     """The completion code that a recruiter asks for."""
     url: str = ""

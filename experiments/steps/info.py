@@ -23,6 +23,7 @@ class Info(Step):
     promise: str = ""
     """Words beside a box on the last page that must be ticked to go on."""
     button: str = "Continue"
+    """The words on the button that ends the screen."""
 
     def _pages(self) -> tuple[str, ...]:
         return self.pages or (self.text,)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-from experiments.core.events import Event
+from experiments.core.events import Action, Event, Fact
 from experiments.core.fields import Field, Single
 from experiments.core.place import Place
 from experiments.core.screen import Block, Message, Panel, Text, Transcript
-from experiments.core.step import Step, step
+from experiments.core.step import Step, read_or_refuse, step
 
 
 @step
@@ -29,6 +29,7 @@ class Rank(Step):
     text: str = ""
     """What stands above the transcripts, in Markdown."""
     button: str = "Continue"
+    """The words on the button that ends the screen."""
 
     def _turns(self, place: Place) -> int:
         draw = place.state.draws.get(self._loop(place))
@@ -58,6 +59,10 @@ class Rank(Step):
             messages = tuple(Message("You" if e.kind == "said" else "Bot", e.data["text"]) for e in spoken)
             blocks.append(Transcript(self._name(number), messages))
         return Panel(self.title, tuple(blocks), self.fields(place), button=self.button)
+
+    def decide(self, place: Place, action: Action) -> tuple[Fact, ...]:
+        """The ranks, and which loop they are of."""
+        return (Fact("submitted", {"of": self.of, **read_or_refuse(self.fields(place), action.data)}),)
 
     def refers(self) -> tuple[str, ...]:
         """`called` has a `{{number}}` of its own."""

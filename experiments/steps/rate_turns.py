@@ -19,11 +19,13 @@ class RateTurns(Step):
     of: str = "chat"
     """The id of the chat beside it."""
     scales: tuple[Literal["helpfulness", "correctness"], ...] = ("helpfulness", "correctness")
+    """The scales on which each turn is rated."""
     text: str = ""
     """What stands above the conversation, in Markdown."""
     called: str = "AI Chatbot"
     """What participants see in place of the model's name."""
     button: str = "Continue"
+    """The words on the button that ends the screen."""
 
     def _turns(self, place: Place) -> list[tuple[Message, Message]]:
         spoken = [event for event in place.beside(self.of) if event.kind in ("said", "replied")]

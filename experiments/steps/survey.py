@@ -20,9 +20,11 @@ class Survey(Step):
     text: str = ""
     """What stands above the questions, in Markdown."""
     questions: tuple[AnyField, ...]
+    """The questions, in order; each has a key `ask` that names its kind."""
     show_problem: bool = False
     """Whether the problem in scope is shown above the questions."""
     button: str = "Continue"
+    """The words on the button that ends the screen."""
 
     @model_validator(mode="after")
     def _different_names(self) -> Self:
@@ -46,7 +48,7 @@ class Survey(Step):
         return Panel(self.title, blocks, self.fields(place), button=self.button)
 
     def gives(self) -> tuple[str, ...]:
-        """Each question's answer."""
+        """Each question's answer, by its `name`."""
         return tuple(question.name for question in self.questions)
 
     def needs(self) -> frozenset[str]:

@@ -17,7 +17,7 @@ MONO = ("ui-monospace", "SFMono-Regular", "Menlo", "Consolas", "Liberation Mono"
 
 def theme() -> gr.themes.Base:
     """System fonts only, so that no other host is asked for any; colours by the variables of page.css."""
-    base = gr.themes.Base(font=SANS, font_mono=MONO, radius_size="lg", text_size="lg")
+    base = gr.themes.Base(font=SANS, font_mono=MONO, radius_size="lg", text_size="md")
     return base.set(
         body_background_fill="var(--paper)",
         body_background_fill_dark="var(--paper)",

@@ -1,0 +1,38 @@
+// Forms as the server renders them: what was answered, whether all is, and what is wrong with it.
+
+export const $ = (selector, within = document) => within.querySelector(selector);
+export const $$ = (selector, within = document) => [...within.querySelectorAll(selector)];
+
+export function valuesOf(form) {
+  const values = {};
+  for (const [name, value] of new FormData(form)) {
+    const many = $(`fieldset[data-control=checkbox] [name="${CSS.escape(name)}"]`, form);
+    values[name] = many ? [...(values[name] ?? []), value] : value;
+  }
+  return values;
+}
+
+export function complete(form) {
+  const chosen = (set) => $("input:checked", set);
+  return ![...form.elements].some((field) => field.validity?.valueMissing || (field.required && !field.value.trim()))
+    && $$("fieldset[data-required][data-control=checkbox]", form).every(chosen);
+}
+
+export function showFaults(found) {
+  for (const line of $$(".fault")) line.hidden = true;
+  for (const control of $$("[aria-invalid]")) control.removeAttribute("aria-invalid");
+  let first = null;
+  for (const [name, text] of Object.entries(found ?? {})) {
+    const field = $(`[data-field="${CSS.escape(name)}"]`);
+    const line = field && $(".fault", field);
+    if (!line) continue;
+    line.textContent = text;
+    line.hidden = false;
+    for (const control of $$("input, textarea", field)) {
+      control.setAttribute("aria-invalid", "true");
+      control.setAttribute("aria-describedby", [line.id, $(".help", field)?.id].filter(Boolean).join(" "));
+      first ??= control;
+    }
+  }
+  first?.focus();
+}

@@ -1,0 +1,36 @@
+// A reply on its way, read from the participant API as server-sent events, from any offset.
+
+const STREAM_MS = 60;
+
+// Reads on from `reply.offset` until the stream ends, and calls `painted` with the text so far, not more often than eyes
+// can follow. Throws if the connection breaks; `reply` then tells from where to go on.
+export async function read(reply, painted) {
+  const response = await fetch(`/api/reply?offset=${reply.offset}`);
+  if (!response.ok) throw Object.assign(new Error("no stream"), { status: response.status });
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let buffer = "", timer = null;
+  const push = () => { timer = null; if (reply.text) painted(); };
+  try {
+    while (!reply.done) {
+      const { value, done } = await reader.read();
+      if (done) break;
+      const frames = (buffer + value).replace(/\r\n/g, "\n").split("\n\n");
+      buffer = frames.pop();
+      for (const frame of frames) take(frame, reply);
+      timer ??= setTimeout(push, STREAM_MS);
+    }
+  } finally {
+    clearTimeout(timer);
+    push();
+    reader.cancel().catch(() => {});
+  }
+}
+
+function take(frame, reply) {
+  const lines = Object.fromEntries(frame.split("\n").map((line) => line.split(/: ?(.*)/s)));
+  if (lines.event === "done") reply.done = true;
+  if (lines.event !== "delta") return;
+  const { text, offset } = JSON.parse(lines.data);
+  reply.text += text;
+  reply.offset = offset; // in the server's count of characters, which is not JavaScript's
+}

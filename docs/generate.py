@@ -1,0 +1,253 @@
+"""Writes the generated files of the docs: schemas, API description and reference pages, all from the code itself.
+
+    python -m docs.generate            write them
+    python -m docs.generate --check    say which are not up to date, and exit with 1 if any is
+
+Nothing here knows a step, a setting, a command or a column by name; what is missing in the docs is missing in the code.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import typer
+from fastapi import FastAPI
+from pydantic import BaseModel
+
+from app.backends import registry as backends
+from app.cli import app as command_line
+from app.library import PROTOCOLS, read_yaml
+from app.runtime import Runtime
+from app.settings import Settings, env_name
+from app.web.api import ParticipantApi
+from app.web.cookies import Cookies
+from docs.tables import about, keys, table
+from experiments.core import fields as asked
+from experiments.core import study as parts
+from experiments.core.scales import QUESTIONS, SCALES
+from experiments.core.schema import json_schema
+from experiments.core.step import Step, kinds
+from problems import registry as sources
+from storage.schemas.base import Column
+from storage.schemas.registry import schemas
+
+DOCS = Path(__file__).parent
+NOTE = "<!-- Made by `python -m docs.generate` from the code: do not edit. -->\n\n"
+QUESTION_KINDS = (
+    asked.Single,
+    asked.Multiple,
+    asked.Scale,
+    asked.Number,
+    asked.Short,
+    asked.Long,
+    asked.Tick,
+)
+STUDY_PARTS: tuple[tuple[str, type[BaseModel]], ...] = (
+    ("`problems`: a pool", parts.Source),
+    ("`groups`: batches and sets", parts.Groups),
+    ("`models`: a model", parts.Model),
+    ("`factors`: the values of a tag", parts.OneOf),
+    ("`phase`: a part with a heading", parts.Phase),
+    ("`each`: a loop over problems", parts.Each),
+    ("`do`: a protocol for each value of a factor", parts.Pick),
+)
+
+
+def files() -> dict[Path, str]:
+    """Every generated file with the text that it should have."""
+    makers: Mapping[str, Callable[[], str]] = {
+        "schema/study.schema.json": lambda: _json(json_schema("study")),
+        "schema/protocol.schema.json": lambda: _json(json_schema("protocol")),
+        "api/openapi.json": lambda: _json(openapi()),
+        "reference/study.md": study_page,
+        "reference/steps.md": steps_page,
+        "reference/fields.md": fields_page,
+        "reference/protocols.md": protocols_page,
+        "reference/columns.md": columns_page,
+        "reference/settings.md": settings_page,
+        "reference/commands.md": commands_page,
+    }
+    return {DOCS / name: make() for name, make in makers.items()}
+
+
+def stale() -> list[Path]:
+    """The generated files that are missing or not what the code says now."""
+    return [path for path, text in files().items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write the files, or check them."""
+    if "--check" in arguments:
+        for path in (old := stale()):
+            print(f"{path.relative_to(DOCS.parent)} is not up to date: python -m docs.generate", file=sys.stderr)
+        return 1 if old else 0
+    for path, text in files().items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return 0
+
+
+# The machines' files
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
+def openapi() -> dict[str, Any]:
+    """The participant API as OpenAPI describes it, without the page around it."""
+    project = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    api = FastAPI(
+        title="Parley: participant API",
+        version=project["version"],
+        description=(
+            "The one door of a session: the page, simulated participants and load tests use it. The cookie is set by "
+            "the button of a study's start page, `POST /s/{study}`. Without it every answer is 401; 429 and 503 carry "
+            "a `note` for the participant, as refused actions do, which answer 200 with the present screen."
+        ),
+    )
+    routes = ParticipantApi(cast(Runtime, None), Cookies("", secure=True)).router()
+    api.include_router(routes)
+    found: dict[str, Any] = api.openapi()
+    cookie = {"type": "apiKey", "in": "cookie", "name": "__Host-parley", "description": "`parley` without https."}
+    found["components"]["securitySchemes"] = {"participant": cookie}
+    found["security"] = [{"participant": []}]
+    return found
+
+
+# The pages
+
+
+def study_page() -> str:
+    """The keys of a study file and of a protocol file."""
+    study, protocol = parts.models()["study"], parts.models()["protocol"]
+    text = "A study file is YAML with these keys. `parley schema` prints the same for editors.\n\n"
+    text += keys(study, leave_out=("schema_",))
+    for title, model in STUDY_PARTS:
+        text += f"\n## {title}\n\n{about(model)}\n\n{keys(model)}"
+    text += f"\n## A protocol file\n\n{about(protocol)}\n\n{keys(protocol, leave_out=('schema_',))}"
+    return _page("The study file", text + _kinds_text())
+
+
+def _kinds_text() -> str:
+    text = f"\n## Problem sources\n\n{', '.join(f'`{name}`' for name in sources.names())}.\n\n## Backends\n"
+    for name in backends.names():
+        options = backends._find(name).Options
+        text += f"\n### {name}\n\nIts `options`:\n\n{keys(options)}"
+    return text
+
+
+def steps_page() -> str:
+    """Every kind of step."""
+    text = f"Every step has these keys, and those of its kind below.\n\n{keys(Step, leave_out=('step',))}"
+    for name, kind in sorted(kinds().items()):
+        own = [key for key, info in kind.model_fields.items() if _differs(kind, key, info.description)]
+        text += f"\n## {name}\n\n{about(kind)}\n\n{keys(kind, only=own)}"
+        text += "".join(f"\n{line}\n" for line in _roles(kind, name))
+    return _page("Steps", text)
+
+
+def _differs(kind: type[Step], key: str, description: str | None) -> bool:
+    common = Step.model_fields.get(key)
+    return key != "step" and (common is None or common.default != kind.model_fields[key].default)
+
+
+def _roles(kind: type[Step], name: str) -> Iterator[str]:
+    """What later steps can refer to, and what must be there, as the step's own code says it."""
+    roles = (("gives", "Later steps can refer, as `id.name`, to"), ("needs", "Needs"), ("follows", "Must come after"))
+    for method, words in roles:
+        if getattr(kind, method) is not getattr(Step, method):
+            said = (getattr(kind, method).__doc__ or "").strip().rstrip(".")
+            yield f"{words}: {said[:1].lower()}{said[1:]}."
+
+
+def fields_page() -> str:
+    """Every kind of question, and the named scales."""
+    text = (
+        "The questions of a `survey`. Each has a key `ask` with its kind, these keys, and those of its kind below.\n\n"
+    )
+    text += keys(asked.Field)
+    for kind in QUESTION_KINDS:
+        own = [key for key in kind.model_fields if key not in ("ask", *asked.Field.model_fields)]
+        text += f"\n## {kind.model_fields['ask'].default}\n\n{about(kind)}\n" + (f"\n{keys(kind, own)}" if own else "")
+    text += "\n# Scales\n\nTheir wording is that of the published instruments; `name` and `text` come with them.\n"
+    for name, points in SCALES.items():
+        text += f"\n## {name}\n\n> {QUESTIONS[name]}\n\n"
+        text += table(("stored", "shown"), ((f"`{key}`", words) for key, words in points.items()))
+    return _page("Questions and scales", text)
+
+
+def protocols_page() -> str:
+    """Every protocol that comes with Parley, as its file says it."""
+    text = "What happens to one problem. A study names them in `do`, and can change their steps by `with`.\n"
+    for path in sorted(PROTOCOLS.glob("*.yaml")):
+        raw = read_yaml(path)
+        flow = path.read_text(encoding="utf-8").partition("\nflow:\n")[2]
+        text += f"\n## {raw['protocol']}@{raw['version']}\n\n{raw['about'].strip()}\n\n```yaml\nflow:\n{flow}```\n"
+    return _page("Protocols", text)
+
+
+def columns_page() -> str:
+    """Every column of every released schema."""
+    text = (
+        "The tables that grow while people take part, with the released files' names, columns and order. In the "
+        "database each has three more columns, which exports leave out: `_study`, `_session` (empty where a row "
+        "belongs to the study itself) and `_seq`, the number of the fact that completed the row.\n"
+    )
+    for name, schema in sorted(schemas().items()):
+        text += f"\n# {name}\n\n{schema.source}\n"
+        for released in schema.tables:
+            text += f"\n## {released.name}\n\nExported as `{released.file}`.\n\n"
+            text += table(("column", "kind", "meaning"), map(_column, released.columns))
+    return _page("Columns", text)
+
+
+def _column(column: Column) -> tuple[str, str, str]:
+    name = f"`{column.name}`" if column.name else "(no name)"
+    return name + (f" (in the database `{column.stored}`)" if column.stored else ""), column.kind, column.meaning
+
+
+def settings_page() -> str:
+    """Every setting."""
+    text = "Set them in the environment or in a file `.env`; the environment wins. `parley settings` lists them.\n\n"
+    rows = (
+        (f"`{env_name(name)}`", "" if info.default is None else f"`{info.default}`", info.description or "")
+        for name, info in Settings.model_fields.items()
+    )
+    return _page("Settings", text + table(("variable", "default", "what it is for"), rows))
+
+
+def commands_page() -> str:
+    """Every command with its arguments and options."""
+    group: Any = typer.main.get_command(command_line)
+    text = f"{group.help}\n"
+    for name, command in group.commands.items():
+        takes = [_parameter(item) for item in command.params if item.name != "help"]
+        usage = " ".join(["parley", name, *(item.metavar for item in command.params if _is_argument(item))])
+        options = " [OPTIONS]" if any(not _is_argument(item) for item in command.params) else ""
+        text += f"\n## {name}\n\n    {usage}{options}\n\n{command.help}\n"
+        text += "\n" + table(("argument or option", "default", "what it is for"), takes) if takes else ""
+    return _page("Commands", text)
+
+
+def _is_argument(item: Any) -> bool:
+    return not item.opts[0].startswith("-")
+
+
+def _parameter(item: Any) -> tuple[str, str, str]:
+    names = [item.metavar] if _is_argument(item) else [*item.opts, *item.secondary_opts]
+    default = "required" if item.required else "" if item.default is None else f"`{str(item.default).lower()}`"
+    return ", ".join(f"`{name}`" for name in names), default, item.help or ""
+
+
+def _page(title: str, text: str) -> str:
+    return f"{NOTE}# {title}\n\n{text}"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

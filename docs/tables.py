@@ -1,0 +1,99 @@
+"""What reference pages are made of: tables of a model's keys, in words that a researcher reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel
+
+NAMED = {
+    "flow": "list of steps, loops and phases",
+    "questions": "list of questions",
+    "when": "condition",
+    "until": "condition",
+    "factors": "mapping, each a list of values, a mapping of values to weights, or `one_of`, see below",
+}
+"""Keys whose schema would say too much."""
+REFERRED = {
+    "Groups": "groups, see below",
+    "Pick": "protocol for each value, see below",
+    "OneOf": "`one_of`, see below",
+    "JsonValue": "anything",
+}
+PLAIN = {"string": "text", "boolean": "true or false", "null": ""}
+
+
+def about(thing: Any) -> str:
+    """A class's docstring in one line."""
+    return " ".join((thing.__doc__ or "").split())
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table."""
+    cells = [list(head), ["---"] * len(head), *([_cell(cell) for cell in row] for row in rows)]
+    return "".join(f"| {' | '.join(row)} |\n" for row in cells)
+
+
+def keys(model: type[BaseModel], only: Sequence[str] | None = None, leave_out: Sequence[str] = ()) -> str:
+    """A table of a model's keys: what may stand there, what stands there unless given, and what it means."""
+    schema = model.model_json_schema(by_alias=True)
+    own = schema if "properties" in schema else schema["$defs"][schema["$ref"].rpartition("/")[2]]
+    rows = []
+    for name, info in model.model_fields.items():
+        if name in leave_out or (only is not None and name not in only):
+            continue
+        key = info.alias or name
+        default = "required" if info.is_required() else _default(info.get_default(call_default_factory=True))
+        rows.append((f"`{key}`", NAMED.get(key) or kind(own["properties"][key]), default, info.description or ""))
+    head = ("key", "kind", "default", "meaning")
+    told = [n for n in range(len(head)) if any(row[n] for row in rows)]
+    return table([head[n] for n in told], ([row[n] for n in told] for row in rows))
+
+
+def kind(schema: Mapping[str, Any]) -> str:
+    """In words, what JSON Schema allows."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        return REFERRED.get(name, f"{name.lower()}, see below")
+    if "enum" in schema or "const" in schema:
+        return " or ".join(f"`{value}`" for value in schema.get("enum", [schema.get("const")]))
+    if "anyOf" in schema:
+        return " or ".join(dict.fromkeys(filter(None, map(kind, schema["anyOf"]))))
+    return _typed(schema)
+
+
+def _typed(schema: Mapping[str, Any]) -> str:
+    by_name = schema.get("patternProperties", {}).values()
+    inner = next(iter(by_name), None) or schema.get("items") or schema.get("additionalProperties")
+    of = f" of {kind(inner)}" if isinstance(inner, Mapping) and inner else ""
+    match schema.get("type"):
+        case "array":
+            return f"list{of}"
+        case "object":
+            return f"mapping{of}"
+        case "integer" | "number" as named:
+            return ("whole number" if named == "integer" else "number") + _range(schema)
+        case "string" if "pattern" in schema:
+            return "name"
+        case named:
+            return PLAIN.get(str(named), "anything")
+
+
+def _range(schema: Mapping[str, Any]) -> str:
+    low, high = schema.get("minimum"), schema.get("maximum")
+    if low is None:
+        return ""
+    return f", at least {low:g}" if high is None else f", {low:g} to {high:g}"
+
+
+def _default(value: object) -> str:
+    if value is None or value in ("", (), {}):
+        return ""
+    plain = list(value) if isinstance(value, tuple) else value
+    return f"`{plain if isinstance(plain, str) else json.dumps(plain)}`"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")

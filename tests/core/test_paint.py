@@ -1,0 +1,230 @@
+"""What paint promises: nothing is wiped that is shown, nothing leaks, and no author's tag reaches the page."""
+
+import json
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+
+from app.web import markdown
+from app.web.maths import mathml
+from app.web.paint import Painting, StudyLook, paint
+from experiments.core.fields import Multiple, Number, Scale, Short, Single, Tick
+from experiments.core.screen import Asked, Chat, Code, Message, Panel, Progress, Screen, Text, Transcript
+
+LOOK = StudyLook("A study", "en", "team@example.org")
+CHAT = Chat("AI Chatbot", (Message("You", "hello"), Message("Bot", "hi")), remaining=18, max_chars=4000)
+FIELDS = (
+    Single(name="colour", text="Which?", options={"r": "Red", "b": r"\(\frac{1}{2}\)"}),
+    Multiple(name="tools", text="Which ones?", options={"x": "X", "y": "Y"}, required=False),
+    Number(name="age", text="How old?", minimum=18, maximum=120),
+    Short(name="word", text="A word"),
+    Tick(name="agreed", text="I agree"),
+)
+
+
+def screen_of(panel: Panel, *actions: str, path: str = "step") -> Screen:
+    return Screen(path, 3, panel, Progress("Question 1 of 2", 0.5), actions)
+
+
+def painted(screen: Screen, shown: str | None = None, **more: object) -> Painting:
+    return paint(screen, study=LOOK, shown=shown, draft=more.pop("draft", {}), **more)  # type: ignore[arg-type]
+
+
+def left(screen: Screen, **more: object) -> str:
+    return str(painted(screen, **more).updates["left"]["value"])
+
+
+class Controls(HTMLParser):
+    """The controls of a page, as (type, name, value, is checked)."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, str, str, bool]] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag in ("input", "textarea"):
+            self.found.append(
+                (given.get("type") or tag, given["name"] or "", given.get("value") or "", "checked" in given)
+            )
+
+
+def shown_after(screen: Screen) -> str:
+    return str(painted(screen).as_json()["shown"])
+
+
+def test_a_page_just_loaded_is_painted_whole() -> None:
+    updates = painted(screen_of(Panel("T", fields=FIELDS, chat=CHAT), "say")).updates
+    assert set(updates) == {"head", "left", "side", "chat", "box"}
+
+
+def test_what_is_shown_already_is_not_painted_again() -> None:
+    screen = screen_of(Panel("T", fields=FIELDS, chat=CHAT), "say", "submit")
+    updates = painted(screen, shown_after(screen)).updates
+    assert set(updates) == {"chat", "box"}
+    assert "value" not in updates["box"]
+
+
+def test_a_reply_that_arrives_leaves_the_form_and_the_box_alone() -> None:
+    before = screen_of(Panel("T", fields=FIELDS, chat=replace(CHAT, waiting=True)))
+    chat = replace(CHAT, messages=(*CHAT.messages, Message("You", "x"), Message("Bot", "y")), remaining=17)
+    after = replace(before, seen=5, panel=replace(before.panel, chat=chat), actions=("say", "submit"))
+    updates = painted(after, shown_after(before)).updates
+    assert "left" not in updates
+    assert "side" in updates
+    assert "value" not in updates["box"]
+
+
+def test_another_page_of_the_same_step_is_painted() -> None:
+    first, second = screen_of(Panel("T", (Text("one"),)), "submit"), screen_of(Panel("T", (Text("two"),)), "submit")
+    assert "left" in painted(second, shown_after(first)).updates
+
+
+def test_the_same_panel_at_another_place_is_painted() -> None:
+    first = screen_of(Panel("T", fields=FIELDS), "submit", path="question[0]/answer")
+    assert "left" in painted(replace(first, path="question[1]/answer"), shown_after(first)).updates
+
+
+def test_a_draft_fills_the_form() -> None:
+    draft = {"colour": "b", "tools": ["x", "y"], "age": "1<7", "word": 'a "b"', "agreed": "on"}
+    controls = Controls(left(screen_of(Panel("T", fields=FIELDS), "submit"), draft=draft)).found
+    assert controls == [
+        ("radio", "colour", "r", False),
+        ("radio", "colour", "b", True),
+        ("checkbox", "tools", "x", True),
+        ("checkbox", "tools", "y", True),
+        ("text", "age", "1<7", False),
+        ("text", "word", 'a "b"', False),
+        ("checkbox", "agreed", "on", True),
+    ]
+
+
+def test_nothing_is_chosen_without_a_draft() -> None:
+    assert not any(checked for *_, checked in Controls(left(screen_of(Panel("T", fields=FIELDS), "submit"))).found)
+
+
+@pytest.mark.parametrize("draft", [{"colour": ["r", "b"]}, {"colour": {"a": 1}}, {"tools": 3}, {"age": []}])
+def test_a_draft_of_any_shape_is_borne(draft: dict[str, object]) -> None:
+    assert left(screen_of(Panel("T", fields=FIELDS), "submit"), draft=draft)
+
+
+def test_a_half_written_message_comes_back() -> None:
+    assert painted(screen_of(Panel(chat=CHAT), "say"), draft={"text": "half"}).updates["box"]["value"] == "half"
+
+
+def test_optional_questions_say_so_in_words() -> None:
+    page = left(screen_of(Panel("T", fields=FIELDS), "submit"))
+    assert page.count("(optional)") == 1
+
+
+def test_ratings_stand_once_beside_their_turns() -> None:
+    ratings = tuple((Scale.model_validate({"ask": "scale", "scale": "helpfulness", "name": f"h_{n}"}),) for n in (0, 1))
+    talk = Transcript("Model 1", CHAT.messages * 2, ratings=ratings)
+    page = left(screen_of(Panel("T", (talk,), tuple(f for r in ratings for f in r)), "submit"))
+    assert [name for _, name, *_ in Controls(page).found] == ["h_0"] * 7 + ["h_1"] * 7
+
+
+def test_problem_that_may_not_be_copied_is_marked() -> None:
+    assert "data-nocopy" in left(screen_of(Panel("T", (Asked("P", copying=False),)), "submit"))
+    assert "data-nocopy" not in left(screen_of(Panel("T", (Asked("P"),)), "submit"))
+
+
+def test_a_code_has_a_link_only_to_the_web() -> None:
+    assert 'href="https://a.example"' in left(screen_of(Panel("T", (Code("C1", "https://a.example"),))))
+    assert "javascript" not in left(screen_of(Panel("T", (Code("C1", "javascript:alert(1)"),))))
+
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    '"><svg onload=alert(1)>',
+    "[x](javascript:alert(1))",
+    "![x](https://evil.example/p.png)",
+    r"\(\text{<img src=x onerror=alert(1)>}\)",
+    r"\(<img src=x onerror=alert(1)>\)",
+    r"\(\nonsense{<script>}\)",
+    "\ue0000\ue001",
+]
+
+
+class Tags(HTMLParser):
+    """The tags and attributes of a page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: list[tuple[str, str]] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_no_tag_of_an_author_reaches_the_page(text: str) -> None:
+    talk = Transcript(text, (Message("You", text), Message("Bot", text)), text)
+    options = Single(name="o", text=text, help=text, options={"A": text, "B": "b"})
+    page = left(screen_of(Panel(text, (talk,), (options,), button=text), "submit"), draft={"o": text})
+    found = Tags(page)
+    assert not found.tags & {"script", "svg", "iframe"}
+    assert not [name for name, _ in found.attributes if name.startswith("on")]
+    assert not [value for name, value in found.attributes if name in ("href", "src") and "javascript" in value]
+    assert "\ue000" not in page
+
+
+def test_pictures_of_participants_are_not_fetched() -> None:
+    assert "<img" not in markdown.html("![x](https://evil.example/p.png)", images=False)
+
+
+@pytest.mark.parametrize("text", ["if a<b and c>d then", "&lt; &amp; &#60;", "<b>x</b>", "a & b"])
+def test_what_participants_typed_is_shown_as_typed(text: str) -> None:
+    class Words(HTMLParser):
+        words = ""
+
+        def handle_data(self, data: str) -> None:
+            self.words += data
+
+    parser = Words()
+    parser.feed(markdown.html(text, images=False))
+    assert parser.words.strip() == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [r"\(x^2\)", r"\[x^2\]", "$$x^2$$", "a $$\nx\n- y\n= z\n$$ b", r"| a |" + "\n|---|\n" + r"| \(x_1\) and \(x_2\) |"],
+)
+def test_formulas_become_mathml(text: str) -> None:
+    page = markdown.html(text)
+    assert "<math" in page
+    assert "$$" not in page
+    assert "\\(" not in page
+
+
+def test_money_is_not_maths_unless_the_study_says_so() -> None:
+    assert "<math" not in markdown.html("It costs $5 and then $10.")
+    assert "<math" in markdown.html("Let $x$ be 5.", dollars=True)
+    assert "<math" not in markdown.html("It costs $5 and then $10.", dollars=True)
+
+
+def test_formulas_in_code_stay_code() -> None:
+    assert "<math" not in markdown.html("`\\(x\\)` and\n\n```\n$$x$$\n```")
+
+
+@pytest.mark.parametrize(
+    "latex", [r"\nonsense{x}", r"\left( x", r"\frac", "x^a^b", r"\begin{pmatrix} a", "\\sqrt" * 60 + "x", "{" * 99]
+)
+def test_a_formula_that_cannot_be_drawn_is_shown_as_its_source(latex: str) -> None:
+    drawn = mathml(latex)
+    assert drawn.startswith(("<code>", "<math"))
+    assert "\\nonsense" not in drawn or drawn.startswith("<code>")
+
+
+def test_the_json_says_what_the_page_needs_and_no_more() -> None:
+    painting = painted(screen_of(Panel(chat=CHAT), "say"), note="No.", faults={"text": "Too long."})
+    answer = json.loads(json.dumps(painting.as_json()))
+    assert answer["messages"] == [{"role": "You", "text": "hello"}, {"role": "Bot", "text": "hi"}]
+    assert (answer["lang"], answer["dir"], answer["refused"]) == ("en", "ltr", True)
+    assert paint(screen_of(Panel()), study=replace(LOOK, language="ar"), shown=None, draft={}).as_json()["dir"] == "rtl"

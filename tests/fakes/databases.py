@@ -1,0 +1,74 @@
+"""Databases filled by sessions that take turns, and what stands in their released tables."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from sqlalchemy import select
+
+from app.bots.random_bot import RandomBot
+from app.clock import VirtualClock
+from app.runtime import Runtime
+from app.settings import Settings
+from storage.engine import Database, open_database
+from storage.log import Log
+from storage.projections import rebuild
+from storage.schemas.registry import schemas
+from storage.studies import Studies
+from tests.fakes.sessions import study
+
+Tables = Mapping[str, Sequence[tuple[Any, ...]]]
+
+
+def read_tables(database: Database) -> Tables:
+    """Every row of every released table, ordered by key."""
+    found = {}
+    with database.connect() as connection:
+        for schema in schemas().values():
+            for released in schema.tables:
+                table = released.table()
+                rows = connection.execute(select(table).order_by(*table.primary_key))
+                found[released.name] = [tuple(row) for row in rows]
+    return found
+
+
+async def interleaved(sessions: Sequence[tuple[str, int]], order: random.Random) -> tuple[Tables, Tables]:
+    """Sessions of several studies acting in a random order, some left unfinished; live tables and rebuilt ones."""
+    with TemporaryDirectory() as folder:
+        database = open_database(f"sqlite:///{Path(folder) / 'parley.db'}")
+        clock = VirtualClock(0)
+        runtime = Runtime(database, Settings(), clock)
+        playing = []
+        for number, (name, _) in enumerate(sessions):
+            runtime.studies.register(study(name))
+            live = await runtime.enrol(study(name), origin="bot", seed=f"{order.random()}")
+            playing.append((live.stream, RandomBot(f"{number}"), order.randint(1, 120)))
+        while playing:
+            stream, bot, left = playing.pop(order.randrange(len(playing)))
+            if left and await _act(runtime, clock, stream, bot):
+                playing.append((stream, bot, left - 1))
+        before = read_tables(database)
+        await runtime.close()
+        log = Log(database)
+        rebuild(database, log, Studies(database))
+        log.close()
+        after = read_tables(database)
+        database.dispose()
+        return before, after
+
+
+async def _act(runtime: Runtime, clock: VirtualClock, stream: str, bot: RandomBot) -> bool:
+    await runtime.settled(stream)
+    live = await runtime.live(stream)
+    assert live is not None
+    screen = live.screen
+    if screen.ended:
+        return False
+    clock.advance(bot.seconds())
+    kind, values = bot.act(screen)
+    await runtime.participant(stream, kind, screen.path, values, seen=screen.seen, key=f"{live.state.seq}-click")
+    return True

@@ -1,0 +1,257 @@
+"""A participant over HTTP: the participant API's screens in, a bot's actions out, everything it heard kept.
+
+It does what the page does: one request at a time, a key for each action, the same request again where there was no
+answer. `RandomBot` decides; a canary word stands in everything it says, so that a test can tell whose words it finds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Self
+from uuid import UUID
+
+import httpx2
+from pydantic import TypeAdapter
+
+from app.bots.random_bot import RandomBot
+from experiments.core.fields import AnyField, Field
+from experiments.core.screen import Asked, Block, Chat, Code, Message, Panel, Progress, Screen, Text, Transcript
+
+FIELDS: TypeAdapter[tuple[Field, ...]] = TypeAdapter(tuple[AnyField, ...])
+AGAIN = (429, 503)
+MOST_STEPS = 1_000
+
+
+@dataclass(frozen=True)
+class Act:
+    """An action as it was sent."""
+
+    key: str
+    kind: str
+    path: str
+    seen: int
+    values: Mapping[str, Any]
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """The request's body."""
+        return {**vars(self), "values": dict(self.values), "view": "screen"}
+
+
+@dataclass
+class Heard:
+    """A reply as it came: the text, where it stopped, and whether it was told to be over."""
+
+    text: str = ""
+    offset: int = 0
+    done: bool = False
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the API answered to a look or an act."""
+
+    status: int
+    screen: Screen | None
+    note: str
+    faults: Mapping[str, str]
+    plain: Mapping[str, Any] = field(repr=False)
+
+
+class HttpBot:
+    """One participant with a cookie jar of its own; `patience_s` is how long it tries to reach a server that is away."""
+
+    def __init__(self, url: str, seed: str, *, canary: str = "", patience_s: float = 0) -> None:
+        self.canary = canary
+        self.acts: list[Act] = []
+        """What was acknowledged, in order."""
+        self.heard: list[bytes] = []
+        """Every answer's headers and body."""
+        self.client = httpx2.AsyncClient(base_url=url, timeout=20)
+        self._bot = RandomBot(seed)
+        self._seed = seed
+        self._patience_s = patience_s
+        self.answer: Answer | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.client.aclose()
+
+    @property
+    def screen(self) -> Screen:
+        """The screen as it was told last."""
+        assert self.answer is not None, "has not looked yet"
+        assert self.answer.screen is not None, f"was told no screen: {self.answer}"
+        return self.answer.screen
+
+    @property
+    def stream(self) -> str:
+        """The session, as the cookie says."""
+        payload = self.client.cookies["parley"].split(".")[0]
+        return str(UUID(json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))))
+
+    async def arrive(self, study: str, query: str = "") -> None:
+        """Open the start page, press its button, look."""
+        await self.send("GET", f"/s/{study}{query}")
+        response = await self.send("POST", f"/s/{study}{query}")
+        assert (response.status_code, response.headers.get("location")) == (303, "/"), response.text
+        await self.look()
+
+    async def look(self) -> Screen:
+        """The present screen."""
+        await self._ask("/api/look", {"view": "screen"})
+        return self.screen
+
+    async def do(self, kind: str, values: Mapping[str, Any], **forged: Any) -> Answer:
+        """Act on the screen that was told last; `forged` replaces parts of the request."""
+        act = self.intend(kind, values, **forged)
+        answer = await self.redo(act)
+        if answer.status == 200 and not answer.note:
+            self.acts.append(act)
+        return answer
+
+    def intend(self, kind: str, values: Mapping[str, Any], **forged: Any) -> Act:
+        """The request for an action, not sent yet; its key is another for each action."""
+        key = f"{self._seed}:{len(self.acts)}:{self.screen.seen}:{kind}"[-64:].rjust(8, "0")
+        return Act(**{"key": key, "kind": kind, "path": self.screen.path, "seen": self.screen.seen} | forged, values=values)
+
+    async def redo(self, act: Act) -> Answer:
+        """Send an action, perhaps once more."""
+        return await self._ask("/api/act", act.body)
+
+    async def step(self) -> bool:
+        """Do what comes next: listen to a reply, or act; whether there is more to do."""
+        screen = self.screen
+        if screen.ended:
+            return False
+        if screen.panel.chat and screen.panel.chat.waiting:
+            await self.listen()
+            await self.look()
+            return True
+        kind, values = self._bot.act(screen)
+        answer = await self.do(kind, self._signed(kind, values))
+        assert (answer.status, answer.note) == (200, ""), (kind, values, answer)
+        return True
+
+    def _signed(self, kind: str, values: Mapping[str, Any]) -> dict[str, Any]:
+        """The canary at the end of everything that is free text."""
+        free = {"text"} if kind == "say" else {f.name for f in self.screen.panel.fields if f.model_dump()["ask"] == "long"}
+        return {name: f"{value} {self.canary}".strip() if name in free else value for name, value in values.items()}
+
+    async def finish(self) -> None:
+        """Go on to the end."""
+        for _ in range(MOST_STEPS):
+            if not await self.step():
+                return
+        raise AssertionError(f"{self.screen.path} is not left after {MOST_STEPS} steps")
+
+    async def until(self, **wanted: Any) -> Screen:
+        """Go on until a chat's screen is like this: waiting=True, failed=True, or the path ends so: path="chat"."""
+        for _ in range(MOST_STEPS):
+            chat, path = self.screen.panel.chat, wanted.get("path")
+            like = all(chat is not None and getattr(chat, name) == value for name, value in wanted.items() if name != "path")
+            if like and (path is None or self.screen.path.endswith(path)):
+                return self.screen
+            assert await self.step(), f"never came to {wanted}"
+        raise AssertionError(f"never came to {wanted}")
+
+    async def listen(self, offset: int = 0) -> Heard:
+        """Read a reply's stream to its end, on from `offset`; a connection that breaks is read on."""
+        heard = Heard(offset=offset)
+        give_up = time.monotonic() + self._patience_s
+        while not heard.done:
+            try:
+                async with self.client.stream("GET", "/api/reply", params={"offset": heard.offset}) as response:
+                    assert response.status_code == 200, response.status_code
+                    async for line in response.aiter_lines():
+                        take(line, heard)
+            except httpx2.TransportError:
+                if time.monotonic() > give_up:
+                    raise
+                await asyncio.sleep(0.05)
+        self.heard.append(heard.text.encode())
+        return heard
+
+    async def send(self, method: str, path: str, body: Mapping[str, Any] | None = None, **more: Any) -> httpx2.Response:
+        """One request; again, while the server is away, as long as patience lasts."""
+        give_up = time.monotonic() + self._patience_s
+        while True:
+            try:
+                response = await self.client.request(method, path, json=body, **more)
+            except httpx2.TransportError:
+                if time.monotonic() > give_up:
+                    raise
+            else:
+                self.heard.append(b"\n".join(b"%b: %b" % pair for pair in response.headers.raw) + response.content)
+                if response.status_code not in AGAIN or time.monotonic() > give_up:
+                    return response
+            await asyncio.sleep(0.05)
+
+    async def _ask(self, path: str, body: Mapping[str, Any]) -> Answer:
+        response = await self.send("POST", path, body)
+        plain = response.json() if response.headers.get("content-type") == "application/json" else {}
+        screen = screen_of(plain["screen"]) if "screen" in plain else None
+        self.answer = Answer(response.status_code, screen, str(plain.get("note", "")), plain.get("faults", {}), plain)
+        return self.answer
+
+
+def take(line: str, heard: Heard) -> None:
+    """One line of the event stream."""
+    if line == "event: done":
+        heard.done = True
+    elif line.startswith("data: ") and not heard.done:
+        piece = json.loads(line.removeprefix("data: "))
+        heard.text += piece["text"]
+        heard.offset = piece["offset"]
+
+
+def screen_of(plain: Mapping[str, Any]) -> Screen:
+    """A Screen from the JSON of `view: screen`."""
+    return Screen(
+        **{
+            **plain,
+            "panel": _panel(plain["panel"]),
+            "progress": Progress(**plain["progress"]),
+            "actions": tuple(plain["actions"]),
+        }
+    )
+
+
+def _panel(plain: Mapping[str, Any]) -> Panel:
+    chat = plain["chat"]
+    return Panel(
+        plain["title"],
+        tuple(_block(dict(block)) for block in plain["blocks"]),
+        FIELDS.validate_python(plain["fields"]),
+        Chat(**{**chat, "messages": _messages(chat), "rating": FIELDS.validate_python(chat["rating"])}) if chat else None,
+        plain["button"],
+    )
+
+
+def _messages(plain: Mapping[str, Any]) -> tuple[Message, ...]:
+    return tuple(Message(**message) for message in plain["messages"])
+
+
+def _block(plain: dict[str, Any]) -> Block:
+    match plain.pop("block"):
+        case "text":
+            return Text(**plain)
+        case "asked":
+            return Asked(**{**plain, "options": tuple((key, text) for key, text in plain["options"])})
+        case "transcript":
+            ratings = tuple(FIELDS.validate_python(turn) for turn in plain["ratings"])
+            return Transcript(**{**plain, "messages": _messages(plain), "ratings": ratings})
+        case "code":
+            return Code(**plain)
+        case other:
+            raise ValueError(f"no block is called {other!r}")

@@ -1,0 +1,167 @@
+"""Parley served for tests: in this process on a free port, or as a process of its own that can be killed.
+
+Both are the real thing over real HTTP on the loopback; only the limits of rates are wider. A process that is started
+again and again is forked from one that has imported everything, which takes a second in place of six.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import uvicorn
+from starlette.types import ASGIApp
+
+from app.library import load_study
+from app.settings import Settings
+from app.web.server import build_app
+from storage.engine import Database, open_database
+
+SECRET = "0123456789abcdef0123456789abcdef"
+FAST = {"requests_per_second": 10_000.0, "request_burst": 100_000}
+START_S = 40.0
+
+
+@dataclass(frozen=True)
+class Served:
+    """A running server: where it is, and what it stands on."""
+
+    url: str
+    app: ASGIApp
+    database: Database
+    settings: Settings
+
+
+def settings_for(folder: Path, **more: Any) -> Settings:
+    """Settings of a test: a database in its folder, no limits of rates, nothing from the environment's .env."""
+    given = {"database_url": f"sqlite:///{folder}/parley.db", "secret": SECRET, **FAST, **more}
+    return Settings(_env_file=None, **given)
+
+
+@asynccontextmanager
+async def serving(settings: Settings, *studies: Path | str) -> AsyncIterator[Served]:
+    """Serve studies on a free port until the block ends."""
+    database = open_database(settings.database_url)
+    app = build_app(settings, database, [load_study(str(study)) for study in studies])
+    config = uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error", timeout_graceful_shutdown=1)
+    server = uvicorn.Server(config)
+    task = asyncio.create_task(server.serve())
+    try:
+        while not server.started:
+            await asyncio.sleep(0.01)
+        port = server.servers[0].sockets[0].getsockname()[1]
+        yield Served(f"http://127.0.0.1:{port}", app, database, settings)
+    finally:
+        server.should_exit = True
+        await task
+        database.dispose()
+
+
+@dataclass
+class Process:
+    """`parley serve` as a process of its own, always at the same address, over one SQLite file.
+
+    It is the command itself, or, where `forked`, the same command in a fork of a process that has imported it.
+    """
+
+    study: Path
+    folder: Path
+    env: dict[str, str] = field(default_factory=dict)
+    forked: bool = True
+    port: int = 0
+    _running: subprocess.Popen[bytes] | BaseProcess | None = None
+
+    def __post_init__(self) -> None:
+        """Take a port that is free now."""
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+
+    @property
+    def url(self) -> str:
+        """Where it answers."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def database_url(self) -> str:
+        """Where it stores."""
+        return f"sqlite:///{self.folder}/parley.db"
+
+    @property
+    def log(self) -> str:
+        """What it has written, over all its lives."""
+        return (self.folder / "server.log").read_text(encoding="utf-8")
+
+    def start(self) -> None:
+        """Start it and wait until it answers."""
+        env = {"PARLEY_DATABASE_URL": self.database_url, "PARLEY_PORT": str(self.port), "PARLEY_SECRET": SECRET}
+        env |= {f"PARLEY_{name.upper()}": str(value) for name, value in FAST.items()} | self.env
+        if self.forked:
+            context = multiprocessing.get_context("forkserver")
+            context.set_forkserver_preload(["app.cli", "app.web.server"])
+            self._running = context.Process(target=_parley, args=(self.folder, env, "serve", str(self.study)))
+            self._running.start()
+        else:
+            command = [str(Path(sys.executable).parent / "parley"), "serve", str(self.study)]
+            with (self.folder / "server.log").open("ab") as log:
+                around = {**os.environ, **env}
+                self._running = subprocess.Popen(command, cwd=self.folder, env=around, stdout=log, stderr=log)
+        self._wait()
+
+    def _wait(self) -> None:
+        give_up = time.monotonic() + START_S
+        while time.monotonic() < give_up and self._alive():
+            try:
+                if httpx2.get(f"{self.url}/healthz", timeout=1).status_code == 200:
+                    return
+            except httpx2.TransportError:
+                time.sleep(0.02)
+        raise RuntimeError(f"the server did not come up within {START_S:g} s:\n{self.log}")
+
+    def _alive(self) -> bool:
+        running = self._running
+        return running.is_alive() if isinstance(running, BaseProcess) else running is not None and running.poll() is None
+
+    def kill(self) -> None:
+        """`kill -9`."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        """Stop it as a service manager does."""
+        self._end(signal.SIGTERM)
+
+    def _end(self, how: signal.Signals) -> None:
+        running, self._running = self._running, None
+        if running is None or running.pid is None:
+            return
+        os.kill(running.pid, how)
+        if isinstance(running, BaseProcess):
+            running.join(20)
+        else:
+            running.wait(20)
+
+
+def _parley(folder: Path, env: dict[str, str], *command: str) -> None:
+    """The command line in a forked process, with its output in a file."""
+    from app.cli import main
+
+    log = os.open(folder / "server.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    os.chdir(folder)
+    os.environ.update(env)
+    sys.argv = ["parley", *command]
+    main()

@@ -1,0 +1,73 @@
+"""Sessions played in memory: the engine alone, with a bot for a participant and a word for a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from app.bots.random_bot import RandomBot
+from app.library import load_study
+from experiments.core.events import Action, Event
+from experiments.core.place import State
+from experiments.core.resolve import Study
+from experiments.core.session import decide, fold, owed, screen
+
+STUDIES = Path(__file__).parent.parent / "core" / "studies"
+NAMES = ("chatbench", "mathconverse", "demo", str(STUDIES / "everything.yaml"))
+MOST_ACTS = 2_000
+
+
+@cache
+def study(name: str) -> Study:
+    """A study by name or path, read once."""
+    return load_study(name)
+
+
+def enrolment(seed: str, at_us: int = 0) -> Action:
+    """The action that begins a session."""
+    return Action("enrol", "", {"seed": seed, "origin": "bot", "hash": "", "study": ""}, at_us, by="system")
+
+
+def world(study: Study, state: State, at_us: int, words: str = "Let us see.") -> Action | None:
+    """What the world owes the session: a draw, an assignment, the end, or a model's reply."""
+    job = owed(study, state)
+    if job is None:
+        return None
+    if job.kind == "reply":
+        return Action("reply", job.path, {"text": words, "model": job.data["model"]}, at_us, by="model")
+    return Action(job.kind, job.path, {}, at_us, by="system")
+
+
+def click(study: Study, state: State, bot: RandomBot, at_us: int, **known: Any) -> Action:
+    """What a bot does on the present screen."""
+    seen = screen(study, state)
+    kind, values = bot.act(seen)
+    return Action(kind, seen.path, values, at_us, **{"seen": seen.seen, "key": f"key-{state.seq}", **known})
+
+
+def play(study: Study, seed: str, log: Sequence[Event] = ()) -> Iterator[tuple[State, tuple[Event, ...]]]:
+    """A session from where a log stops to its end: each state, and the facts that made it."""
+    state = fold(log)
+    bot = RandomBot(f"{seed}:{state.seq}")
+    for number in range(MOST_ACTS):
+        at_us = (state.seq + number) * 1_000_000
+        if not state.seq:
+            action = enrolment(seed, at_us)
+        elif (due := world(study, state, at_us)) is not None:
+            action = due
+        elif screen(study, state).ended:
+            return
+        else:
+            action = click(study, state, bot, at_us)
+        events = decide(study, state, action)
+        state = fold(events, state)
+        yield state, events
+    raise AssertionError(f"not finished after {MOST_ACTS} acts, at {screen(study, state).path}")
+
+
+@cache
+def whole(name: str, seed: str) -> tuple[Event, ...]:
+    """The log of a session played to its end."""
+    return tuple(event for _, events in play(study(name), seed) for event in events)

@@ -1,0 +1,55 @@
+"""Study files for tests: Parley's own, with what a test needs otherwise, written into a folder of the test's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from app.library import STUDIES, read_yaml
+
+REMARKS: Mapping[str, Any] = {
+    "step": "survey",
+    "id": "remarks",
+    "title": "Looking back",
+    "questions": [
+        {"ask": "long", "name": "comment", "text": "What do you think?"},
+        {"ask": "multiple", "name": "used", "text": "What did you use?", "options": ["Pen", "Paper"], "required": False},
+        {"ask": "number", "name": "age", "text": "How old are you?", "minimum": 18, "maximum": 99, "required": False},
+    ],
+}
+
+
+def demo(folder: Path, *, first_ms: int = 1, pace_ms: int = 0) -> Path:
+    """The demo study at a pace of one's own, with a page of free answers before its end."""
+    raw = read_yaml(STUDIES / "demo.yaml")
+    for model in raw["models"].values():
+        model["options"] |= {"first_ms": first_ms, "pace_ms": pace_ms}
+    raw["flow"].insert(-1, dict(REMARKS))
+    return write(folder, raw)
+
+
+def chat(folder: Path, name: str = "talk", **model: Any) -> Path:
+    """Consent, one question answered beside a chat, the end; with one model."""
+    raw = {
+        "study": name,
+        "title": "A talk",
+        "records": ["chatbench"],
+        "problems": {"questions": {"source": "chatbench"}},
+        "models": {"only": {"backend": "scripted", "options": {"first_ms": 0, "pace_ms": 0}} | model},
+        "flow": [
+            {"step": "consent", "text": "Do you agree?"},
+            {"each": "question", "of": "questions", "take": 1, "do": "direct-to-AI@1"},
+            {"step": "finish", "code": "DONE"},
+        ],
+    }
+    return write(folder, raw)
+
+
+def write(folder: Path, raw: Mapping[str, Any]) -> Path:
+    """A study's file, named after it."""
+    path = folder / f"{raw['study']}.yaml"
+    path.write_text(yaml.safe_dump(dict(raw), sort_keys=False, allow_unicode=True), encoding="utf-8")
+    return path
