@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import socket
 import sys
 import webbrowser
 from pathlib import Path
@@ -15,13 +16,14 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 from rich.tree import Tree
 
 from app import settings as configuration
 from app.bots.simulate import START_US, simulate
 from app.clock import VirtualClock
+from app.errors import SettingsError
 from app.library import find, load_study
 from app.outline import outline, typical_minutes
 from app.runtime import Runtime
@@ -70,6 +72,7 @@ def _serve(references: list[str], *, open_browser: bool) -> None:
     from app.web.server import build_app
 
     settings = _settings()
+    _must_be_free(settings)
     studies = [load_study(reference) for reference in references]
     server = build_app(settings, open_database(settings.database_url), studies)
     address = settings.public_url or f"http://{_reachable(settings.host)}:{settings.port}"
@@ -89,6 +92,20 @@ def _serve(references: list[str], *, open_browser: bool) -> None:
         timeout_keep_alive=75,
         timeout_graceful_shutdown=3,
     )
+
+
+def _must_be_free(settings: Settings) -> None:
+    """Raise SettingsError where something else already listens on the port."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((settings.host, settings.port))
+        except OSError as error:
+            raise SettingsError(
+                f"Parley cannot listen on {settings.host}:{settings.port} ({error.strerror}). Stop what is there, "
+                "or choose another port: PARLEY_PORT=7861"
+            ) from None
 
 
 def _reachable(host: str) -> str:
@@ -171,10 +188,10 @@ def export(
 @app.command(name="settings")
 def settings_() -> None:
     """List every setting: its variable, its present value, and what it is for."""
-    table = Table("variable", "value", "default", "what it is for")
-    for row in configuration.listing(_settings()):
-        table.add_row(*row)
-    out.print(table)
+    for variable, value, default, about in configuration.listing(_settings()):
+        changed = "" if value == default else f"  [dim](default: {escape(default) or 'not set'})[/dim]"
+        out.print(f"[bold]{variable}[/bold] = {escape(value) or '[dim]not set[/dim]'}{changed}", highlight=False)
+        out.print(f"    {escape(about)}", highlight=False)
 
 
 def _settings() -> Settings:

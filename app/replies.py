@@ -49,11 +49,13 @@ class Reply:
                 self.parts = [text]
                 yield text[offset:], len(text)
                 offset = len(text)
-            if self.over:
+            elif self.over:
                 return
-            self.news.clear()
-            await self.news.wait()
-            await asyncio.sleep(CHUNK_S)
+            else:
+                # Only where nothing came during the last yield: it would wait for what comes next, or be lost.
+                self.news.clear()
+                await self.news.wait()
+                await asyncio.sleep(CHUNK_S)
 
 
 async def ask(backend: Backend, request: Request, limits: Limits, reply: Reply, clock: Clock) -> dict[str, object]:

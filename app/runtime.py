@@ -19,7 +19,7 @@ from uuid import uuid4
 from app.backends import registry as backends
 from app.backends.base import Backend
 from app.clock import Clock
-from app.errors import BackendError
+from app.errors import BackendError, SettingsError
 from app.replies import Reply, ask, request_for
 from app.settings import Settings
 from experiments.core.events import Action, Event, Job
@@ -30,7 +30,7 @@ from experiments.core.session import decide, fold, owed, screen
 from experiments.errors import Refused
 from storage.engine import Database
 from storage.errors import Conflict, StorageError
-from storage.log import Append, Draft, Enrolment, Log
+from storage.log import Append, Draft, Enrolment, Log, Spent
 from storage.projections import changed_rows, rows_of
 from storage.schemas.base import Row
 from storage.studies import Studies
@@ -107,7 +107,7 @@ class Runtime:
             found = await asyncio.to_thread(self._load, stream)
             if found is None:
                 return None
-            self._keep(found)
+            found = self._keep(found)
         self._settle(found)
         return found
 
@@ -157,19 +157,24 @@ class Runtime:
         study = self.studies.get(state.enrolled["hash"])
         return Live(stream, study, state, rows_of(study, state))
 
-    def _keep(self, live: Live) -> None:
-        self._kept[live.stream] = live
+    def _keep(self, live: Live) -> Live:
+        """The newest that is known: what was read before a write may arrive here after it."""
+        known = self._kept.get(live.stream)
+        newest = known if known is not None and known.state.seq > live.state.seq else live
+        self._kept[live.stream] = newest
         self._kept.move_to_end(live.stream)
         while len(self._kept) > MOST_KEPT:
             self._kept.popitem(last=False)
+        return newest
 
     async def _write(self, live: Live, action: Action, enrolment: Enrolment | None = None) -> Live:
         events, state = _with_what_follows(live, action)
         if not events:
             return live
-        rows = rows_of(live.study, state) if any(event.kind == "submitted" for event in events) else live.rows
-        left = action.path if any(event.kind in ("submitted", "said") for event in events) else None
-        work = Append(live.stream, live.study.name, events, changed_rows(live.rows, rows), enrolment, left)
+        done = any(event.kind == "submitted" for event in events)
+        rows = rows_of(live.study, state) if done else live.rows
+        spent = Spent(action.path, None if done else tuple(action.data)) if action.by == "participant" else None
+        work = Append(live.stream, live.study.name, events, changed_rows(live.rows, rows), enrolment, spent)
         await asyncio.wrap_future(self.log.append(work))
         after = Live(live.stream, live.study, state, rows)
         self._keep(after)
@@ -186,18 +191,9 @@ class Runtime:
             self._tasks[live.stream] = asyncio.create_task(self._reply(live, job, reply))
 
     async def _reply(self, live: Live, job: Job, reply: Reply) -> None:
-        name = job.data["model"]
-        request = request_for(live.study, job.data, f"{live.state.seed}:{job.path}:{live.state.seq}")
+        """Record what becomes of a reply; whatever happens, those who listen are let go."""
         try:
-            backend = self._backend(live.study.model(name).backend)
-            data = await ask(backend, request, self._settings, reply, self._clock)
-            action = Action("reply", job.path, {"model": name, **data}, self._clock.now_us(), by="model")
-        except BackendError as error:
-            log.warning("session %s: no reply from %s at %s: %s", live.stream, name, job.path, error)
-            cause = {"model": name, "reason": error.reason, "cause": str(error)}
-            action = Action("fail", job.path, cause, self._clock.now_us(), by="model")
-        try:
-            await self.act(live.stream, action)
+            await self.act(live.stream, await self._asked(live, job, reply))
         except Refused as refused:
             log.info("session %s: a reply came too late: %s", live.stream, refused)
         except StorageError:
@@ -206,6 +202,20 @@ class Runtime:
             self._replies.pop(live.stream, None)
             self._tasks.pop(live.stream, None)
             reply.end()
+
+    async def _asked(self, live: Live, job: Job, reply: Reply) -> Action:
+        """Ask the model: its reply, or its failure, which is a fact as well."""
+        name = job.data["model"]
+        request = request_for(live.study, job.data, f"{live.state.seed}:{job.path}:{live.state.seq}")
+        try:
+            backend = self._backend(live.study.model(name).backend)
+            data = await ask(backend, request, self._settings, reply, self._clock)
+            return Action("reply", job.path, {"model": name, **data}, self._clock.now_us(), by="model")
+        except (BackendError, SettingsError) as error:
+            log.warning("session %s: no reply from %s at %s: %s", live.stream, name, job.path, error)
+            reason = error.reason if isinstance(error, BackendError) else "settings"
+            cause = {"model": name, "reason": reason, "cause": str(error)}
+            return Action("fail", job.path, cause, self._clock.now_us(), by="model")
 
     def _backend(self, name: str) -> Backend:
         if name not in self._backends:

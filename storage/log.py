@@ -15,9 +15,9 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Table, delete, func, insert, select
+from sqlalchemy import Connection, Engine, Table, delete, func, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import IntegrityError, InternalError, OperationalError, SQLAlchemyError, StatementError
 
 from experiments.core.events import Event
 from storage import tables
@@ -27,6 +27,8 @@ from storage.schemas.base import Row
 from storage.schemas.registry import released
 
 MOST_AT_ONCE = 500
+UNFIT = (StatementError, TypeError, ValueError, OverflowError)
+"""What is raised for values that the database cannot hold; drivers let some of Python's own errors through."""
 CLOSE = None
 
 
@@ -41,15 +43,23 @@ class Enrolment:
 
 
 @dataclass(frozen=True, slots=True)
+class Spent:
+    """What is no longer a draft, because it was sent: some names at a place, or all that was typed there."""
+
+    path: str
+    names: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Append:
-    """What is written together: facts of one stream, the rows they imply, and the draft they make obsolete."""
+    """What is written together: facts of one stream, the rows they imply, and the part of a draft that was sent."""
 
     stream: str
     study: str
     events: tuple[Event, ...]
     rows: tuple[Row, ...] = ()
     enrolment: Enrolment | None = None
-    draft_done: str | None = None
+    spent: Spent | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +158,8 @@ def _commit(connection: Connection, batch: Sequence[_Item]) -> None:
 
 
 def _write(connection: Connection, work: Work) -> BaseException | None:
-    """Write one piece of work in a savepoint; a conflict is its own outcome, anything else ends the batch."""
+    """Write one piece of work in a savepoint. A conflict, or a value that does not fit, is its own outcome; what ails
+    the database ends the batch."""
     try:
         with connection.begin_nested():
             if isinstance(work, Append):
@@ -163,6 +174,10 @@ def _write(connection: Connection, work: Work) -> BaseException | None:
                 _upsert(connection, tables.drafts, [draft], ("stream", "path"))
     except IntegrityError as error:
         return Conflict(f"{work.stream}: {error.orig}")
+    except (OperationalError, InternalError):
+        raise
+    except UNFIT as error:
+        return StorageError(f"{work.stream}: what was to be written does not fit: {error}")
     return None
 
 
@@ -186,9 +201,20 @@ def _write_append(connection: Connection, work: Append) -> None:
     ]
     connection.execute(insert(tables.events), facts)
     upsert_rows(connection, work.study, work.stream, work.rows)
-    if work.draft_done is not None:
-        t = tables.drafts.c
-        connection.execute(delete(tables.drafts).where(t.stream == work.stream, t.path == work.draft_done))
+    if work.spent is not None:
+        _spend(connection, work.stream, work.spent)
+
+
+def _spend(connection: Connection, stream: str, spent: Spent) -> None:
+    t = tables.drafts.c
+    there = (t.stream == stream, t.path == spent.path)
+    if spent.names is None:
+        connection.execute(delete(tables.drafts).where(*there))
+        return
+    typed = connection.execute(select(t.data).where(*there)).scalar()
+    if typed is not None:
+        left = {name: value for name, value in typed.items() if name not in spent.names}
+        connection.execute(update(tables.drafts).where(*there).values(data=left))
 
 
 def _enrol(connection: Connection, stream: str, new: Enrolment) -> None:

@@ -1,17 +1,17 @@
 """The random participant: does something allowed on any screen, by chance from a seed.
 
-It reads only what a person sees. It takes a lognormal time for each screen, says one or a few things in a chat, and
+It reads only what a person sees. It takes about the time that a person takes, says one or a few things in a chat, and
 answers whatever is required; so it can finish every study, which is what the checker and the simulator need.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from experiments.core.fields import Field, Number, Optioned, Tick
-from experiments.core.screen import Asked, Screen
+from experiments.core.screen import Asked, Screen, Text, Transcript
 
 OPENINGS = (
     "Can you help me with this: {problem}",
@@ -34,8 +34,18 @@ REMARKS = (
 )
 SKIPS = 0.1
 """How often a question that is not required is left unanswered."""
-TALKS_ON = 0.45
+TALKS_ON = 0.3
 """How often a conversation is carried on when it could be left."""
+WORDS_A_SECOND = 4.0
+"""Silent reading of English: about 240 words a minute (Brysbaert 2019)."""
+LETTERS_A_SECOND = 4.0
+"""Typing: about 50 words a minute (Dhakal et al. 2018)."""
+QUOTED_CHARS = 40
+"""How much of a problem it types into a chat: its text cannot be copied."""
+SKIMMED_CHARS = 100
+"""How much of each message it looks at when it sees a conversation again."""
+THINKING_S = 8.0
+CHOOSING_S = 2.0
 
 
 class RandomBot:
@@ -44,9 +54,13 @@ class RandomBot:
     def __init__(self, seed: str) -> None:
         self._random = random.Random(seed)  # noqa: S311  (no secret is drawn)
 
-    def seconds(self) -> float:
-        """How long it looks at a screen before it acts: a median of twelve seconds."""
-        return self._random.lognormvariate(2.5, 0.6)
+    def seconds(self, screen: Screen, values: Mapping[str, Any]) -> float:
+        """How long it takes over a screen: to read what is new on it, to think, to choose and to type."""
+        panel = screen.panel
+        reading = sum(len(text.split()) for text in _texts(screen)) / WORDS_A_SECOND
+        thinking = THINKING_S * sum(isinstance(block, Asked) for block in panel.blocks)
+        typing = sum(len(value) / LETTERS_A_SECOND for value in values.values() if isinstance(value, str))
+        return (reading + thinking + CHOOSING_S * (1 + len(values)) + typing) * self._random.lognormvariate(0, 0.3)
 
     def act(self, screen: Screen) -> tuple[str, dict[str, Any]]:
         """What it does on a screen: an action that is offered, and its values."""
@@ -67,7 +81,7 @@ class RandomBot:
         if chat and chat.messages:
             return self._random.choice(FOLLOW_UPS)
         problem = next((block.text for block in screen.panel.blocks if isinstance(block, Asked)), "")
-        return self._random.choice(OPENINGS).format(problem=problem)[:4_000]
+        return self._random.choice(OPENINGS).format(problem=problem[:QUOTED_CHARS])
 
     def _fill(self, fields: Sequence[Field]) -> dict[str, Any]:
         return {field.name: value for field in fields if (value := self._value(field)) is not None}
@@ -84,3 +98,15 @@ class RandomBot:
             high = field.maximum if field.maximum is not None else low + 100
             return self._random.randint(round(low), round(high)) if field.whole else self._random.uniform(low, high)
         return self._random.choice(REMARKS)
+
+
+def _texts(screen: Screen) -> Iterator[str]:
+    """What there is to read; of a conversation only what came last."""
+    chat = screen.panel.chat
+    for block in screen.panel.blocks:
+        if isinstance(block, Text | Asked) and not (chat and chat.messages):
+            yield block.text
+        elif isinstance(block, Transcript):
+            yield from (message.text[:SKIMMED_CHARS] for message in block.messages)
+    if chat and chat.messages and not chat.rating:
+        yield chat.messages[-1].text

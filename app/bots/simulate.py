@@ -60,8 +60,8 @@ async def walk_through(runtime: Runtime, clock: VirtualClock, study: Study, labe
         screen = live.screen
         if screen.ended:
             return Walked(live, clicks, (clock.now_us() - begun_us) / 60e6)
-        clock.advance(bot.seconds())
         kind, values = bot.act(screen)
+        clock.advance(bot.seconds(screen, values))
         key = f"{live.state.seq}"
         await runtime.participant(stream, kind, screen.path, values, seen=screen.seen, key=key)
     raise StudyError(study.name, [Fault(live.screen.path, f"is not left after {MOST_CLICKS} clicks")])

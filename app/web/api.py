@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 import orjson
 from fastapi import APIRouter, Query, Request
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from app.runtime import Live, Runtime
@@ -22,7 +22,20 @@ from experiments.core.screen import Screen
 from experiments.errors import Refused
 
 View = Literal["page", "screen"]
-Values = Annotated[dict[Annotated[str, Field(max_length=100)], JsonValue], Field(max_length=500)]
+
+
+def _storable(values: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """Refuse what the log cannot write, such as half a character, or a number or depth beyond bounds."""
+    try:
+        orjson.dumps(values)
+    except orjson.JSONEncodeError as error:
+        raise ValueError(f"cannot be stored: {error}") from None
+    return values
+
+
+Values = Annotated[
+    dict[Annotated[str, Field(max_length=100)], JsonValue], Field(max_length=500), AfterValidator(_storable)
+]
 
 
 class Body(BaseModel):
@@ -46,7 +59,7 @@ class Act(Body):
     """submit, say, rate, retry, or what else the screen's `actions` offer."""
     path: Annotated[str, Field(max_length=500)]
     seen: Annotated[int, Field(ge=0)]
-    key: Annotated[str, Field(min_length=8, max_length=64)]
+    key: Annotated[str, Field(min_length=8, max_length=64, pattern="^[!-~]+$")]
     """Random, another for each click; the same request may be sent again with the same key."""
     values: Values = {}
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Mapping
-from http.cookies import CookieError, SimpleCookie
+from collections.abc import Callable, Mapping
 
 from limits import RateLimitItem, RateLimitItemPerSecond
 from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -43,11 +43,15 @@ FOREVER = "public, max-age=31536000, immutable"
 
 
 class Gate:
-    """An ASGI application before another; `rate` is requests a second, `burst` how many at once, for one person."""
+    """An ASGI application before another.
 
-    def __init__(self, app: ASGIApp, *, cookie: str, rate: float, burst: int) -> None:
+    `rate` is requests a second, `burst` how many at once, for one person: whom `known` names, else for one address.
+    `known` goes by what cannot be forged, or each request of a flood would bring a name of its own.
+    """
+
+    def __init__(self, app: ASGIApp, *, known: Callable[[Request], str | None], rate: float, burst: int) -> None:
         self._app = app
-        self._cookie = cookie
+        self._known = known
         self._limiter = MovingWindowRateLimiter(MemoryStorage())
         self._limit: RateLimitItem = RateLimitItemPerSecond(burst, max(1, round(burst / rate)))
 
@@ -72,7 +76,8 @@ class Gate:
 
     def _refusal(self, scope: Scope, headers: Headers) -> ASGIApp | None:
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
-        if method not in ALLOWED or not ALLOWED[method].fullmatch(scope["path"]) or "/." in scope["path"]:
+        path = scope["path"]
+        if method not in ALLOWED or not ALLOWED[method].fullmatch(path) or "/." in path or "//" in path:
             return PlainTextResponse("not found", 404)
         if method == "POST":
             origin = headers.get("origin")
@@ -80,17 +85,13 @@ class Gate:
                 return PlainTextResponse("another site may not ask this", 403)
             if int(headers.get("content-length") or 0) > MOST_BODY:
                 return PlainTextResponse("too large", 413)
-        if scope["path"].startswith(("/api/", "/s/")) and not self._limiter.hit(self._limit, self._who(scope, headers)):
+        if path.startswith(("/api/", "/s/")) and not self._limiter.hit(self._limit, self._who(scope)):
             wait = {"retry-after": "2"}
             return JSONResponse({"note": "That was very fast. Please wait a moment."}, 429, wait)
         return None
 
-    def _who(self, scope: Scope, headers: Headers) -> str:
-        try:
-            cookie = SimpleCookie(headers.get("cookie", "")).get(self._cookie)
-        except CookieError:
-            cookie = None
-        return cookie.value if cookie else f"address {(scope.get('client') or ('unknown',))[0]}"
+    def _who(self, scope: Scope) -> str:
+        return self._known(Request(scope)) or f"address {(scope.get('client') or ('unknown',))[0]}"
 
 
 class _Answer:

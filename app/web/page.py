@@ -1,8 +1,8 @@
 """The participants' page: few stock components, built empty, and the script that fills them.
 
 Nothing of a study is in the layout, so the page is the same bytes for everybody and nothing can leak from it. The one
-event is `bus.change`, and it runs in the browser: page.js keeps what is to be painted and rings the bus, and Gradio then
-fetches the updates of all components from it. No event reaches Gradio's server.
+event is `bus.change`, and it runs in the browser: page.js keeps what is to be painted and rings the bus, and Gradio
+then fetches the updates of all components from it. No event reaches Gradio's server.
 """
 
 from __future__ import annotations
@@ -158,7 +158,9 @@ async def _gradios_page(app: FastAPI) -> bytes:
 
 def finished(page: bytes) -> bytes:
     """Gradio's page with our style and script before its own, and without its advertisements."""
-    early = "".join(f'<link rel="modulepreload" href="/parley/{name}.js">' for name in ("forms", "reply", "text"))
+    early = "".join(
+        f'<link rel="modulepreload" href="/parley/{name}.js">' for name in ("api", "forms", "reply", "text", "words")
+    )
     head = f"""<meta name="robots" content="noindex"><link rel="stylesheet" href="/parley/page.css">{early}
 <script type="module" src="/parley/page.js" data-outputs="{" ".join(OUTPUTS)}"></script>""".encode()
     return _UNWANTED.sub(b"", page).replace(b'<script type="module"', head + b'<script type="module"', 1)

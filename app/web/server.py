@@ -6,9 +6,12 @@ import asyncio
 import logging
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 
+import orjson
 from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -29,6 +32,7 @@ from storage.engine import Database, file_of, ping
 from storage.participants import Participants
 
 log = logging.getLogger(__name__)
+JSON = "application/json"
 APOLOGY = "We cannot save at the moment. Nothing that was saved is lost; please try again in a minute."
 
 
@@ -51,9 +55,10 @@ def build_app(settings: Settings, database: Database, studies: Sequence[Study], 
     app.router.routes += arrival.routes()
     app.router.routes.append(Route("/healthz", _health(database), methods=["GET", "HEAD"]))
     app.add_exception_handler(ParleyError, _apologise)
+    app.add_exception_handler(RequestValidationError, _no_request)
     page.mount(app)
     inner = _Doorstep(app, cookies, arrival)
-    return Gate(inner, cookie=cookies.name, rate=settings.requests_per_second, burst=settings.request_burst)
+    return Gate(inner, known=cookies.read, rate=settings.requests_per_second, burst=settings.request_burst)
 
 
 class _Doorstep:
@@ -80,6 +85,13 @@ async def _apologise(request: Request, error: Exception) -> Response:
     return JSONResponse({"note": f"{APOLOGY} ({reference})"}, status_code=503)
 
 
+async def _no_request(_: Request, error: Exception) -> Response:
+    """What is wrong and where; never what was sent, which may be nothing that JSON can say back."""
+    found = error.errors() if isinstance(error, RequestValidationError) else ()
+    faults = {".".join(str(part) for part in item["loc"]): item["msg"] for item in found}
+    return Response(orjson.dumps({"note": "That is no request of this API.", "faults": faults}), 422, media_type=JSON)
+
+
 def _health(database: Database) -> Callable[[Request], Awaitable[Response]]:
     async def health(_: Request) -> Response:
         await asyncio.to_thread(ping, database)
@@ -97,6 +109,15 @@ def secret_of(settings: Settings) -> str:
         raise SettingsError("PARLEY_SECRET is not set. With PostgreSQL every process needs the same one: 32 characters")
     path = file.with_suffix(".secret")
     if not path.exists():
-        path.touch(mode=0o600)
-        path.write_text(secrets.token_urlsafe(32), encoding="ascii")
+        _write_once(path, secrets.token_urlsafe(32))
     return path.read_text(encoding="ascii").strip()
+
+
+def _write_once(path: Path, text: str) -> None:
+    """Make a file that is whole or not there, whoever else makes it at the same time or kills us."""
+    draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+    draft.touch(mode=0o600)
+    draft.write_text(text, encoding="ascii")
+    with suppress(FileExistsError):
+        path.hardlink_to(draft)
+    draft.unlink()

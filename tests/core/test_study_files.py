@@ -73,8 +73,14 @@ FAULTY = {
         ["contakt: no such key", "Did you mean 'contact'?"],
     ),
     "a missing title": (put("title", value=...), ["title: is missing"]),
-    "an unknown step": (put("flow", 0, value={"step": "consnt"}), ["flow[0]: no step is called 'consnt'", "'consent'?"]),
-    "a node that is nothing": (put("flow", 0, value={"text": "hm"}), ["flow[0]: is neither a step, a phase nor an each"]),
+    "an unknown step": (
+        put("flow", 0, value={"step": "consnt"}),
+        ["flow[0]: no step is called 'consnt'", "'consent'?"],
+    ),
+    "a node that is nothing": (
+        put("flow", 0, value={"text": "hm"}),
+        ["flow[0]: is neither a step, a phase nor an each"],
+    ),
     "an unknown key of a step": (
         put("flow", 2, "questons", value=[]),
         ["flow[2].questons: no such key", "Did you mean 'questions'?"],
@@ -124,7 +130,10 @@ FAULTY = {
         ["no pool of problems is called 'question'", "Did you mean 'questions'?"],
     ),
     "more problems than there are": (put(*EACH, "take", value=61), ["61 is more than the 60 problems of 'questions'"]),
-    "a tag that no problem has": (put(*EACH, "where", value={"topik": "x"}), ["no problem of 'questions' has the tag 'topik'"]),
+    "a tag that no problem has": (
+        put(*EACH, "where", value={"topik": "x"}),
+        ["no problem of 'questions' has the tag 'topik'"],
+    ),
     "a name that means nothing": (
         put("flow", 2, "text", value="You are in {{conditoin}}."),
         ["flow[2]: {{conditoin}} means nothing here", "Did you mean 'condition'?"],
@@ -146,11 +155,20 @@ FAULTY = {
     "no model to reply": (put("models", value={}), ["needs a model"]),
     "a model that is not there": (put("factors", "model", value=["tuto"]), ["no model is called 'tuto'", "'tutor'?"]),
     "an unknown schema": (put("records", value=["chatbnch"]), ["no schema is called 'chatbnch'", "'chatbench'?"]),
-    "a source that is not there": (put("problems", "questions", "source", value="chatbensh"), ["problems.questions", "chatbench"]),
-    "a file that is not there": (put("problems", "questions", "path", value="none.csv"), ["problems.questions", "none.csv"]),
+    "a source that is not there": (
+        put("problems", "questions", "source", value="chatbensh"),
+        ["problems.questions", "chatbench"],
+    ),
+    "a file that is not there": (
+        put("problems", "questions", "path", value="none.csv"),
+        ["problems.questions", "none.csv"],
+    ),
     "a temperature out of range": (put("models", "tutor", "temperature", value=9), ["models.tutor.temperature: 9"]),
     "weights that draw nothing": (put("factors", "condition", value={"a": 0}), ["no value that can be drawn"]),
-    "a chat where there is no problem": (put("flow", 0, value={"step": "chat"}), ["a 'chat' step must stand inside an `each`"]),
+    "a chat where there is no problem": (
+        put("flow", 0, value={"step": "chat"}),
+        ["a 'chat' step must stand inside an `each`"],
+    ),
 }
 
 
@@ -221,6 +239,8 @@ def test_mathconverse_runs_on_the_real_problems(shared: Path, tmp_path: Path) ->
     path = tmp_path / "real.yaml"
     path.write_text(yaml.safe_dump(raw, sort_keys=False), encoding="utf-8")
     study = load_study(str(path))
-    sets = {(problem.tags["topic"], problem.tags["set"]) for problem in study.pools["theorems"] if "set" in problem.tags}
+    sets = {
+        (problem.tags["topic"], problem.tags["set"]) for problem in study.pools["theorems"] if "set" in problem.tags
+    }
     assert len(study.pools["theorems"]) == 24
     assert len(sets) == 8

@@ -68,7 +68,7 @@ async def _act(runtime: Runtime, clock: VirtualClock, stream: str, bot: RandomBo
     screen = live.screen
     if screen.ended:
         return False
-    clock.advance(bot.seconds())
     kind, values = bot.act(screen)
+    clock.advance(bot.seconds(screen, values))
     await runtime.participant(stream, kind, screen.path, values, seen=screen.seen, key=f"{live.state.seq}-click")
     return True

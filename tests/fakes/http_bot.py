@@ -11,7 +11,7 @@ import base64
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Self
 from uuid import UUID
@@ -65,7 +65,7 @@ class Answer:
 
 
 class HttpBot:
-    """One participant with a cookie jar of its own; `patience_s` is how long it tries to reach a server that is away."""
+    """One participant with its own cookie jar; `patience_s` is how long it tries to reach a server that is away."""
 
     def __init__(self, url: str, seed: str, *, canary: str = "", patience_s: float = 0) -> None:
         self.canary = canary
@@ -123,7 +123,7 @@ class HttpBot:
     def intend(self, kind: str, values: Mapping[str, Any], **forged: Any) -> Act:
         """The request for an action, not sent yet; its key is another for each action."""
         key = f"{self._seed}:{len(self.acts)}:{self.screen.seen}:{kind}"[-64:].rjust(8, "0")
-        return Act(**{"key": key, "kind": kind, "path": self.screen.path, "seen": self.screen.seen} | forged, values=values)
+        return replace(Act(key, kind, self.screen.path, self.screen.seen, values), **forged)
 
     async def redo(self, act: Act) -> Answer:
         """Send an action, perhaps once more."""
@@ -145,7 +145,9 @@ class HttpBot:
 
     def _signed(self, kind: str, values: Mapping[str, Any]) -> dict[str, Any]:
         """The canary at the end of everything that is free text."""
-        free = {"text"} if kind == "say" else {f.name for f in self.screen.panel.fields if f.model_dump()["ask"] == "long"}
+        free = (
+            {"text"} if kind == "say" else {f.name for f in self.screen.panel.fields if f.model_dump()["ask"] == "long"}
+        )
         return {name: f"{value} {self.canary}".strip() if name in free else value for name, value in values.items()}
 
     async def finish(self) -> None:
@@ -159,7 +161,9 @@ class HttpBot:
         """Go on until a chat's screen is like this: waiting=True, failed=True, or the path ends so: path="chat"."""
         for _ in range(MOST_STEPS):
             chat, path = self.screen.panel.chat, wanted.get("path")
-            like = all(chat is not None and getattr(chat, name) == value for name, value in wanted.items() if name != "path")
+            like = all(
+                chat is not None and getattr(chat, name) == value for name, value in wanted.items() if name != "path"
+            )
             if like and (path is None or self.screen.path.endswith(path)):
                 return self.screen
             assert await self.step(), f"never came to {wanted}"
@@ -187,7 +191,9 @@ class HttpBot:
         give_up = time.monotonic() + self._patience_s
         while True:
             try:
-                response = await self.client.request(method, path, json=body, **more)
+                response = await self.client.request(
+                    method, path, **({"json": body} | more if body is not None else more)
+                )
             except httpx2.TransportError:
                 if time.monotonic() > give_up:
                     raise
@@ -233,7 +239,9 @@ def _panel(plain: Mapping[str, Any]) -> Panel:
         plain["title"],
         tuple(_block(dict(block)) for block in plain["blocks"]),
         FIELDS.validate_python(plain["fields"]),
-        Chat(**{**chat, "messages": _messages(chat), "rating": FIELDS.validate_python(chat["rating"])}) if chat else None,
+        Chat(**{**chat, "messages": _messages(chat), "rating": FIELDS.validate_python(chat["rating"])})
+        if chat
+        else None,
         plain["button"],
     )
 

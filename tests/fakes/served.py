@@ -56,7 +56,9 @@ async def serving(settings: Settings, *studies: Path | str) -> AsyncIterator[Ser
     """Serve studies on a free port until the block ends."""
     database = open_database(settings.database_url)
     app = build_app(settings, database, [load_study(str(study)) for study in studies])
-    config = uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error", timeout_graceful_shutdown=1)
+    config = uvicorn.Config(
+        app, host="127.0.0.1", port=0, log_level="error", server_header=False, timeout_graceful_shutdown=1
+    )
     server = uvicorn.Server(config)
     task = asyncio.create_task(server.serve())
     try:
@@ -133,7 +135,9 @@ class Process:
 
     def _alive(self) -> bool:
         running = self._running
-        return running.is_alive() if isinstance(running, BaseProcess) else running is not None and running.poll() is None
+        return (
+            running.is_alive() if isinstance(running, BaseProcess) else running is not None and running.poll() is None
+        )
 
     def kill(self) -> None:
         """`kill -9`."""

@@ -16,7 +16,13 @@ REMARKS: Mapping[str, Any] = {
     "title": "Looking back",
     "questions": [
         {"ask": "long", "name": "comment", "text": "What do you think?"},
-        {"ask": "multiple", "name": "used", "text": "What did you use?", "options": ["Pen", "Paper"], "required": False},
+        {
+            "ask": "multiple",
+            "name": "used",
+            "text": "What did you use?",
+            "options": ["Pen", "Paper"],
+            "required": False,
+        },
         {"ask": "number", "name": "age", "text": "How old are you?", "minimum": 18, "maximum": 99, "required": False},
     ],
 }
@@ -31,21 +37,32 @@ def demo(folder: Path, *, first_ms: int = 1, pace_ms: int = 0) -> Path:
     return write(folder, raw)
 
 
+def short(folder: Path, name: str = "short") -> Path:
+    """One screen of most kinds, in a few clicks: consent, a survey, confidence, an answer, a chat, the end."""
+    raw = _talk(name, {"backend": "scripted", "options": {"first_ms": 0, "pace_ms": 0}})
+    raw["flow"][1] |= {"do": "answer-first@1"}
+    raw["flow"].insert(1, dict(REMARKS))
+    return write(folder, raw)
+
+
 def chat(folder: Path, name: str = "talk", **model: Any) -> Path:
     """Consent, one question answered beside a chat, the end; with one model."""
-    raw = {
+    return write(folder, _talk(name, {"backend": "scripted", "options": {"first_ms": 0, "pace_ms": 0}} | model))
+
+
+def _talk(name: str, model: Mapping[str, Any]) -> dict[str, Any]:
+    return {
         "study": name,
         "title": "A talk",
         "records": ["chatbench"],
         "problems": {"questions": {"source": "chatbench"}},
-        "models": {"only": {"backend": "scripted", "options": {"first_ms": 0, "pace_ms": 0}} | model},
+        "models": {"only": dict(model)},
         "flow": [
             {"step": "consent", "text": "Do you agree?"},
             {"each": "question", "of": "questions", "take": 1, "do": "direct-to-AI@1"},
             {"step": "finish", "code": "DONE"},
         ],
     }
-    return write(folder, raw)
 
 
 def write(folder: Path, raw: Mapping[str, Any]) -> Path:

@@ -1,3 +1,4 @@
+# ruff: noqa: E501  (texts as a researcher's file has them)
 """One screen of every kind, as values; what the gallery shows and the tests of paint paint."""
 
 from experiments.core.fields import Long, Multiple, Number, Scale, Short, Single, Tick
@@ -20,7 +21,8 @@ The study takes about **25 minutes** and pays £4.50.
 
 The anonymous answers and conversations will be published for research. You can ask us to delete them until they are."""
 
-PROBLEM = r"""Let \(f: \mathbb{R} \to \mathbb{R}\) be given by \(f(x) = \frac{x^2 - 1}{\sqrt{x^2 + 1}}\) for \(x \geq 0\), and suppose that
+PROBLEM = r"""Let \(f: \mathbb{R} \to \mathbb{R}\) be given by \(f(x) = \frac{x^2 - 1}{\sqrt{x^2 + 1}}\) for
+\(x \geq 0\), and suppose that
 
 $$\sum_{n=1}^{\infty} \frac{1}{n^2} = \frac{\pi^2}{6}, \qquad \int_0^{\infty} e^{-x^2}\,dx = \frac{\sqrt{\pi}}{2}.$$
 

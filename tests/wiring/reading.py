@@ -47,7 +47,7 @@ def exported(database: Database, study: str, folder: Path) -> str:
 
 
 def check_facts(database: Database, bot: HttpBot) -> None:
-    """A participant's facts are those of its acknowledged actions, once each and in order, and each message has one reply."""
+    """The facts are those of the acknowledged actions, once each and in order; each message has one reply."""
     events = facts(database, bot.stream)
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
     own = [event for event in events if event.by == "participant"]
@@ -63,9 +63,7 @@ def check_facts(database: Database, bot: HttpBot) -> None:
 def check_rows(database: Database, bot: HttpBot) -> None:
     """`user_answers` holds what the participant chose, in order; `conversations` what it said."""
     chosen = [act.values["answer"] for act in bot.acts if "answer" in act.values]
-    rows = query(
-        database, "SELECT selected_answer FROM user_answers WHERE _session = :s ORDER BY _seq", s=bot.stream
-    )
+    rows = query(database, "SELECT selected_answer FROM user_answers WHERE _session = :s ORDER BY _seq", s=bot.stream)
     assert [row[0] for row in rows] == chosen
     said = [act.values["text"] for act in bot.acts if act.kind == "say" and "/with_ai" in act.path]
     talks = query(database, "SELECT chat_history FROM conversations WHERE _session = :s ORDER BY _seq", s=bot.stream)
@@ -76,7 +74,9 @@ def check_rows(database: Database, bot: HttpBot) -> None:
 def check_sound(database: Database) -> None:
     """SQLite finds no damage, no two facts share a number or a key, and rebuilt tables equal the live ones."""
     assert query(database, "PRAGMA integrity_check") == [("ok",)]
-    assert query(database, "SELECT stream, key FROM event WHERE key IS NOT NULL GROUP BY 1, 2 HAVING count(*) > 1") == []
+    assert (
+        query(database, "SELECT stream, key FROM event WHERE key IS NOT NULL GROUP BY 1, 2 HAVING count(*) > 1") == []
+    )
     live = released_rows(database)
     log = Log(database)
     try:

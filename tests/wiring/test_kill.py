@@ -13,7 +13,7 @@ import pytest
 from experiments.core.events import Event
 from storage.engine import open_database
 from tests.fakes import studies
-from tests.fakes.http_bot import HttpBot, take, Heard
+from tests.fakes.http_bot import Heard, HttpBot, take
 from tests.fakes.served import Process
 from tests.wiring.reading import check_facts, check_rows, check_sound, facts, query
 

@@ -1,33 +1,20 @@
 // The participant's page: posts what people do to the participant API, and hands Gradio the paintings that come back.
 // All that is kept here is what the server said last (`now`) and what was not yet sent; the truth is the server's log.
 
-import { $, $$, complete, showFaults, valuesOf } from "./forms.js";
+import { RETRY_MS, newKey, post, send, sleep } from "./api.js";
+import { $, $$, complete, copyCode, showFaults, valuesOf } from "./forms.js";
 import { read } from "./reply.js";
 import { escaped, shown } from "./text.js";
+import { WORDS } from "./words.js";
 
 const OUTPUTS = $("script[data-outputs]").dataset.outputs.split(" ");
-const RETRY_MS = [1000, 2000, 4000];
 const DRAFT_MS = 800;
 const TYPING = '<span class="typing">Writing…</span>';
-const WORDS = {
-  connecting: "The connection is slow. Trying again; nothing is lost.",
-  offline: "There is no connection at the moment. What you wrote is still here.",
-  broken: "Something went wrong on our side. Please reload this page; your answers are saved.",
-  nocopy: "This text cannot be copied, as the study asks you to work on it here.",
-  blank: "Please write a message first.",
-  link: "This page needs your personal link. Please open the link to the study again; you will be where you left.",
-  hint: "Answer the questions above to go on.",
-  busy: "Saving…",
-  saved: "Draft saved",
-  copied: "Copied",
-};
-
 // What the server said last.
 let now = { path: null, seen: null, shown: null, marks: {}, actions: [], messages: [], updates: {} };
 let busy = false; // an act is on its way
 let unsaved = null; // the timer of a draft to be saved
 
-const sleep = (ms) => new Promise((wake) => setTimeout(wake, ms));
 const box = () => $("#box textarea");
 
 // ---- Painting: updates are kept by component and fetched by Gradio when the bus rings; none is lost if rings merge.
@@ -52,18 +39,18 @@ function paintChat(reply) {
   const value = now.messages.map((m) => said(m.role === "You" ? "user" : "assistant", shown(m.text, now.dollars)));
   if (reply !== undefined) value.push(said("assistant", reply ? shown(reply, now.dollars) : TYPING));
   paint({ chat: { value } });
-  setTimeout(nameMessages, 150);
+  setTimeout(describe, 150);
 }
 
-// Gradio labels a message with its source, which would be read out in place of the message.
-function nameMessages() {
+// Gradio labels a message with its source, which would be read out in place of the message. What scrolls can be reached
+// by the keyboard.
+function describe() {
   const title = now.updates.chat?.label ?? "";
-  for (const [kind, who] of [["user", "You"], ["bot", title]]) {
-    for (const message of $$(`#chat [data-testid=${kind}]`)) {
-      message.setAttribute("role", "group");
-      message.setAttribute("aria-label", who);
-    }
+  for (const [kind, who] of [["[data-testid=user]", "You"], ["[data-testid=bot]", title]]) {
+    for (const message of $$(`#chat ${kind}`)) Object.assign(message, { role: "group", ariaLabel: who });
   }
+  for (const log of $$("#chat [role=log]")) Object.assign(log, { tabIndex: 0, ariaLabel: title });
+  for (const code of $$("#left pre, #chat pre")) code.tabIndex = 0;
 }
 
 function note(text, again, fades = false) {
@@ -113,43 +100,24 @@ async function painted(painting) {
 
 // ---- Talking to the server
 
-async function post(path, body, patient = true) {
-  for (let attempt = 0; ; attempt++) {
-    let response = null;
-    try {
-      const headers = { "content-type": "application/json" };
-      response = await fetch(path, { method: "POST", headers, body: JSON.stringify(body) });
-    } catch { /* no connection: as a server that is down */ }
-    if (response?.ok) return response.json();
-    if (response?.status === 401) return lost(WORDS.link);
-    if (response && response.status < 500 && response.status !== 429) throw new Error(WORDS.broken);
-    if (!patient || attempt >= RETRY_MS.length) throw new Error(WORDS.offline);
-    note(WORDS.connecting);
-    await sleep(RETRY_MS[attempt]);
-  }
-}
+const slow = () => note(WORDS.connecting);
 
-function lost(words) {
+// What to say when the server could not be reached, or knows nobody here.
+function failed(error, again) {
+  document.documentElement.dataset.ready = "yes";
+  if (error.status !== 401) return note(error.message, again);
   now = { ...now, path: "", actions: [], waiting: false, ended: true };
   document.documentElement.dataset.layout = "page";
-  document.documentElement.dataset.ready = "yes";
-  const panel = `<div class="panel"><h1 id="heading" tabindex="-1">Welcome back</h1><p>${escaped(words)}</p></div>`;
-  paint({ left: { value: panel }, note: { value: "" } });
-  return null;
+  const panel = `<h1 id="heading" tabindex="-1">Welcome back</h1><p>${escaped(WORDS.link)}</p>`;
+  paint({ left: { value: `<div class="panel">${panel}</div>` }, note: { value: "" } });
 }
 
 async function look() {
   try {
-    const painting = await post("/api/look", { shown: now.shown });
-    if (painting) await show(painting);
+    await show(await post("/api/look", { shown: now.shown }, slow));
   } catch (error) {
-    document.documentElement.dataset.ready = "yes";
-    note(error.message, look);
+    failed(error, look);
   }
-}
-
-function newKey() {
-  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 async function act(kind, values, from, key = newKey()) {
@@ -157,11 +125,11 @@ async function act(kind, values, from, key = newKey()) {
   setBusy(true, from);
   const { path, seen, shown } = now;
   try {
-    const painting = await post("/api/act", { kind, path, seen, shown, key, values });
-    if (painting) await show(painting);
-    if (painting && kind === "say" && !painting.refused) emptied(values.text);
+    const painting = await post("/api/act", { kind, path, seen, shown, key, values }, slow);
+    await show(painting);
+    if (kind === "say" && !painting.refused) emptied(values.text);
   } catch (error) {
-    note(error.message, () => act(kind, values, from, key));
+    failed(error, () => act(kind, values, from, key));
   }
   setBusy(false, from);
 }
@@ -197,7 +165,7 @@ async function follow() {
     try {
       await read(reply, () => same() && paintChat(reply.text));
     } catch (error) {
-      if (error.status === 401) lost(WORDS.link);
+      if (error.status === 401) failed(error);
     }
     if (reply.offset > before) attempt = 0; // dropped after some words: read on from the offset at once
     if (attempt > 1 && !reply.done) note(WORDS.connecting);
@@ -245,7 +213,7 @@ async function save() {
   unsaved = null;
   if (!now.path || now.ended) return;
   try {
-    await post("/api/draft", draft(), false);
+    await post("/api/draft", draft());
     const mark = $("#saved");
     if (mark) mark.textContent = WORDS.saved;
   } catch { /* the next pause in typing tries again */ }
@@ -254,8 +222,7 @@ async function save() {
 function saveAtOnce() {
   if (unsaved === null) return;
   forgetDraft();
-  const headers = { "content-type": "application/json" };
-  fetch("/api/draft", { method: "POST", headers, body: JSON.stringify(draft()), keepalive: true }).catch(() => {});
+  send("/api/draft", draft(), true);
 }
 
 function preview() {
@@ -273,13 +240,6 @@ function say() {
   act("say", { text }, $("#send"));
 }
 
-async function copyCode(button) {
-  const code = document.getElementById(button.dataset.copy);
-  getSelection().selectAllChildren(code); // where there is no clipboard (plain http) the code is at least selected
-  try { await navigator.clipboard.writeText(code.textContent); } catch { document.execCommand("copy"); }
-  button.textContent = WORDS.copied;
-}
-
 document.addEventListener("submit", (event) => {
   const form = event.target.closest("form[data-act]");
   if (!form) return;
@@ -292,7 +252,7 @@ document.addEventListener("click", (event) => {
   if (!button) return;
   if (button.id === "send") say();
   else if (button.dataset.act) act(button.dataset.act, {}, button);
-  else if (button.dataset.copy) copyCode(button);
+  else if (button.dataset.copy) copyCode(button).then(() => (button.textContent = WORDS.copied));
   else if ("again" in button.dataset) { const { again } = note; note(""); again?.(); }
 });
 

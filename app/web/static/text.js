@@ -5,8 +5,14 @@
 const SPLIT =
   /(^ {0,3}(```+|~~~+)[^\n]*\n(?:[\s\S]*?^ {0,3}\2[^\n]*$|[\s\S]*$(?![\s\S]))|(?<!`)(`+)(?!`)[\s\S]+?(?<!`)\3(?!`))|(\\\([\s\S]{1,2000}?\\\)|\\\[[\s\S]{1,2000}?\\\]|\$\$[\s\S]{1,2000}?\$\$)|(?<![\\$])\$(?![\s$])([^$\n]*?(?<![\s\\]))\$(?![\d$])/gm;
 
+// A line that is indented may be code, where an entity would be shown as such: there an invisible joiner breaks the tag.
+const typed = (line) =>
+  /^( {4}|\t)/.test(line)
+    ? line.replace(/<(?=[a-z/!?])|&(?=#?\w+;)/gi, "$&\u2060")
+    : line.replace(/&(?=#?\w+;)/g, "&amp;").replace(/</g, "&lt;");
+
 export function shown(text, dollars) {
-  const plain = (t) => t.replace(/&(?=#?\w+;)/g, "&amp;").replace(/</g, "&lt;");
+  const plain = (t) => t.replace(/^.*$/gm, typed);
   const maths = (t) => (depth(t) > 40 ? "`" + t + "`" : t.replace(/</g, "\\lt "));
   let out = "";
   let end = 0;

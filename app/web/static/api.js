@@ -1,0 +1,35 @@
+// Talking to the participant API.
+
+import { WORDS } from "./words.js";
+
+export const RETRY_MS = [1000, 2000, 4000];
+
+export const sleep = (ms) => new Promise((wake) => setTimeout(wake, ms));
+
+// Posts, and tries again while there is no connection or the server is down; `slow` is called before each new try. The
+// same body goes out each time, with its key in it, so what was done once is not done twice. Throws an Error in words.
+export async function post(path, body, slow = null) {
+  for (let attempt = 0; ; attempt++) {
+    const response = await send(path, body);
+    if (response?.ok) return response.json();
+    const status = response?.status ?? 0;
+    if (status === 401) throw failure(WORDS.link, status);
+    if (status && status < 500 && status !== 429) throw failure(WORDS.broken, status);
+    if (!slow || attempt >= RETRY_MS.length) throw failure(WORDS.offline, status);
+    slow();
+    await sleep(RETRY_MS[attempt]);
+  }
+}
+
+// The response, or null if there is no connection. `keepalive` lets it outlive the page.
+export async function send(path, body, keepalive = false) {
+  const headers = { "content-type": "application/json" };
+  return fetch(path, { method: "POST", headers, body: JSON.stringify(body), keepalive }).catch(() => null);
+}
+
+const failure = (words, status) => Object.assign(new Error(words), { status });
+
+// A name for one click: 128 random bits. (crypto.randomUUID is missing on plain http.)
+export function newKey() {
+  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}

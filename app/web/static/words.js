@@ -1,0 +1,14 @@
+// What the page itself says; everything else comes from the study.
+
+export const WORDS = {
+  connecting: "The connection is slow. Trying again; nothing is lost.",
+  offline: "There is no connection at the moment. What you wrote is still here.",
+  broken: "Something went wrong on our side. Please reload this page; your answers are saved.",
+  nocopy: "This text cannot be copied, as the study asks you to work on it here.",
+  blank: "Please write a message first.",
+  link: "This page needs your personal link. Please open the link to the study again; you will be where you left.",
+  hint: "Please complete the part above to go on.",
+  busy: "Saving…",
+  saved: "Draft saved",
+  copied: "Copied",
+};

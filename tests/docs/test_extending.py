@@ -1,0 +1,84 @@
+"""The tutorials for extending Parley run: their files become a package, and its parts are used in studies."""
+
+import csv
+import json
+import sqlite3
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.docs.pages import ROOT, blocks, parley, save_files
+
+pytestmark = pytest.mark.slow
+
+PAGE = ROOT / "docs" / "extending.md"
+LINES = 20
+STUDIES = {yaml.safe_load(block.text)["study"]: block.text for block in blocks(PAGE, "yaml")}
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that is installed as the page says: its package, and its entry points as an installer writes them."""
+    folder = tmp_path_factory.mktemp("lab")
+    save_files(PAGE, folder)
+    project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    told = folder / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+    told.mkdir()
+    (told / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
+    groups = project["entry-points"].items()
+    lines = [f"[{group}]\n" + "".join(f"{key} = {value}\n" for key, value in names.items()) for group, names in groups]
+    (told / "entry_points.txt").write_text("".join(lines))
+    for name, text in STUDIES.items():
+        (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
+    return folder
+
+
+def used(lab: Path, study: str, schema: str, folder: Path) -> str:
+    """Check a study, let five simulated participants finish it, export it; what was printed."""
+    commands = (
+        f"check {study}.yaml --bots 3",
+        f"simulate {study}.yaml -n 5",
+        f"export {study} --schema {schema} -o '{folder.as_posix()}'",
+    )
+    return parley(lab, *commands, packages=lab)
+
+
+@pytest.mark.parametrize("block", [b for b in blocks(PAGE, "python") if b.file], ids=lambda block: block.file)
+def test_a_tutorials_file_has_at_most_twenty_lines_of_code(block):
+    assert len([line for line in block.text.splitlines() if line.strip()]) <= LINES
+
+
+def test_a_new_kind_of_step_is_asked_recorded_and_referred_to(lab: Path, tmp_path: Path):
+    assert "estimate" in used(lab, "estimates", "chatbench", tmp_path)
+    with sqlite3.connect(lab / "parley.db") as database:
+        query = "SELECT data FROM event WHERE path LIKE '%/estimate' AND kind = 'submitted'"
+        minutes = [json.loads(data)["minutes"] for (data,) in database.execute(query)]
+    database.close()
+    assert len(minutes) == 5 * 2
+    assert all(1 <= number <= 30 for number in minutes)
+    assert "estimate" in parley(lab, "schema", packages=lab)
+
+
+def test_a_new_backend_replies(lab: Path, tmp_path: Path):
+    used(lab, "mirrored", "chatbench", tmp_path)
+    conversations = json.loads((tmp_path / "full_study" / "conversations.json").read_text(encoding="utf-8"))
+    replies = [m["content"] for c in conversations for m in c["chat_history"] if m["role"] == "Bot"]
+    assert len(conversations) == 5
+    assert all(reply.startswith("What makes you say: ") for reply in replies)
+
+
+def test_a_new_source_of_problems_is_read(lab: Path, tmp_path: Path):
+    used(lab, "rivers", "mathconverse", tmp_path)
+    with (tmp_path / "mathconverse_parsed_interactions.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["problem_name"] for row in rows} == {"card-1", "card-2"}
+    assert len(rows) == 5 * 2
+
+
+def test_a_fault_in_a_file_of_the_new_source_is_told_with_its_line(lab: Path):
+    (lab / "rivers-2.txt").write_text("Which river flows through Cairo?\n")
+    (lab / "wrong.yaml").write_text(STUDIES["rivers"].replace("rivers.txt", "rivers-2.txt"))
+    with pytest.raises(AssertionError, match="line 1 is no `question :: answer`"):
+        parley(lab, "check wrong.yaml", packages=lab)

@@ -1,0 +1,98 @@
+"""What the pages say is true: their studies can be used, their commands exist, their links lead somewhere."""
+
+import asyncio
+import re
+from pathlib import Path
+
+import pytest
+import typer
+import yaml
+
+from app.cli import app as command_line
+from app.library import load_study
+from app.outline import typical_minutes
+from app.settings import Settings, env_name
+from tests.docs.pages import PAGES, REFERENCE, ROOT, Block, blocks, parley, python, save_files
+
+README = ROOT / "README.md"
+RESEARCHER = ROOT / "docs" / "researcher.md"
+ANALYST = ROOT / "docs" / "analyst.md"
+BY_NEED = ("extending.md",)  # its studies need what the page adds: test_extending.py
+FINISH = {"step": "finish"}
+LINES = 20
+
+SNIPPETS = [b for page in PAGES if page.name not in BY_NEED for b in blocks(page, "yaml") if not b.file]
+
+
+def whole(block: Block) -> dict:
+    """The study that a block is, or is a part of: a part replaces that part of the researcher's first study."""
+    raw = yaml.safe_load(block.text)
+    if "study" in raw:
+        return raw
+    assert block.page == RESEARCHER.name, f"{block} is no whole study"
+    first = yaml.safe_load(next(blocks(RESEARCHER, "yaml")).text)
+    if "flow" in raw and raw["flow"][-1].get("step") != "finish":
+        raw["flow"] = [*raw["flow"], FINISH]
+    return {**first, **raw}
+
+
+@pytest.mark.parametrize("block", SNIPPETS, ids=str)
+def test_a_study_of_the_pages_can_be_used(block: Block, tmp_path: Path):
+    save_files(ROOT / "docs" / block.page if block.page != README.name else README, tmp_path)
+    file = tmp_path / "study.yaml"
+    file.write_text(yaml.safe_dump(whole(block), sort_keys=False, allow_unicode=True), encoding="utf-8")
+    study = load_study(str(file))
+    if all(model.backend == "scripted" for model in study.file.models.values()):
+        assert asyncio.run(typical_minutes(study, 4)) >= 0
+
+
+@pytest.mark.slow
+def test_the_readmes_study_has_twenty_lines_and_its_commands_lead_to_data(tmp_path: Path):
+    (block,) = blocks(README, "yaml")
+    assert len(block.text.splitlines()) <= LINES
+    (tmp_path / "first.yaml").write_text(block.text, encoding="utf-8")
+    lines = re.findall(r"^    parley (.+?)(?:  +#.*)?$", README.read_text(encoding="utf-8"), re.M)
+    assert [line.split()[0] for line in lines] == ["check", "simulate", "serve", "export"]
+    printed = parley(tmp_path, *(line for line in lines if not line.startswith("serve")))
+    assert "No faults" in printed
+    assert "50 sessions of first are complete" in printed
+    rows = (tmp_path / "data" / "full_study" / "user_answers.csv").read_text(encoding="utf-8").splitlines()
+    assert rows[0] in README.read_text(encoding="utf-8")
+    assert len(rows) > 1 + 50 * 3
+
+
+@pytest.mark.slow
+def test_the_analysts_code_runs_on_the_demos_data(tmp_path: Path):
+    lines = re.findall(r"^    parley (.+)$", ANALYST.read_text(encoding="utf-8"), re.M)
+    assert [line.split()[0] for line in lines] == ["simulate", "export", "export"]
+    parley(tmp_path, *lines)
+    code = "\n".join(block.text for block in blocks(ANALYST, "python"))
+    printed = python(tmp_path, "-W", "error", "-c", code)
+    assert "answer-first" in printed
+    assert "messages" in printed
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_page_names_only_commands_and_settings_that_exist(page: Path):
+    text = page.read_text(encoding="utf-8")
+    commands = set(re.findall(r"(?:^    (?:PARLEY_\S+ )?|`)parley ([a-z]+)", text, re.M))
+    assert commands <= set(typer.main.get_command(command_line).commands)
+    variables = set(re.findall(r"\bPARLEY_[A-Z_]+\b", text))
+    assert variables <= {env_name(name) for name in Settings.model_fields}
+
+
+@pytest.mark.parametrize("page", [*PAGES, *REFERENCE], ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path):
+    for target in re.findall(r"\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
+        if target.startswith("https://"):
+            continue
+        path, _, heading = target.partition("#")
+        file = page.parent / path if path else page
+        assert file.exists(), target
+        assert not heading or heading in headings(file), target
+
+
+def headings(page: Path) -> set[str]:
+    """The anchors of a page, as GitHub makes them."""
+    found = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in found}

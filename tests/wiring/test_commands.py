@@ -1,0 +1,119 @@
+"""The command line as a newcomer meets it: what it prints, what it writes, and how it says what is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from app.backends import registry
+
+PARLEY = [sys.executable, "-c", "from app.cli import main; main()"]
+ROOT = Path(__file__).parents[2]
+
+
+def parley(*words: str, folder: Path, **settings: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in a folder, with nothing of this machine's settings."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("PARLEY_")}
+    environment: Mapping[str, str] = {**clean, **settings, "PYTHONPATH": str(ROOT), "COLUMNS": "200", "TERM": "dumb"}
+    return subprocess.run([*PARLEY, *words], cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def taken_port() -> Iterator[int]:
+    """A port on which something already listens."""
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        yield server.getsockname()[1]
+
+
+def test_check_draws_the_tree_and_tells_the_length(tmp_path: Path) -> None:
+    done = parley("check", "demo", "--bots", "3", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    for words in ("A taste of Parley", "for each question: 1 of questions", "rank (preference)", "No faults."):
+        assert words in done.stdout
+    assert "3 simulated participants finished it, in" in done.stdout
+
+
+def test_check_tells_all_faults_and_exits_with_2(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text("study: x\ntitle: t\nflow:\n  - step: consnt\nmodells: {}\n")
+    done = parley("check", "mine.yaml", folder=tmp_path)
+    assert done.returncode == 2
+    assert "mine.yaml: 2 faults" in done.stderr
+    assert "flow[0]: no step is called 'consnt'" in done.stderr
+    assert "modells: no such key" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_schema_is_a_json_schema_that_knows_every_step(tmp_path: Path) -> None:
+    schema = json.loads(parley("schema", folder=tmp_path).stdout)
+    assert schema["$schema"].startswith("https://json-schema.org/")
+    assert {"study", "title", "flow"} <= set(schema["required"])
+    assert "confidence" in json.dumps(schema)
+    assert json.loads(parley("schema", "--protocol", folder=tmp_path).stdout)["title"] == "A Parley protocol"
+
+
+def test_simulate_then_export_writes_the_released_files(tmp_path: Path) -> None:
+    done = parley("simulate", "chatbench", "-n", "2", "--seed", "1", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "2 sessions of chatbench are complete" in done.stdout
+    done = parley("export", "chatbench", "--schema", "chatbench", "-o", "data", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "data/full_study/user_answers.csv").is_file()
+    assert "2 sessions of origin bot" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("export", "nobody", "--schema", "chatbench", "-o", "x"), "the database has no session of a study 'nobody'"),
+        (("export", "demo", "--schema", "chatbensh", "-o", "x"), "no schema is called 'chatbensh'"),
+        (("simulate", "demmo"), "Did you mean 'demo'?"),
+        (("check", "nowhere.yaml"), "there is no such file"),
+    ],
+    ids=["export of a study without sessions", "unknown schema", "unknown study", "missing file"],
+)
+def test_what_cannot_be_done_is_told_in_words(words: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    done = parley(*words, folder=tmp_path)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_port_that_is_taken_is_told(taken_port: int, tmp_path: Path) -> None:
+    done = parley("serve", "demo", folder=tmp_path, PARLEY_PORT=str(taken_port))
+    assert done.returncode == 2
+    assert f"cannot listen on 127.0.0.1:{taken_port}" in done.stderr
+    assert "PARLEY_PORT" in done.stderr
+
+
+def test_settings_lists_every_setting_and_hides_secrets(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("PARLEY_OPENAI_API_KEY=sk-very-secret\nPARLEY_PROT=1\n")
+    done = parley("settings", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "PARLEY_DATABASE_URL = sqlite:///parley.db" in done.stdout
+    assert "sk-very-secret" not in done.stdout + done.stderr
+    assert "PARLEY_PROT is not a setting." in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [("sqlite:////nowhere/at/all/x.db", "cannot be opened"), ("oops", "is no database address")],
+    ids=["a folder that is not there", "no address"],
+)
+def test_a_database_that_cannot_be_opened_is_told(url: str, said: str, tmp_path: Path) -> None:
+    done = parley("simulate", "demo", "-n", "1", folder=tmp_path, PARLEY_DATABASE_URL=url)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_backends_that_come_with_parley_are_known() -> None:
+    assert {"scripted", "openai"} <= set(registry.names())

@@ -1,0 +1,281 @@
+"""The gate: what the internet can reach, and what every answer carries; a route that Gradio adds shows here."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from fastapi import FastAPI
+from itsdangerous import URLSafeSerializer
+
+from app.web.gate import MOST_BODY
+from tests.fakes import studies
+from tests.fakes.http_bot import HttpBot
+from tests.fakes.served import SECRET, Served, serving, settings_for
+
+pytestmark = pytest.mark.anyio
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+OPEN = {
+    *((method, path) for method in ("GET", "HEAD") for path in (
+        "/", "/s/x", "/healthz", "/robots.txt", "/theme.css", "/favicon.ico", "/parley/page.js",
+        "/gradio_api/app_id", "/gradio_api/startup-events", "/svelte/x", "/static/x", "/assets/x", "/api/reply",
+    )),
+    ("POST", "/s/x"), ("POST", "/api/look"), ("POST", "/api/act"), ("POST", "/api/draft"),
+}  # fmt: skip
+"""What the gate lets through; behind it many of these are 404 all the same, such as a study that does not exist."""
+CLOSED = (
+    "/config", "/config/", "/openapi.json", "/docs", "/redoc", "/gradio_api/info", "/gradio_api/openapi.json",
+    "/gradio_api/queue/join", "/gradio_api/queue/data", "/gradio_api/upload", "/gradio_api/runs",
+    "/gradio_api/file=/etc/passwd", "/gradio_api/heartbeat/x", "/monitoring", "/manifest.json", "/api", "/api/act/",
+    "/parley/", "/s/", "/s/a/b", "/healthz/",
+)  # fmt: skip
+NOT_FOUND = b"not found"
+
+
+@pytest.fixture(scope="module")
+async def served(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Served]:
+    folder = tmp_path_factory.mktemp("gate")
+    async with serving(settings_for(folder), studies.chat(folder)) as served:
+        yield served
+
+
+@pytest.fixture
+async def client(served: Served) -> AsyncIterator[httpx2.AsyncClient]:
+    async with httpx2.AsyncClient(base_url=served.url) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+async def resident(served: Served) -> AsyncIterator[HttpBot]:
+    """Somebody who has a session, at its consent."""
+    async with HttpBot(served.url, "1") as bot:
+        await bot.arrive("talk")
+        yield bot
+
+
+def routes(application: Any) -> Iterator[str]:
+    """Every path of an application and of those mounted in it, with something in place of parameters."""
+    while not isinstance(application, FastAPI):
+        application = application._app
+    for path in _paths(application.router.routes, ""):
+        yield re.sub(r"\{[^}]*\}", "x", path)
+
+
+def _paths(found: Iterable[Any], prefix: str) -> Iterator[str]:
+    for route in found:
+        router = getattr(route, "original_router", route)
+        inner = getattr(router, "routes", None)
+        if inner:
+            yield from _paths(inner, prefix + getattr(route, "path", ""))
+        else:
+            yield prefix + route.path
+
+
+async def raw(served: Served, request: bytes) -> bytes:
+    """What comes back for these very bytes."""
+    host, port = served.url.removeprefix("http://").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    writer.write(request)
+    try:
+        return await asyncio.wait_for(reader.read(-1), 5)
+    finally:
+        writer.close()
+        await writer.wait_closed()
+
+
+async def test_only_listed_routes_answer(served: Served, client: httpx2.AsyncClient) -> None:
+    paths = {*routes(served.app), "/parley/page.js", *CLOSED}
+    assert len(paths) > 60, "the walk through the routes finds Gradio's"
+    let_through = set()
+    for path in sorted(paths):
+        for method in METHODS:
+            response = await client.request(method, path)
+            if response.status_code != 404 or (method != "HEAD" and response.content != NOT_FOUND):
+                let_through.add((method, path))
+    expected = {pair for pair in OPEN if pair[0] != "HEAD" or (("HEAD", pair[1]) in let_through)}
+    assert let_through <= OPEN
+    assert expected <= let_through
+
+
+@pytest.mark.parametrize("path", CLOSED)
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "DELETE"])
+async def test_closed(client: httpx2.AsyncClient, method: str, path: str) -> None:
+    assert (await client.request(method, path)).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/static/../../etc/passwd", "/static/%2e%2e/%2e%2e/pyproject.toml", "/static/..%2f..%2fetc%2fpasswd",
+        "/static//etc/passwd", "/assets/../index.html", "/parley/../server.py", "/parley/%2e%2e/server.py",
+        "/parley/..%5cserver.py", "/svelte/../../../etc/passwd", "/s/../config", "//config", "/./config",
+        "/static/fonts/../../index.html", "/%63onfig", "/parley/page.js%00",
+    ],
+)  # fmt: skip
+async def test_no_way_around(served: Served, path: str) -> None:
+    answer = await raw(served, f"GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n".encode())
+    assert re.match(rb"HTTP/1.1 (404|400) ", answer), answer[:200]
+
+
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [(None, 401), ("own", 401), ("https://evil.example", 403), ("null", 403), ("http://127.0.0.1.evil.example", 403)],
+)
+async def test_another_site_may_not_act(served: Served, client: httpx2.AsyncClient, origin: str, status: int) -> None:
+    headers = {} if origin is None else {"origin": served.url if origin == "own" else origin}
+    for path in ("/api/look", "/api/act", "/api/draft"):
+        body = {"kind": "submit", "path": "consent", "seen": 1, "key": "12345678"}
+        response = await client.post(path, json=body, headers=headers)
+        assert response.status_code == status
+        assert "access-control-allow-origin" not in response.headers
+    if status == 403:
+        assert (await client.post("/s/talk", headers=headers)).status_code == 403
+
+
+async def test_large_bodies_are_refused_unread(served: Served, client: httpx2.AsyncClient) -> None:
+    async def pieces() -> AsyncIterator[bytes]:
+        for _ in range(MOST_BODY // 1024 + 1):
+            yield b" " * 1024
+
+    for path in ("/api/act", "/api/draft", "/api/look", "/s/talk"):
+        assert (await client.post(path, content=b" " * (MOST_BODY + 1))).status_code == 413
+        assert (await client.post(path, content=pieces())).status_code == 413
+    assert (await client.post("/api/look", content=b" " * MOST_BODY)).status_code == 422
+    head = "POST /api/look HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {}\r\n\r\n"
+    for length, status in {"99999999": b"413", "-1": b"400", "1e3": b"400"}.items():
+        assert (await raw(served, head.format(length).encode())).split()[1] == status, length
+
+
+PROTECTED = {
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-store",
+}
+
+
+@pytest.mark.parametrize("path", ["/", "/s/talk", "/s/other", "/config", "/api/reply", "/healthz", "/robots.txt"])
+async def test_every_answer_is_protected(client: httpx2.AsyncClient, resident: HttpBot, path: str) -> None:
+    for headers in ((await client.get(path)).headers, (await resident.send("GET", path)).headers):
+        expected = PROTECTED | ({"referrer-policy": "same-origin"} if path.startswith("/s/") else {})
+        assert {name: headers.get(name) for name in expected} == expected
+        assert "server" not in headers
+
+
+@pytest.mark.parametrize("path", ["/", "/s/talk", "/s/other"])
+async def test_pages_run_only_our_scripts(resident: HttpBot, path: str) -> None:
+    nonces = set()
+    for _ in range(2):
+        response = await resident.send("GET", path)
+        policy = dict(
+            part.strip().partition(" ")[::2] for part in response.headers["content-security-policy"].split(";")
+        )
+        (nonce,) = re.findall(r"'nonce-([\w-]{20,})'", policy["script-src"])
+        assert "'unsafe-inline'" not in policy["script-src"]
+        assert (policy["default-src"], policy["frame-ancestors"]) == ("'none'", "'none'")
+        scripts = re.findall(r"<script\b[^>]*>", response.text, re.I)
+        assert all(f'nonce="{nonce}"' in script for script in scripts)
+        assert not re.search(r"<[^>]+\son\w+\s*=", response.text), "no handler in an attribute"
+        assert not re.findall(r"""(?:src|href)=["']?(?:https?:)?//(?!localhost)[^"' >]+""", response.text)
+        nonces.add(nonce)
+    assert len(nonces) == 2
+
+
+@pytest.mark.parametrize("forge", ["same cookie", "no cookie", "another forged cookie each time"])
+async def test_a_flood_is_stopped_and_harms_nobody_else(tmp_path: Path, forge: str) -> None:
+    settings = settings_for(tmp_path, requests_per_second=10.0, request_burst=30)
+    async with AsyncExitStack() as stack:
+        served = await stack.enter_async_context(serving(settings, studies.chat(tmp_path)))
+        other = await stack.enter_async_context(HttpBot(served.url, "1", patience_s=20))
+        client = await stack.enter_async_context(httpx2.AsyncClient(base_url=served.url))
+        await other.arrive("talk")
+        answers = []
+        for number in range(60):
+            cookie = {"no cookie": "", "same cookie": "parley=forged"}.get(forge, f"parley=forged{number}")
+            answers.append(await client.post("/api/look", json={}, headers={"cookie": cookie}))
+        statuses = [answer.status_code for answer in answers]
+        assert set(statuses[:25]) == {401}
+        assert 429 in statuses[30:]
+        assert statuses.count(401) <= 45
+        refused = answers[statuses.index(429)]
+        assert refused.headers["retry-after"]
+        assert "note" in refused.json()
+        await other.finish()
+        assert b"very fast" not in b"".join(other.heard), "the one who is known is not slowed down"
+
+
+def signed(payload: object, secret: str = SECRET, salt: str = "parley participant") -> str:
+    return str(URLSafeSerializer(secret, salt=salt).dumps(payload))
+
+
+@pytest.mark.parametrize(
+    "cookie",
+    [
+        "", "x", "a.b.c", "é", signed("no-such-session"), signed(["x"]), signed(None), signed(7),
+        "another key", signed("stream", salt="other"), "%00", "\"", ".." * 500,
+    ],
+)  # fmt: skip
+async def test_a_forged_cookie_is_nobody(served: Served, resident: HttpBot, cookie: str) -> None:
+    if cookie == "another key":
+        cookie = signed(resident.stream, secret="x" * 32)
+    async with httpx2.AsyncClient(base_url=served.url, headers={"cookie": f"parley={cookie}".encode()}) as client:
+        for path in ("look", "act", "draft"):
+            body = {"kind": "submit", "path": "consent", "seen": 1, "key": "12345678", "view": "screen"}
+            response = await client.post(f"/api/{path}", json=body)
+            assert (response.status_code, list(response.json())) == (401, ["note"])
+        assert (await client.get("/api/reply")).status_code == 401
+        arrived = await client.get("/")
+        assert arrived.status_code in (200, 303)
+
+
+@pytest.mark.parametrize("public_url", [None, "https://study.example.org"])
+async def test_the_cookie_is_the_browsers_own(tmp_path: Path, public_url: str | None) -> None:
+    settings = settings_for(tmp_path, public_url=public_url)
+    async with serving(settings, studies.chat(tmp_path)) as served, httpx2.AsyncClient(base_url=served.url) as client:
+        response = await client.post("/s/talk?PROLIFIC_PID=5f3a")
+    name, *flags = [part.strip() for part in response.headers["set-cookie"].split(";")]
+    assert {"HttpOnly", "Path=/", "SameSite=lax"} <= set(flags)
+    assert ("Secure" in flags, name.startswith("__Host-parley=")) == ((True, True) if public_url else (False, False))
+    assert not any(flag.lower().startswith("domain") for flag in flags)
+    assert response.headers["location"] == "/"
+
+
+async def test_a_reader_without_a_session_is_led_to_the_start(client: httpx2.AsyncClient) -> None:
+    response = await client.get("/")
+    assert (response.status_code, response.headers["location"]) == (303, "/s/talk")
+
+
+ACT = b'{"path":"consent","kind":"submit","seen":1,"key":"12345678","values":{%b}}'
+BAD_JSON = {
+    "nothing": b"",
+    "no JSON": b"{",
+    "a list": b"[]",
+    "null": b"null",
+    "an infinite number": b"1e999",
+    "no UTF-8": b"\xff{}",
+    "depth without end": ACT % (b'"a":' + b"[" * 20_000),
+    "depth": ACT % (b'"a":' + b"[" * 900 + b"]" * 900),
+    "half a character": ACT % b'"agreed":"\\ud800"',
+    "half a character in a name": ACT % b'"\\ud800":1',
+    "a number of forty digits": ACT % b'"agreed":1000000000000000000000000000000000000000',
+    "a key of control characters": (ACT % b"").replace(b"12345678", b"1234567\\u0000"),
+    "a long name": ACT % (b'"' + b"a" * 101 + b'":1'),
+    "many values": ACT % b",".join(b'"%d":1' % n for n in range(501)),
+}
+
+
+@pytest.mark.parametrize("name", BAD_JSON)
+@pytest.mark.parametrize("path", ["look", "act", "draft"])
+async def test_what_is_no_request_is_refused_in_words(served: Served, resident: HttpBot, path: str, name: str) -> None:
+    headers = {"content-type": "application/json"}
+    response = await resident.send("POST", f"/api/{path}", content=BAD_JSON[name], headers=headers)
+    read_at_all = path == "look" or (path == "draft" and name == "a key of control characters")
+    assert response.status_code in ((200, 400, 422) if read_at_all else (400, 422)), response.text
+    assert "Traceback" not in response.text
+    assert ".py" not in response.text
+    saved = await resident.send("POST", "/api/draft", {"path": resident.screen.path, "values": {"agreed": "on"}})
+    assert saved.json() == {"saved": True}, "others can still write"
