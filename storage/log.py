@@ -7,6 +7,7 @@ the commit: what somebody was told is saved is on disk.
 
 from __future__ import annotations
 
+import logging
 import queue
 import threading
 import time
@@ -17,7 +18,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, Table, delete, func, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import IntegrityError, InternalError, OperationalError, SQLAlchemyError, StatementError
+from sqlalchemy.exc import IntegrityError, InternalError, OperationalError, StatementError
 
 from experiments.core.events import Event
 from storage import tables
@@ -25,6 +26,8 @@ from storage.engine import writer
 from storage.errors import Conflict, StorageError
 from storage.schemas.base import Row
 from storage.schemas.registry import released
+
+log = logging.getLogger(__name__)
 
 MOST_AT_ONCE = 500
 UNFIT = (StatementError, TypeError, ValueError, OverflowError)
@@ -140,13 +143,15 @@ class Log:
                     return
 
 
-def _commit(connection: Connection, batch: Sequence[_Item]) -> None:
-    """Write a batch in one transaction and tell each writer how it went."""
+def _commit(connection: Connection, items: Sequence[_Item]) -> None:
+    """Write a batch in one transaction and tell each writer how it went; who no longer waits is left out."""
+    batch = [item for item in items if item.future.set_running_or_notify_cancel()]
     outcomes: list[BaseException | None] = []
     try:
         with connection.begin():
             outcomes = [_write(connection, item.work) for item in batch]
-    except SQLAlchemyError as error:
+    except Exception as error:  # a named edge: whatever it was, the thread must live to write for others
+        log.exception("a batch of %d could not be written", len(batch))
         if connection.in_transaction():
             connection.rollback()
         outcomes = [StorageError(f"the database could not be written: {error}") for _ in batch]

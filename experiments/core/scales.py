@@ -55,8 +55,8 @@ SCALES: Mapping[str, Mapping[str, str]] = MappingProxyType(
 )
 QUESTIONS: Mapping[str, str] = MappingProxyType(
     {
-        "helpfulness": "How helpful would this response be to somebody trying to solve the problem?",
-        "correctness": "How correct is the mathematics in this response?",
+        "helpfulness": "How helpful is this response?",
+        "correctness": "How correct is its mathematics?",
         "solo_solve": "Before you begin: could you have solved this problem entirely on your own?",
         "confidence": "**Before you begin**, how confident are you that you know how to approach this problem?",
     }

@@ -202,7 +202,9 @@ async def test_a_drafted_message_is_dropped_when_it_is_sent(served: Served, bot:
     painting = (await bot.send("POST", "/api/look", {})).json()
     assert painting["updates"]["box"]["value"] == "I was just"
     await bot.do("say", {"text": "I was just asking"})
-    assert query(served.database, "SELECT count(*) FROM draft WHERE stream = :s", s=bot.stream) == [(0,)]
+    painting = (await bot.send("POST", "/api/look", {})).json()
+    assert painting["updates"]["box"]["value"] == ""
+    assert "I was" not in repr(query(served.database, "SELECT data FROM draft WHERE stream = :s", s=bot.stream))
 
 
 PID = "5f3a0c6e9d1b2a7c4e8f0d12"

@@ -21,7 +21,18 @@ FAULTS = (
     "401", "429", "500", "drop", "no-finish", "empty", "malformed", "hang", "hang-midway", "html", "flood",
     "content-filter",
 )  # fmt: skip
-SECRETS = (b"Incorrect API key", b"sk-", b"boom", b"Rate limit", b'"reason"', b'"cause"', b"timeout_", b"PARLEY_", b"Traceback", b"Hel")
+SECRETS = (
+    b"Incorrect API key",
+    b"sk-",
+    b"boom",
+    b"Rate limit",
+    b'"reason"',
+    b'"cause"',
+    b"timeout_",
+    b"PARLEY_",
+    b"Traceback",
+    b"Hel",
+)
 
 
 @pytest.fixture(scope="module")

@@ -54,7 +54,7 @@ async def first_words(bot: HttpBot) -> Heard:
 
 
 async def test_killed_in_the_middle_of_a_reply(tmp_path: Path) -> None:
-    process = Process(studies.chat(tmp_path, options={"first_ms": 20, "pace_ms": 30}), tmp_path, forked=False)
+    process = Process(studies.chat(tmp_path, options={"first_ms": 20, "pace_ms": 8}), tmp_path, forked=False)
     await asyncio.to_thread(process.start)
     try:
         async with HttpBot(process.url, "kill", patience_s=PATIENCE_S) as bot:

@@ -1,0 +1,85 @@
+"""The writer under stress: conflicts, what cannot be stored, and those who no longer wait harm nobody else."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future
+from pathlib import Path
+
+import pytest
+
+from experiments.core.events import Event
+from storage.engine import Database, open_database
+from storage.errors import Conflict, StorageError
+from storage.log import Append, Log
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    """A database with nothing in it."""
+    return open_database(f"sqlite:///{tmp_path / 'parley.db'}")
+
+
+@pytest.fixture
+def log(database: Database) -> Iterator[Log]:
+    """Its log."""
+    log = Log(database)
+    yield log
+    log.close()
+
+
+def fact(stream: str, seq: int, key: str | None = None, **data: object) -> Append:
+    """One fact to append."""
+    return Append(stream, "study", (Event(seq, 0, "participant", "", "said", data, key),))
+
+
+def test_of_two_writers_of_one_number_one_wins(log: Log) -> None:
+    barrier = threading.Barrier(20)
+    futures: list[Future[None]] = []
+
+    def write(number: int) -> None:
+        barrier.wait()
+        futures.append(log.append(fact("s", 1, writer=number)))
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    outcomes = [future.exception(5) for future in futures]
+    assert sum(outcome is None for outcome in outcomes) == 1
+    assert sum(isinstance(outcome, Conflict) for outcome in outcomes) == 19
+    assert len(log.load("s")) == 1
+
+
+def test_the_same_key_twice_is_a_conflict_and_no_second_fact(log: Log) -> None:
+    log.append(fact("s", 1, "key")).result(5)
+    assert isinstance(log.append(fact("s", 2, "key")).exception(5), Conflict)
+    assert [event.seq for event in log.load("s")] == [1]
+
+
+def test_what_cannot_be_stored_harms_nobody_else(log: Log) -> None:
+    futures = [log.append(fact("a", 1)), log.append(fact("b", 1, bad=object())), log.append(fact("c", 1))]
+    assert futures[0].exception(5) is None
+    assert isinstance(futures[1].exception(5), StorageError)
+    assert futures[2].exception(5) is None
+    assert log.load("b") == ()
+
+
+def test_who_no_longer_waits_does_not_stop_the_writer(log: Log) -> None:
+    futures = [log.append(fact("s", number)) for number in range(1, 50)]
+    for future in futures[::2]:
+        future.cancel()
+    log.append(fact("t", 1)).result(5)
+    assert len(log.load("t")) == 1
+
+
+def test_a_database_that_is_gone_is_told_and_the_writer_lives(log: Log, database: Database) -> None:
+    with database.begin() as connection:
+        connection.exec_driver_sql("ALTER TABLE event RENAME TO away")
+    assert isinstance(log.append(fact("s", 1)).exception(5), StorageError)
+    with database.begin() as connection:
+        connection.exec_driver_sql("ALTER TABLE away RENAME TO event")
+    log.append(fact("s", 1)).result(5)
+    assert len(log.load("s")) == 1
