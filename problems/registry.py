@@ -10,17 +10,14 @@ Its sample set, if any, stands beside it in data/<source>/. The table of sources
 """
 
 import inspect
-import pkgutil
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 from problems.errors import ProblemError, did_you_mean
 from problems.item import Problem
+from problems.plugins import discover
 
 Loader = Callable[[Path], tuple[Problem, ...]]
 GROUP = "parley.problems"
@@ -55,7 +52,7 @@ def source(name: str, *, sample: str = ".") -> Callable[[Loader], Loader]:
 
 def names() -> tuple[str, ...]:
     """Name every source there is, of this package and of others, in the order of the alphabet."""
-    _discover()
+    discover("problems", GROUP)
     return tuple(sorted(_SOURCES))
 
 
@@ -74,24 +71,6 @@ def load(name: str, path: str, base: Path) -> tuple[Problem, ...]:
     _refuse_repeated(problems, place)
     return problems
 
-
-@cache
-def _discover() -> None:
-    package = import_module(__package__)
-    for module in pkgutil.iter_modules(package.__path__, f"{__package__}."):
-        import_module(module.name)
-    for entry in entry_points(group=GROUP):
-        _enter(entry)
-
-
-def _enter(entry: EntryPoint) -> None:
-    try:
-        entry.load()
-    except (ImportError, AttributeError) as error:
-        raise ProblemError(
-            f"The problem source {entry.name!r} of another package cannot be loaded from {entry.value!r} "
-            f"({error}). Repair or uninstall that package."
-        ) from error
 
 
 def _place(name: str, path: str, base: Path) -> Path:

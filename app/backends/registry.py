@@ -8,17 +8,14 @@ A backend is a class that is made with (settings, sleep), has a class `Options`,
 Modules of this folder that name none are helpers. The table fills on first use and only then.
 """
 
-import pkgutil
 from collections.abc import Callable, Mapping
-from functools import cache
-from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from typing import Protocol, TypeVar
 
 from app.backends.base import JSON, Backend, BackendOptions, Sleep, option_faults
-from app.errors import BackendRejected, SettingsError
+from app.errors import BackendRejected
 from app.settings import Settings
 from problems.errors import did_you_mean
+from problems.plugins import discover
 
 GROUP = "parley.backends"
 
@@ -55,7 +52,7 @@ def backend(name: str) -> Callable[[C], C]:
 
 def names() -> tuple[str, ...]:
     """Name every backend there is, of this package and of others, in the order of the alphabet."""
-    _discover()
+    discover("app.backends", GROUP)
     return tuple(sorted(_BACKENDS))
 
 
@@ -83,22 +80,3 @@ def _find(name: str) -> BackendClass:
             reason="unknown_backend",
         )
     return _BACKENDS[name]
-
-
-@cache
-def _discover() -> None:
-    package = import_module(__package__)
-    for module in pkgutil.iter_modules(package.__path__, f"{__package__}."):
-        import_module(module.name)
-    for entry in entry_points(group=GROUP):
-        _enter(entry)
-
-
-def _enter(entry: EntryPoint) -> None:
-    try:
-        entry.load()
-    except (ImportError, AttributeError) as error:
-        raise SettingsError(
-            f"The backend {entry.name!r} of another package cannot be loaded from {entry.value!r} ({error}). "
-            "Repair or uninstall that package."
-        ) from error

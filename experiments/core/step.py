@@ -7,10 +7,7 @@ no other step's class, and it keeps no state; whatever it needs to remember is a
 
 from __future__ import annotations
 
-import pkgutil
 from collections.abc import Mapping
-from importlib import import_module
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 from pydantic import model_validator
@@ -20,6 +17,7 @@ from experiments.core.events import Action, Fact, Job
 from experiments.core.fields import Field, read_form
 from experiments.core.screen import Panel
 from experiments.errors import Refused
+from problems.plugins import discover
 
 if TYPE_CHECKING:
     from experiments.core.place import Place
@@ -110,9 +108,5 @@ def step(kind: type[Step]) -> type[Step]:
 
 def kinds() -> Mapping[str, type[Step]]:
     """Every kind of step by name: this package's files, then the entry points of group `parley.steps`."""
-    package = import_module("experiments.steps")
-    for module in pkgutil.iter_modules(package.__path__):
-        import_module(f"experiments.steps.{module.name}")
-    for plugin in entry_points(group="parley.steps"):
-        plugin.load()
+    discover("experiments.steps", "parley.steps")
     return dict(_KINDS)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from problems import registry
-from problems.errors import ProblemError
+from problems import plugins, registry
+from problems.errors import ParleyError, ProblemError
 from problems.item import Problem
 
 LINE = '{"id": "a", "text": "T"}\n'
@@ -85,14 +85,14 @@ def test_a_package_outside_brings_a_source_and_its_sample(tmp_path: Path, monkey
     (tmp_path / "data/flashcards/cards.txt").write_text("one\ntwo\n")
     monkeypatch.syspath_prepend(tmp_path)
     entry = EntryPoint("flashcards", "flashcards", registry.GROUP)
-    monkeypatch.setattr(registry, "entry_points", lambda group: [entry] if group == "parley.problems" else [])
-    registry._discover.__wrapped__()
+    monkeypatch.setattr(plugins, "entry_points", lambda group: [entry] if group == "parley.problems" else [])
+    plugins.discover.__wrapped__("problems", registry.GROUP)
     assert "flashcards" in registry.names()
     assert [problem.id for problem in registry.load("flashcards", "sample", tmp_path)] == ["one", "two"]
 
 
 def test_a_broken_package_outside_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = EntryPoint("cards", "no_such_module_at_all", registry.GROUP)
-    monkeypatch.setattr(registry, "entry_points", lambda group: [entry])
-    with pytest.raises(ProblemError, match=r"'cards' of another package cannot be loaded"):
-        registry._discover.__wrapped__()
+    monkeypatch.setattr(plugins, "entry_points", lambda group: [entry])
+    with pytest.raises(ParleyError, match=r"'cards', which another package offers.*cannot be loaded"):
+        plugins.discover.__wrapped__("problems", registry.GROUP)

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -79,8 +79,8 @@ class Process:
     It is the command itself, or, where `forked`, the same command in a fork of a process that has imported it.
     """
 
-    study: Path
     folder: Path
+    studies: tuple[Path, ...]
     env: dict[str, str] = field(default_factory=dict)
     forked: bool = True
     port: int = 0
@@ -114,10 +114,10 @@ class Process:
         if self.forked:
             context = multiprocessing.get_context("forkserver")
             context.set_forkserver_preload(["app.cli", "app.web.server"])
-            self._running = context.Process(target=_parley, args=(self.folder, env, "serve", str(self.study)))
+            self._running = context.Process(target=_parley, args=(self.folder, env, "serve", *map(str, self.studies)))
             self._running.start()
         else:
-            command = [str(Path(sys.executable).parent / "parley"), "serve", str(self.study)]
+            command = [str(Path(sys.executable).parent / "parley"), "serve", *map(str, self.studies)]
             with (self.folder / "server.log").open("ab") as log:
                 around = {**os.environ, **env}
                 self._running = subprocess.Popen(command, cwd=self.folder, env=around, stdout=log, stderr=log)
@@ -151,7 +151,8 @@ class Process:
         running, self._running = self._running, None
         if running is None or running.pid is None:
             return
-        os.kill(running.pid, how)
+        with suppress(ProcessLookupError):
+            os.kill(running.pid, how)
         if isinstance(running, BaseProcess):
             running.join(20)
         else:

@@ -54,7 +54,8 @@ async def first_words(bot: HttpBot) -> Heard:
 
 
 async def test_killed_in_the_middle_of_a_reply(tmp_path: Path) -> None:
-    process = Process(studies.chat(tmp_path, options={"first_ms": 20, "pace_ms": 8}), tmp_path, forked=False)
+    study = studies.chat(tmp_path, options={"first_ms": 20, "pace_ms": 8})
+    process = Process(tmp_path, (study,), forked=False)
     await asyncio.to_thread(process.start)
     try:
         async with HttpBot(process.url, "kill", patience_s=PATIENCE_S) as bot:
@@ -91,7 +92,7 @@ async def test_killed_at_random_moments(tmp_path: Path, seed: int, soak: bool) -
     print(f"seed {seed}")
     cycles, people = (100, 20) if soak else (5, 4)
     chance = random.Random(seed)
-    process = Process(studies.demo(tmp_path, first_ms=30, pace_ms=8), tmp_path)
+    process = Process(tmp_path, (studies.demo(tmp_path, first_ms=30, pace_ms=8),))
     await asyncio.to_thread(process.start)
     arrived: list[HttpBot] = []
     done = asyncio.Event()

@@ -1,0 +1,231 @@
+"""The page in a real browser, as people use it and as they should not."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from experiments.core.events import Event
+from storage.engine import open_database
+from tests.browser.visitor import KeyboardVisitor, Visitor
+from tests.fakes.served import Process
+from tests.wiring.reading import facts, query
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+NewContext = Callable[..., BrowserContext]
+EXPLAIN = "Please explain the Pythagorean theorem."
+
+
+def newest_facts(process: Process) -> list[Event]:
+    """The facts of the session that was begun last."""
+    database = open_database(process.database_url)
+    try:
+        ((stream,),) = query(database, "SELECT stream FROM session ORDER BY ordinal DESC LIMIT 1")
+        return facts(database, stream)
+    finally:
+        database.dispose()
+
+
+def count(process: Process, kind: str) -> int:
+    return sum(event.kind == kind for event in newest_facts(process))
+
+
+def fits(page: Page) -> None:
+    """Nothing makes the page scroll sideways."""
+    wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    assert wide <= 0, f"{wide} px too wide at {page.locator('#heading').inner_text()!r}"
+
+
+def in_its_storage(page: Page) -> str:
+    return str(page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}])"))
+
+
+def test_a_whole_study_by_mouse(fast: Process, new_context: NewContext) -> None:
+    """And on the way: no error in the console, no other host, no id in the address, nothing in the browser's storage."""
+    page = new_context().new_page()
+    violations: list[str] = []
+    page.expose_function("violated", violations.append)
+    page.add_init_script(
+        "addEventListener('securitypolicyviolation', (e) => violated(e.violatedDirective + e.blockedURI))"
+    )
+    visitor = Visitor(page, fast.url)
+    visitor.arrive("demo", "?PROLIFIC_PID=5f3a0c6e9d1b2a7c")
+    assert page.url == f"{fast.url}/"
+    visitor.finish()
+    assert "PARLEY-DEMO" in visitor.text
+    assert (visitor.complaints, visitor.elsewhere, violations) == ([], set(), [])
+    stored = in_its_storage(page)
+    assert not [word for word in (*visitor.said, "5f3a0c6e", "went well") if word in stored]
+    kinds = [event.kind for event in newest_facts(fast)]
+    assert (kinds.count("finished"), kinds.count("said")) == (1, len(visitor.said))
+    visitor.reload()
+    assert visitor.finished
+
+
+def test_a_whole_study_by_keyboard(fast: Process, new_context: NewContext) -> None:
+    """Every control is reached by Tab, and each screen begins at its heading (`arrived_from`)."""
+    visitor = KeyboardVisitor(new_context().new_page(), fast.url)
+    visitor.arrive("demo")
+    visitor.finish()
+    assert visitor.complaints == []
+
+
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (320, 640)])
+def test_a_whole_study_on_a_phone(fast: Process, new_context: NewContext, width: int, height: int) -> None:
+    context = new_context(viewport={"width": width, "height": height}, has_touch=True, is_mobile=True)
+    visitor = Visitor(context.new_page(), fast.url, fits)
+    visitor.arrive("demo")
+    visitor.finish()
+    assert visitor.complaints == []
+
+
+def test_reload_in_the_middle_of_a_reply(slow: Process, new_context: NewContext) -> None:
+    """The reply is whole afterwards, the model was asked once, and what was being typed is still in the box."""
+    page = new_context().new_page()
+    visitor = Visitor(page, slow.url)
+    visitor.arrive("demo")
+    visitor.until("chat")
+    visitor.say(EXPLAIN)
+    expect(page.locator("#chat [data-testid=bot]")).to_contain_text("a", timeout=5_000)
+    with page.expect_response("**/api/draft"):
+        page.locator("#box textarea").press_sequentially("And what if", delay=10)
+    visitor.reload()
+    expect(page.locator("#box textarea")).to_have_value("And what if")
+    assert EXPLAIN in page.locator("#chat [data-testid=user]").inner_text()
+    visitor.hear_out()
+    expect(page.locator("#box textarea")).to_have_value("And what if")
+    *_, said, replied = newest_facts(slow)
+    assert (said.kind, replied.kind) == ("said", "replied")
+    assert replied.at_us - said.at_us - replied.data["total_us"] < 500_000, "the words are those that were begun with"
+    assert len(visitor.reply) > 0.5 * len(replied.data["text"])
+
+
+def test_a_draft_outlives_a_reply_and_a_reload_of_a_form(fast: Process, new_context: NewContext) -> None:
+    page = new_context().new_page()
+    visitor = Visitor(page, fast.url)
+    visitor.arrive("demo")
+    visitor.until("Looking back")
+    with page.expect_response("**/api/draft"):
+        page.locator("textarea[name=comment]").fill("Half a thought")
+        page.locator("label.option", has_text="Paper").click()
+    visitor.reload()
+    expect(page.locator("textarea[name=comment]")).to_have_value("Half a thought")
+    expect(page.locator("input[value=Paper]")).to_be_checked()
+
+
+def test_a_double_click_is_one_step(fast: Process, new_context: NewContext) -> None:
+    page = new_context().new_page()
+    visitor = Visitor(page, fast.url)
+    visitor.arrive("demo")
+    visitor.fill_in()
+    before = page.evaluate("document.querySelector('#left [data-mark]').dataset.mark")
+    page.locator("#left form button[type=submit]").dblclick()
+    visitor.arrived_from(before)
+    page.wait_for_timeout(300)
+    assert (count(fast, "submitted"), visitor.note) == (1, "")
+    visitor.finish()
+
+
+def test_a_second_tab_is_told_and_shown_the_right_screen(fast: Process, new_context: NewContext) -> None:
+    context = new_context()
+    first = Visitor(context.new_page(), fast.url)
+    first.arrive("demo")
+    second = Visitor(context.new_page(), fast.url)
+    second.page.goto(f"{fast.url}/")
+    second.ready()
+    second.fill_in()
+    first.go_on()
+    second.press(second.page.locator("#left form button[type=submit]"))
+    expect(second.page.locator("#note")).to_contain_text("already answered")
+    expect(second.page.locator(".progress label")).to_have_text(first.progress)
+    assert second.text == first.text
+    assert count(fast, "submitted") == 1
+    second.finish()
+    first.reload()
+    assert first.finished
+
+
+def test_the_back_button_leads_back_to_where_one_was(fast: Process, new_context: NewContext) -> None:
+    page = new_context().new_page()
+    visitor = Visitor(page, fast.url)
+    visitor.arrive("demo")
+    visitor.go_on()
+    was = visitor.text
+    page.go_back()
+    page.get_by_role("button", name="Continue where I was").or_(page.locator("#heading")).wait_for()
+    if page.get_by_role("button", name="Continue where I was").count():
+        page.get_by_role("button").click()
+        visitor.ready()
+    assert visitor.text == was
+    page.go_back()
+    page.go_forward()
+    visitor.ready()
+    assert visitor.text == was
+    assert count(fast, "enrolled") == 1
+    visitor.finish()
+
+
+def test_killed_while_the_page_is_open(slow: Process, new_context: NewContext) -> None:
+    """In the middle of a reply the page goes on by itself; on a form the next click finds the new server."""
+    page = new_context().new_page()
+    visitor = Visitor(page, slow.url)
+    visitor.arrive("demo")
+    slow.kill()
+    slow.start()
+    visitor.until("chat")
+    visitor.say(EXPLAIN)
+    expect(page.locator("#chat [data-testid=bot]")).to_contain_text("a", timeout=5_000)
+    slow.kill()
+    assert [event.kind for event in newest_facts(slow)][-1] == "said"
+    slow.start()
+    visitor.hear_out()
+    *_, said, replied = newest_facts(slow)
+    assert (said.kind, replied.kind) == ("said", "replied")
+    assert visitor.reply.split()[-1] in replied.data["text"]
+    assert "connection" not in visitor.note
+    visitor.fill_in()
+    slow.kill()
+    page.locator("#left form button[type=submit]").click()
+    slow.start()
+    visitor.page.locator("#note", has_text="Trying again").wait_for(state="detached")
+    visitor.finish()
+
+
+def test_the_problem_cannot_be_copied(fast: Process, new_context: NewContext) -> None:
+    context = new_context(permissions=["clipboard-read", "clipboard-write"])
+    page = context.new_page()
+    visitor = Visitor(page, fast.url)
+    visitor.arrive("demo")
+    visitor.until("Please read the following question")
+    problem = page.locator("[data-nocopy] .text").inner_text().split("\n")[0][:40]
+    read = "navigator.clipboard.readText()"
+    page.evaluate("navigator.clipboard.writeText('before')")
+    page.locator("[data-nocopy] .text").click(click_count=3)
+    page.keyboard.press("Control+c")
+    assert page.evaluate(read) == "before"
+    page.evaluate("getSelection().selectAllChildren(document.querySelector('[data-nocopy]'))")
+    page.keyboard.press("Control+c")
+    assert page.evaluate(read) == "before"
+    expect(page.locator("#note")).to_contain_text("cannot be copied")
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Control+c")
+    assert problem not in page.evaluate(read)
+
+
+def test_what_people_write_is_shown_as_written(fast: Process, new_context: NewContext) -> None:
+    """No script of a participant's runs, no image is fetched, and `a<b and c>d` reads so."""
+    page = new_context().new_page()
+    visitor = Visitor(page, fast.url)
+    visitor.arrive("demo")
+    visitor.until("chat")
+    nasty = "<img src=x onerror=alert(1)> a<b and c>d ![](https://evil.example/x.png) <script>alert(2)</script>"
+    alerts: list[str] = []
+    page.on("dialog", lambda dialog: (alerts.append(dialog.message), dialog.dismiss()))
+    visitor.say(nasty)
+    visitor.hear_out()
+    shown = page.locator("#chat [data-testid=user]").inner_text()
+    assert "a<b and c>d" in shown
+    assert "<script>alert(2)</script>" in shown
+    assert (alerts, visitor.elsewhere) == ([], set())
+    assert json.dumps(nasty)[1:-1] in json.dumps([dict(e.data) for e in newest_facts(fast)], ensure_ascii=False)
