@@ -21,7 +21,7 @@ def newest_facts(process: Process) -> list[Event]:
     """The facts of the session that was begun last."""
     database = open_database(process.database_url)
     try:
-        ((stream,),) = query(database, "SELECT stream FROM session ORDER BY ordinal DESC LIMIT 1")
+        ((stream,),) = query(database, "SELECT stream FROM event WHERE seq = 1 ORDER BY at_us DESC LIMIT 1")
         return facts(database, stream)
     finally:
         database.dispose()
@@ -42,12 +42,12 @@ def in_its_storage(page: Page) -> str:
 
 
 def test_a_whole_study_by_mouse(fast: Process, new_context: NewContext) -> None:
-    """And on the way: no error in the console, no other host, no id in the address, nothing in the browser's storage."""
+    """With no error in the console, no other host, no id in the address and nothing in the browser's storage."""
     page = new_context().new_page()
     violations: list[str] = []
-    page.expose_function("violated", violations.append)
+    page.expose_function("violated", lambda what: violations.append(what))
     page.add_init_script(
-        "addEventListener('securitypolicyviolation', (e) => violated(e.violatedDirective + e.blockedURI))"
+        "addEventListener('securitypolicyviolation', (e) => violated(`${e.violatedDirective} ${e.blockedURI}`))"
     )
     visitor = Visitor(page, fast.url)
     visitor.arrive("demo", "?PROLIFIC_PID=5f3a0c6e9d1b2a7c")
@@ -104,8 +104,8 @@ def test_reload_in_the_middle_of_a_reply(slow: Process, new_context: NewContext)
 def test_a_draft_outlives_a_reply_and_a_reload_of_a_form(fast: Process, new_context: NewContext) -> None:
     page = new_context().new_page()
     visitor = Visitor(page, fast.url)
-    visitor.arrive("demo")
-    visitor.until("Looking back")
+    visitor.arrive("short")
+    visitor.until("What do you think")
     with page.expect_response("**/api/draft"):
         page.locator("textarea[name=comment]").fill("Half a thought")
         page.locator("label.option", has_text="Paper").click()
@@ -117,9 +117,9 @@ def test_a_draft_outlives_a_reply_and_a_reload_of_a_form(fast: Process, new_cont
 def test_a_double_click_is_one_step(fast: Process, new_context: NewContext) -> None:
     page = new_context().new_page()
     visitor = Visitor(page, fast.url)
-    visitor.arrive("demo")
+    visitor.arrive("short")
     visitor.fill_in()
-    before = page.evaluate("document.querySelector('#left [data-mark]').dataset.mark")
+    before = visitor.mark
     page.locator("#left form button[type=submit]").dblclick()
     visitor.arrived_from(before)
     page.wait_for_timeout(300)
@@ -130,7 +130,7 @@ def test_a_double_click_is_one_step(fast: Process, new_context: NewContext) -> N
 def test_a_second_tab_is_told_and_shown_the_right_screen(fast: Process, new_context: NewContext) -> None:
     context = new_context()
     first = Visitor(context.new_page(), fast.url)
-    first.arrive("demo")
+    first.arrive("short")
     second = Visitor(context.new_page(), fast.url)
     second.page.goto(f"{fast.url}/")
     second.ready()
@@ -138,7 +138,7 @@ def test_a_second_tab_is_told_and_shown_the_right_screen(fast: Process, new_cont
     first.go_on()
     second.press(second.page.locator("#left form button[type=submit]"))
     expect(second.page.locator("#note")).to_contain_text("already answered")
-    expect(second.page.locator(".progress label")).to_have_text(first.progress)
+    expect(second.page.locator("#heading")).to_have_text(first.heading)
     assert second.text == first.text
     assert count(fast, "submitted") == 1
     second.finish()
@@ -149,7 +149,7 @@ def test_a_second_tab_is_told_and_shown_the_right_screen(fast: Process, new_cont
 def test_the_back_button_leads_back_to_where_one_was(fast: Process, new_context: NewContext) -> None:
     page = new_context().new_page()
     visitor = Visitor(page, fast.url)
-    visitor.arrive("demo")
+    visitor.arrive("short")
     visitor.go_on()
     was = visitor.text
     page.go_back()
@@ -185,18 +185,20 @@ def test_killed_while_the_page_is_open(slow: Process, new_context: NewContext) -
     assert visitor.reply.split()[-1] in replied.data["text"]
     assert "connection" not in visitor.note
     visitor.fill_in()
+    was = visitor.mark
     slow.kill()
     page.locator("#left form button[type=submit]").click()
     slow.start()
-    visitor.page.locator("#note", has_text="Trying again").wait_for(state="detached")
-    visitor.finish()
+    visitor.arrived_from(was)
+    assert visitor.note == ""
+    visitor.go_on()
 
 
 def test_the_problem_cannot_be_copied(fast: Process, new_context: NewContext) -> None:
     context = new_context(permissions=["clipboard-read", "clipboard-write"])
     page = context.new_page()
     visitor = Visitor(page, fast.url)
-    visitor.arrive("demo")
+    visitor.arrive("short")
     visitor.until("Please read the following question")
     problem = page.locator("[data-nocopy] .text").inner_text().split("\n")[0][:40]
     read = "navigator.clipboard.readText()"
@@ -217,7 +219,7 @@ def test_what_people_write_is_shown_as_written(fast: Process, new_context: NewCo
     """No script of a participant's runs, no image is fetched, and `a<b and c>d` reads so."""
     page = new_context().new_page()
     visitor = Visitor(page, fast.url)
-    visitor.arrive("demo")
+    visitor.arrive("short")
     visitor.until("chat")
     nasty = "<img src=x onerror=alert(1)> a<b and c>d ![](https://evil.example/x.png) <script>alert(2)</script>"
     alerts: list[str] = []

@@ -34,6 +34,7 @@ class Visitor:
         page.on("console", self._console)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("request", self._request)
+        page.on("requestfailed", self._request_failed)
 
     def _console(self, message: ConsoleMessage) -> None:
         if message.type == "error":
@@ -43,6 +44,10 @@ class Visitor:
         host = urlsplit(request.url)
         if host.scheme in ("http", "https", "ws", "wss") and not request.url.startswith(f"{self._url}/"):
             self.elsewhere.add(request.url)
+
+    def _request_failed(self, request: Request) -> None:
+        if request.failure == "csp":  # was begun, and never left the browser
+            self.elsewhere.discard(request.url)
 
     # ---- What they see
 
@@ -67,10 +72,9 @@ class Visitor:
         return self.page.locator("#chat [data-testid=bot]").last.inner_text()
 
     @property
-    def progress(self) -> str:
-        """How far they are."""
-        found = self.page.locator(".progress label")
-        return found.inner_text() if found.count() else ""
+    def mark(self) -> str:
+        """What tells one screen from another."""
+        return str(self.page.evaluate(MARK))
 
     @property
     def chatting(self) -> bool:
@@ -93,7 +97,7 @@ class Visitor:
 
     def ready(self) -> None:
         """Wait until the page is painted."""
-        self.page.wait_for_function("document.documentElement.dataset.ready === 'yes'")
+        self.page.wait_for_function("document.documentElement?.dataset.ready === 'yes'")
 
     def reload(self) -> None:
         """Reload the page."""
@@ -140,7 +144,7 @@ class Visitor:
     def go_on(self) -> None:
         """Fill in the screen's form, press its button, and be on the next screen, at its heading."""
         self.fill_in()
-        before = self.page.evaluate(MARK)
+        before = self.mark
         self.press(self.page.locator("#left form button[type=submit]"))
         self.arrived_from(before)
 

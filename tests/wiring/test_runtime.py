@@ -1,0 +1,69 @@
+"""The runtime between its cache and the log: an old reading that comes late does not hide what was written since."""
+
+import asyncio
+import threading
+from pathlib import Path
+
+import pytest
+
+from app.clock import WorldClock
+from app.library import load_study
+from app.runtime import Runtime
+from app.web.server import secret_of
+from experiments.core.events import Event
+from storage.engine import Database, open_database
+from storage.log import Log
+from tests.fakes import studies
+from tests.fakes.served import settings_for
+
+pytestmark = pytest.mark.anyio
+
+
+class SlowOnce(Log):
+    """A log whose first reading takes until it is let go."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self.read, self.go = threading.Event(), threading.Event()
+        self.go_on = False
+
+    def load(self, stream: str) -> tuple[Event, ...]:
+        events = super().load(stream)
+        if not self.go_on:
+            self.go_on = True
+            self.read.set()
+            self.go.wait(10)
+        return events
+
+
+async def test_a_late_reading_does_not_bring_back_the_past(tmp_path: Path) -> None:
+    settings = settings_for(tmp_path)
+    database = open_database(settings.database_url)
+    study = load_study(str(studies.short(tmp_path)))
+    first, second = (Runtime(database, settings, WorldClock()) for _ in range(2))
+    first.studies.register(study)
+    begun = await first.enrol(study, origin="person")
+    second.log.close()
+    second.log = log = SlowOnce(database)
+
+    late = asyncio.create_task(second.live(begun.stream))
+    await asyncio.to_thread(log.read.wait, 10)
+    seen = begun.screen.seen
+    acted = await second.participant(begun.stream, "submit", "consent", {"agreed": "on"}, seen=seen, key="consented")
+    log.go.set()
+    for found in (await late, await second.live(begun.stream)):
+        assert found is not None
+        assert found.screen == acted.screen
+    for runtime in (first, second):
+        await runtime.close()
+    database.dispose()
+
+
+async def test_processes_that_start_together_agree_on_the_secret(tmp_path: Path) -> None:
+    """It signs cookies and finds people again; half a secret, or two, would lose them."""
+    settings = settings_for(tmp_path, secret=None)
+    found = await asyncio.gather(*(asyncio.to_thread(secret_of, settings) for _ in range(20)))
+    assert len(set(found)) == 1
+    assert len(found[0]) >= 32
+    (file,) = tmp_path.glob("*secret*")
+    assert file.stat().st_mode & 0o777 == 0o600
