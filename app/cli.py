@@ -24,7 +24,7 @@ from app import settings as configuration
 from app.bots.simulate import START_US, simulate
 from app.clock import VirtualClock
 from app.errors import SettingsError
-from app.library import find, load_study
+from app.library import find, load_study, read_yaml
 from app.outline import outline, typical_minutes
 from app.runtime import Runtime
 from app.settings import Settings
@@ -54,7 +54,7 @@ StudyName = Annotated[
 def demo(
     browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
 ) -> None:
-    """Open the demo study in a browser: five minutes, offline, no key needed."""
+    """Open the demo study in a browser: some minutes, offline, no key needed."""
     _serve(["demo"], open_browser=browser)
 
 
@@ -89,6 +89,8 @@ def _serve(references: list[str], *, open_browser: bool) -> None:
         log_level="warning",
         access_log=False,
         server_header=False,
+        proxy_headers=bool(settings.trusted_proxies),
+        forwarded_allow_ips=settings.trusted_proxies,
         timeout_keep_alive=75,
         timeout_graceful_shutdown=3,
     )
@@ -151,7 +153,7 @@ def simulate_(
 async def _simulate(settings: Settings, study: Study, count: int, seed: str) -> None:
     clock = VirtualClock(START_US)
     runtime = Runtime(open_database(settings.database_url), settings, clock)
-    runtime.studies.register(study)
+    runtime.prepare(study)
     bar = Progress(
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=err
     )
@@ -178,7 +180,7 @@ def export(
 ) -> None:
     """Write a study's data as the released dataset's files."""
     settings = _settings()
-    name = find(study).stem if study.endswith((".yaml", ".yml")) else study
+    name = str(read_yaml(find(study)).get("study")) if study.endswith((".yaml", ".yml")) else study
     written = write_files(open_database(settings.database_url), name, schema, to, origin)
     for path, rows in written.files.items():
         out.print(f"{path}: {rows} rows", highlight=False)

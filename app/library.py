@@ -6,7 +6,8 @@ beside the study), the problems, and what only the backends and schemas can chec
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -51,20 +52,34 @@ def load_study(reference: str) -> Study:
     raw = read_yaml(path)
     faults: list[Fault] = []
     pools = _pools(raw, path.parent, faults)
+    unread = bool(faults)
+    faults += _outside(raw)
     try:
         study = resolve(raw, read_protocols(path.parent), pools)
     except StudyError as error:
-        raise StudyError(str(path), [*faults, *_apart(error.found, faults)]) from None
-    faults += _outside(study)
+        # What follows from a pool that could not be read is not told again.
+        found = [fault for fault in error.found if not (unread and "pool" in fault.what)]
+        raise StudyError(str(path), [*faults, *found]) from None
     if faults:
         raise StudyError(str(path), faults)
     return study
 
 
+class _Loader(yaml.SafeLoader):
+    """YAML as version 1.2 has it: yes, no, on and off are words, and only true and false are truth values."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:bool"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("true|True|TRUE|false|False|FALSE"), list("tTfF"))
+
+
 def read_yaml(path: Path) -> dict[str, Any]:
     """A YAML file that holds a mapping; raises StudyError."""
     try:
-        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+        raw = yaml.load(path.read_text(encoding="utf-8"), _Loader)  # noqa: S506  (a safe loader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else ""
@@ -100,25 +115,17 @@ def _pools(raw: Mapping[str, Any], base: Path, faults: list[Fault]) -> dict[str,
     return pools
 
 
-def _apart(found: tuple[Fault, ...], known: list[Fault]) -> list[Fault]:
-    """What is wrong besides pools that could not be read, and what follows from that."""
-    return [fault for fault in found if not known or "pool" not in fault.what]
-
-
-def _outside(study: Study) -> list[Fault]:
+def _outside(raw: Mapping[str, Any]) -> Iterator[Fault]:
     """What only backends and schemas know to be wrong."""
-    faults = []
-    for name, model in study.file.models.items():
-        if model.backend not in backends.names():
-            faults.append(
-                Fault(
-                    f"models.{name}.backend",
-                    f"no backend is called {model.backend!r}{allowed(model.backend, backends.names())}",
-                )
-            )
-            continue
-        faults += [Fault(f"models.{name}", text) for text in backends.check_options(model.backend, model.options)]
-    for name in study.file.records:
+    models, records = raw.get("models"), raw.get("records")
+    for name, model in models.items() if isinstance(models, dict) else ():
+        backend = model.get("backend") if isinstance(model, dict) else None
+        if isinstance(backend, str) and backend not in backends.names():
+            hint = allowed(backend, backends.names())
+            yield Fault(f"models.{name}.backend", f"no backend is called {backend!r}{hint}")
+        elif isinstance(backend, str) and isinstance(model.get("options", {}), dict):
+            for text in backends.check_options(backend, model.get("options", {})):
+                yield Fault(f"models.{name}", text)
+    for name in records if isinstance(records, list) else ():
         if name not in schemas():
-            faults.append(Fault("records", f"no schema is called {name!r}{allowed(name, list(schemas()))}"))
-    return faults
+            yield Fault("records", f"no schema is called {name!r}{allowed(str(name), list(schemas()))}")

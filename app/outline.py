@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -14,7 +15,7 @@ from app.clock import VirtualClock
 from app.runtime import Runtime
 from app.settings import Settings
 from experiments.core.config import Condition
-from experiments.core.resolve import Study
+from experiments.core.resolve import Study, restore
 from experiments.core.study import Each, Node, OneOf, Phase, weights
 from storage.engine import open_database
 
@@ -61,6 +62,7 @@ def _said(condition: Condition) -> str:
 
 async def typical_minutes(study: Study, count: int) -> float:
     """The median length of simulated sessions; raises StudyError where one cannot be finished."""
+    study = _offline(study)
     with TemporaryDirectory() as folder:
         clock = VirtualClock(START_US)
         runtime = Runtime(open_database(f"sqlite:///{folder}/check.db"), Settings(), clock)
@@ -69,3 +71,10 @@ async def typical_minutes(study: Study, count: int) -> float:
             return median([walked.minutes async for walked in simulate(runtime, clock, study, count, "check")])
         finally:
             await runtime.close()
+
+
+def _offline(study: Study) -> Study:
+    """The same study with the scripted model in place of every other: trying it out must cost nothing."""
+    document = json.loads(study.document)
+    document["file"]["models"] = {name: {"backend": "scripted"} for name in study.file.models}
+    return restore(json.dumps(document))

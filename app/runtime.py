@@ -69,6 +69,12 @@ class Runtime:
         self._replies: dict[str, Reply] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
+    def prepare(self, study: Study) -> None:
+        """Keep a study, and make its backends, so that a missing setting is told now; raises SettingsError."""
+        self.studies.register(study)
+        for model in study.file.models.values():
+            self._backend(model.backend)
+
     async def close(self) -> None:
         """Stop: replies on their way are left owed, everything that was accepted is written."""
         tasks = list(self._tasks.values())

@@ -59,6 +59,10 @@ class Settings(BaseSettings):
         None,
         description="The address that participants see, behind a proxy; https makes cookies Secure.",
     )
+    trusted_proxies: str = Field(
+        "",
+        description="Addresses of reverse proxies whose X-Forwarded-For is believed, with commas; none unless set.",
+    )
     secret: SecretStr | None = Field(
         None,
         min_length=SECRET_LENGTH,

@@ -72,7 +72,6 @@ def load(name: str, path: str, base: Path) -> tuple[Problem, ...]:
     return problems
 
 
-
 def _place(name: str, path: str, base: Path) -> Path:
     if path == SAMPLE or path.startswith(f"{SAMPLE}/"):
         return _sample(name, path.removeprefix(SAMPLE).removeprefix("/"))

@@ -40,6 +40,7 @@ def export(database: Database, study: str, schema: str, folder: Path, origin: st
     released = schema_of(schema).tables
     with database.connect() as connection:
         chosen = _origin(connection, study, origin)
+        _must_record(connection, study, schema)
         t = tables.sessions.c
         sessions = connection.execute(
             select(func.count()).select_from(tables.sessions).where(t.study == study, t.origin == chosen)
@@ -64,6 +65,18 @@ def _origin(connection: Connection, study: str, wanted: str | None) -> str:
     if wanted is not None and wanted not in counts:
         raise StorageError(f"{study!r} has no session of origin {wanted!r}{allowed(wanted, counts)}")
     return wanted or ("person" if "person" in counts else next(iter(sorted(counts))))
+
+
+def _must_record(connection: Connection, study: str, schema: str) -> None:
+    """Raise StorageError where no version of the study fills the schema's tables."""
+    t = tables.studies.c
+    documents = connection.execute(select(t.document).where(t.name == study)).scalars()
+    records = {name for document in documents for name in orjson.loads(document)["file"].get("records", ())}
+    if schema not in records:
+        raise StorageError(
+            f"the study {study!r} does not record {schema!r}{allowed(schema, records)} "
+            f"Add `records: [{schema}]` to its file before people take part."
+        )
 
 
 def _rows(released: Released, study: str, origin: str) -> Select[Any]:

@@ -102,7 +102,8 @@ _POSTGRESQL = (
     "IF TG_OP = 'UPDATE' THEN RAISE EXCEPTION 'a fact is never changed'; END IF; "
     "IF NOT EXISTS (SELECT 1 FROM erasure WHERE erasure.stream = OLD.stream) THEN "
     "RAISE EXCEPTION 'a fact is deleted only by an erasure'; END IF; RETURN OLD; END $$ LANGUAGE plpgsql",
-    "CREATE TRIGGER event_is_fact BEFORE UPDATE OR DELETE ON event FOR EACH ROW EXECUTE FUNCTION event_is_fact()",
+    "CREATE OR REPLACE TRIGGER event_is_fact BEFORE UPDATE OR DELETE ON event "
+    "FOR EACH ROW EXECUTE FUNCTION event_is_fact()",
 )
 for _statement in _SQLITE:
     event.listen(metadata, "after_create", DDL(_statement).execute_if(dialect="sqlite"))  # type: ignore[no-untyped-call]

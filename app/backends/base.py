@@ -68,7 +68,7 @@ Delta = Text | End
 class BackendOptions(BaseModel):
     """What a study file may say in `options:` of a model; each backend's class `Options` extends it."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
 class Backend(Protocol):

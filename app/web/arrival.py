@@ -7,8 +7,11 @@ session from any device; it is in no URL after the first page.
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import Mapping
 from pathlib import Path
+from urllib.parse import parse_qs
+from uuid import NAMESPACE_URL, uuid5
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
@@ -24,6 +27,7 @@ from storage.participants import Participants, Person
 RECRUITERS = {"prolific": "PROLIFIC_PID", "connect": "participantId", "sona": "survey_code", "panel": "pid"}
 """Recruiters and the parameter in which their links carry a person's id."""
 ID_CHARS = 100
+TICKET_CHARS = 32
 
 _TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent / "pages"), autoescape=True, undefined=StrictUndefined
@@ -54,16 +58,20 @@ class Arrival:
         if study is None:
             return lost()
         returns = await self._here_already(request, study) is not None
-        return page("start.html.j2", title=study.file.title, language=study.file.language, returns=returns)
+        ticket = secrets.token_urlsafe(24)
+        file = study.file
+        return page("start.html.j2", title=file.title, language=file.language, returns=returns, ticket=ticket)
 
     async def start(self, request: Request) -> Response:
         """Begin, or go on where one was; then the address is clean."""
         study = self._open.get(request.path_params["study"])
         if study is None:
             return lost()
-        live = await self._here_already(request, study) or await self._enrol(study, person_of(request))
+        live = await self._here_already(request, study)
+        if live is None:
+            live = await self._enrol(study, person_of(request), _ticket(await request.body()))
         response = RedirectResponse("/", status_code=303)
-        self._cookies.write(response, live.stream)
+        self._cookies.write(response, live.stream, study.name)
         return response
 
     def only(self) -> str | None:
@@ -76,21 +84,29 @@ class Arrival:
         if person is not None:
             stream = await asyncio.to_thread(self._participants.find, study.name, person)
         else:
-            stream = self._cookies.read(request)
+            stream = self._cookies.read(request, study.name)
         live = await self._runtime.live(stream) if stream else None
         return live if live is not None and live.study.name == study.name else None
 
-    async def _enrol(self, study: Study, person: Person | None) -> Live:
+    async def _enrol(self, study: Study, person: Person | None, stream: str) -> Live:
         identity = self._participants.entry(study.name, person) if person else None
         try:
-            return await self._runtime.enrol(study, origin="person", identity=identity)
+            return await self._runtime.enrol(study, origin="person", identity=identity, stream=stream)
         except Conflict:
-            # The same person in another tab was first.
-            stream = await asyncio.to_thread(self._participants.find, study.name, person) if person else None
+            # The same person in another tab was first, or the button was clicked twice.
+            if person is not None:
+                found = await asyncio.to_thread(self._participants.find, study.name, person)
+                stream = found or stream
             live = await self._runtime.live(stream) if stream else None
             if live is None:
                 raise
             return live
+
+
+def _ticket(body: bytes) -> str:
+    """The session that a start page's button makes, whoever clicks it twice; empty for a page without a ticket."""
+    ticket = parse_qs(body.decode("ascii", "replace")).get("ticket", [""])[0]
+    return str(uuid5(NAMESPACE_URL, f"parley:ticket:{ticket}")) if len(ticket) >= TICKET_CHARS else ""
 
 
 def person_of(request: Request) -> Person | None:

@@ -19,22 +19,26 @@ class Cookies:
         self._secure = secure
         self.name = "__Host-parley" if secure else "parley"
 
-    def read(self, request: Request) -> str | None:
-        """The session that the request belongs to; None without a cookie of ours."""
+    def read(self, request: Request, study: str = "") -> str | None:
+        """The session that the request belongs to, or the browser's last one in a study; None without our cookie."""
         try:
-            stream = self._signer.loads(request.cookies.get(self.name, ""))
+            stream = self._signer.loads(request.cookies.get(self._named(study), ""))
         except BadSignature:
             return None
         return stream if isinstance(stream, str) else None
 
-    def write(self, response: Response, stream: str) -> None:
-        """Let the browser keep the session for a month."""
-        response.set_cookie(
-            self.name,
-            str(self._signer.dumps(stream)),
-            max_age=30 * 24 * 3600,
-            httponly=True,
-            secure=self._secure,
-            samesite="lax",
-            path="/",
-        )
+    def write(self, response: Response, stream: str, study: str) -> None:
+        """Let the browser keep the session for a month: as the present one, and as the one in its study."""
+        for name in (self.name, self._named(study)):
+            response.set_cookie(
+                name,
+                str(self._signer.dumps(stream)),
+                max_age=30 * 24 * 3600,
+                httponly=True,
+                secure=self._secure,
+                samesite="lax",
+                path="/",
+            )
+
+    def _named(self, study: str) -> str:
+        return f"{self.name}-{study}" if study else self.name

@@ -40,7 +40,7 @@ def build_app(settings: Settings, database: Database, studies: Sequence[Study], 
     """The whole server for these studies, to be run by uvicorn."""
     runtime = Runtime(database, settings, clock or WorldClock())
     for study in studies:
-        runtime.studies.register(study)
+        runtime.prepare(study)
     secret = secret_of(settings)
     cookies = Cookies(secret, secure=(settings.public_url or "").startswith("https://"))
     arrival = Arrival(runtime, Participants(database, secret), cookies, {study.name: study for study in studies})
@@ -72,7 +72,8 @@ class _Doorstep:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"] == "/" and self._cookies.read(Request(scope)) is None:
             start = self._arrival.only()
-            response: Response = RedirectResponse(start, status_code=303) if start else lost()
+            query = scope["query_string"].decode("latin-1")
+            response: Response = RedirectResponse(f"{start}?{query}".rstrip("?"), 303) if start else lost()
             await response(scope, receive, send)
             return
         await self._app(scope, receive, send)

@@ -40,6 +40,8 @@ def check(study: Study) -> list[Fault]:
     last = study.flow[-1] if study.flow else None
     if getattr(last, "step", None) != "finish":
         faults.append(Fault("flow", "must end with a `finish` step, which shows the completion code"))
+    elif last and last.when:
+        faults.append(Fault(f"flow[{len(study.flow) - 1}].when", "the last `finish` must be there for everybody"))
     return faults
 
 
@@ -145,7 +147,7 @@ def _each(study: Study, node: Each, scope: Names, at: str) -> tuple[Names, list[
     if node.tag is None:
         tags = {key for item in pool for key in item.tags} | set(PROBLEM_NAMES)
         inside |= {f"{head}.{tag}" for head in (node.each, "problem") for tag in tags}
-        have |= {"problem"} | ({"options"} if pool and all(item.options for item in pool) else set())
+        have |= {"problem"} | ({"options"} if all(item.options for item in pool) else set())
     inner = Names(scope.known | inside, scope.steps, frozenset(have))
     after, found = _flow(study, node.flow, inner, f"{at}.flow")
     for name in node.until or {}:

@@ -18,6 +18,8 @@ from experiments.core.scales import QUESTIONS, SCALES
 
 SHORT_CHARS = 500
 LONG_CHARS = 10_000
+LARGEST = 10**15
+"""Beyond this a number is not exact everywhere where it may be stored and read."""
 
 
 class Invalid(ValueError):
@@ -185,9 +187,9 @@ class Number(Field):
             number = int(str(value).strip()) if self.whole else float(str(value).strip())
         except ValueError:
             raise Invalid("Please enter a whole number." if self.whole else "Please enter a number.") from None
-        low = self.minimum if self.minimum is not None else float("-inf")
-        high = self.maximum if self.maximum is not None else float("inf")
-        if not low <= number <= high or number in (float("inf"), float("-inf")):
+        low = self.minimum if self.minimum is not None else -LARGEST
+        high = self.maximum if self.maximum is not None else LARGEST
+        if not low <= number <= high or abs(number) > LARGEST:
             raise Invalid(f"Please enter a number from {low:g} to {high:g}.")
         return number
 

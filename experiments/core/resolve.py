@@ -134,13 +134,20 @@ def _inline(
         at = f"{where}[{number}]"
         if isinstance(node, Phase | Each):
             flow = _inline(node.flow, protocols, known, f"{at}.flow", faults)
-            for ref, condition in _choices(node):
-                steps = _protocol(ref, protocols, known, f"{at}.do", faults)
+            parts = [(_protocol(ref, protocols, known, f"{at}.do", faults), when) for ref, when in _choices(node)]
+            faults += _strays(node, [step.id for steps, _ in parts for step in steps], f"{at}.with")
+            for steps, condition in parts:
                 flow += _changed(steps, getattr(node, "with_", {}), condition, f"{at}.with", faults)
             done.append(node.model_copy(update={"flow": flow}))
         else:
             done.append(node)
     return tuple(done)
+
+
+def _strays(node: Node, ids: Sequence[str], where: str) -> list[Fault]:
+    """Changes to steps that no protocol here has."""
+    strays = [name for name in getattr(node, "with_", {}) if ids and name not in ids]
+    return [Fault(where, f"no step of the protocol is called {name!r}{allowed(name, ids)}") for name in strays]
 
 
 def _choices(node: Node) -> list[tuple[str, dict[str, Any]]]:
@@ -176,8 +183,6 @@ def _changed(
     faults: list[Fault],
 ) -> tuple[Node, ...]:
     """A protocol's steps with a study's changes and the condition under which they are done."""
-    ids = [node.id for node in nodes]
-    faults += [Fault(where, f"no step is called {name!r}{allowed(name, ids)}") for name in changes if name not in ids]
     done = []
     for node in nodes:
         raw = changes.get(node.id)

@@ -77,7 +77,9 @@ def screen(study: Study, state: State) -> Screen:
         return Screen("", state.changed, Panel(), progress(study, state, place), (), ended=place is None)
     over = ended(place)
     share = Progress("", 1.0) if over else progress(study, state, place)
-    return Screen(place.path, state.changed, place.node.panel(place), share, place.node.offers(place), ended=over)
+    panel = place.node.panel(place)
+    panel = replace(panel, title=place.fill(panel.title), button=place.fill(panel.button))
+    return Screen(place.path, state.changed, panel, share, place.node.offers(place), ended=over)
 
 
 def ended(place: Place) -> bool:

@@ -31,7 +31,7 @@ class Confidence(Step):
         """The problem, then the question."""
         options = tuple((option.key, option.text) for option in place.problem.options)
         problem = Asked(place.problem.text, options, self.copying)
-        return Panel(self.title, (Text(self.text), problem), self.fields(place), button=self.button)
+        return Panel(self.title, (Text(place.fill(self.text)), problem), self.fields(place), button=self.button)
 
     def gives(self) -> tuple[str, ...]:
         """`confidence`, the degree chosen."""

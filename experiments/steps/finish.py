@@ -40,5 +40,5 @@ class Finish(Step):
         """Thanks and the code, once it is earned."""
         if self.owed(place):
             return Panel(self.title)
-        code: tuple[Block, ...] = (Code(self.code, self.url),) if self.code else ()
+        code: tuple[Block, ...] = (Code(self.code, place.fill(self.url)),) if self.code else ()
         return Panel(self.title, (Text(place.fill(self.text)), *code))

@@ -233,6 +233,8 @@ def test_people_are_exported_apart_from_bots(tmp_path: Path) -> None:
     assert export(database, "chatbench", "chatbench", tmp_path / "b", "bot").sessions == 2
     with pytest.raises(StorageError, match="Did you mean 'person'"):
         export(database, "chatbench", "chatbench", tmp_path / "c", "persn")
+    with pytest.raises(StorageError, match="does not record 'mathconverse'; allowed: chatbench"):
+        export(database, "chatbench", "mathconverse", tmp_path / "e")
     with pytest.raises(StorageError, match="Did you mean 'chatbench'"):
         export(database, "chatbensh", "chatbench", tmp_path / "d")
 

@@ -14,7 +14,9 @@ import yaml
 from app.library import PROTOCOLS, STUDIES, load_study, shipped
 from experiments.core.resolve import restore
 from experiments.core.schema import json_schema
+from experiments.core.session import screen
 from experiments.errors import StudyError
+from tests.fakes.sessions import play
 
 SOUND: dict[str, Any] = {
     "study": "small",
@@ -143,6 +145,10 @@ FAULTY = {
         ["flow[0].when: 'last.word' means nothing here"],
     ),
     "two steps of one id": (put("flow", 2, "id", value="consent"), ["'consent' is the id of an earlier step"]),
+    "an end that is not for everybody": (
+        put("flow", 3, "when", value={"condition": "answer-first"}),
+        ["flow[3].when: the last `finish` must be there for everybody"],
+    ),
     "no end": (put("flow", 3, value=...), ["must end with a `finish` step"]),
     "an unknown backend": (
         put("models", "tutor", "backend", value="scriptd"),
@@ -244,3 +250,36 @@ def test_mathconverse_runs_on_the_real_problems(shared: Path, tmp_path: Path) ->
     }
     assert len(study.pools["theorems"]) == 24
     assert len(sets) == 8
+
+
+def test_a_change_may_be_to_a_step_that_only_one_alternative_has(tmp_path: Path) -> None:
+    raw = copy.deepcopy(SOUND)
+    raw["flow"][1]["flow"][0]["with"] = {"alone": {"text": "Please answer alone."}}
+    path = tmp_path / "small.yaml"
+    path.write_text(yaml.safe_dump(raw, sort_keys=False), encoding="utf-8")
+    load_study(str(path))
+
+
+def test_yes_and_no_are_words(tmp_path: Path) -> None:
+    path = tmp_path / "small.yaml"
+    path.write_text(
+        "study: small\ntitle: Yes\nflow:\n  - step: survey\n    questions:\n"
+        "      - {ask: single, name: again, options: [yes, no], required: no}\n"
+        "  - {step: info, id: more, text: More, when: {survey.again: yes}}\n  - step: finish\n",
+        encoding="utf-8",
+    )
+    survey, more, _ = load_study(str(path)).flow
+    assert survey.questions[0].options == {"yes": "yes", "no": "no"}
+    assert survey.questions[0].required is False
+    assert more.when == {"survey.again": "yes"}
+
+
+def test_titles_and_buttons_may_name_values(tmp_path: Path) -> None:
+    raw = copy.deepcopy(SOUND)
+    raw["flow"][2] |= {"title": "For {{condition}}", "button": "On, {{condition}}"}
+    path = tmp_path / "small.yaml"
+    path.write_text(yaml.safe_dump(raw, sort_keys=False), encoding="utf-8")
+    study = load_study(str(path))
+    panels = [screen(study, state).panel for state, _ in play(study, "1")]
+    assert any(panel.title in ("For answer-first", "For direct-to-AI") for panel in panels)
+    assert any(panel.button.startswith("On, ") and "{{" not in panel.button for panel in panels)

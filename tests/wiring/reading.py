@@ -41,8 +41,10 @@ def released_rows(database: Database) -> dict[str, list[tuple[Any, ...]]]:
 
 
 def exported(database: Database, study: str, folder: Path) -> str:
-    """All files of both schemas, one after the other."""
-    written = [export(database, study, schema, folder / schema) for schema in schemas()]
+    """All files of the schemas that the study records, one after the other."""
+    (document,) = query(database, "SELECT document FROM study WHERE name = :study", study=study)[0]
+    records = json.loads(document)["file"].get("records", [])
+    written = [export(database, study, schema, folder / schema) for schema in records]
     return "\n".join(path.read_text(encoding="utf-8") for files in written for path in files.files)
 
 

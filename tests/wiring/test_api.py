@@ -1,11 +1,13 @@
 """The participant API: what is said twice, late, wrongly or by somebody else leaves no trace."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from experiments.steps.chat import MESSAGE_CHARS
@@ -251,3 +253,31 @@ async def test_the_own_link_leads_back_in_the_same_browser(served: Served, bot: 
     stream, screen = bot.stream, bot.screen
     await bot.arrive("short")
     assert (bot.stream, bot.screen) == (stream, screen)
+
+
+async def test_clicking_start_twice_makes_one_session(served: Served) -> None:
+    async with httpx2.AsyncClient(base_url=served.url) as client:
+        ticket = re.findall(r'name="ticket" value="([\w-]{32,})"', (await client.get("/s/short")).text)[0]
+        answers = await asyncio.gather(*(client.post("/s/short", data={"ticket": ticket}) for _ in range(5)))
+        assert {answer.status_code for answer in answers} == {303}
+        assert len({answer.cookies["parley"] for answer in answers}) == 1
+        again = re.findall(r'name="ticket" value="([\w-]{32,})"', (await client.get("/s/short")).text)[0]
+        assert again != ticket
+
+
+async def test_going_to_another_study_and_back_is_the_same_session(served: Served, bot: HttpBot) -> None:
+    first = bot.stream
+    answer = await bot.client.get("/s/short")
+    assert "Continue where I was" in answer.text
+    await bot.arrive("short")
+    assert bot.stream == first
+
+
+async def test_an_id_at_the_bare_address_is_not_lost(served: Served, tmp_path: Path) -> None:
+    async with httpx2.AsyncClient(base_url=served.url) as client:
+        answer = await client.get("/?PROLIFIC_PID=abc123")
+        assert answer.status_code == 404  # two studies are open here, so nobody can tell which is meant
+    alone = settings_for(tmp_path)
+    async with serving(alone, studies.short(tmp_path)) as one, httpx2.AsyncClient(base_url=one.url) as client:
+        answer = await client.get("/?PROLIFIC_PID=abc123")
+        assert answer.headers["location"] == "/s/short?PROLIFIC_PID=abc123"

@@ -94,6 +94,19 @@ def test_a_port_that_is_taken_is_told(taken_port: int, tmp_path: Path) -> None:
     assert "PARLEY_PORT" in done.stderr
 
 
+def test_a_missing_key_is_told_at_the_start_and_checking_asks_nobody(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(
+        "study: mine\ntitle: t\nproblems: {questions: {source: chatbench}}\nmodels: {gpt: {backend: openai}}\n"
+        "flow:\n  - {each: question, of: questions, take: 1, do: direct-to-AI}\n  - step: finish\n"
+    )
+    done = parley("check", "mine.yaml", "--bots", "2", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    for command in ("serve", "simulate"):
+        done = parley(command, "mine.yaml", folder=tmp_path, PARLEY_PORT="0", OPENAI_API_KEY="")
+        assert done.returncode == 2
+        assert "PARLEY_OPENAI_API_KEY" in done.stderr
+
+
 def test_settings_lists_every_setting_and_hides_secrets(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("PARLEY_OPENAI_API_KEY=sk-very-secret\nPARLEY_PROT=1\n")
     done = parley("settings", folder=tmp_path)

@@ -92,7 +92,7 @@ async def test_killed_at_random_moments(tmp_path: Path, seed: int, soak: bool) -
     print(f"seed {seed}")
     cycles, people = (100, 20) if soak else (5, 4)
     chance = random.Random(seed)
-    process = Process(tmp_path, (studies.demo(tmp_path, first_ms=30, pace_ms=8),))
+    process = Process(tmp_path, (studies.demo(tmp_path, first_ms=30, pace_ms=4),))
     await asyncio.to_thread(process.start)
     arrived: list[HttpBot] = []
     done = asyncio.Event()

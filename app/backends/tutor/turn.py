@@ -17,8 +17,8 @@ READ_CHARS = 6_000
 QUOTE_CHARS = 90
 QUOTE_WORDS = 14
 PLAIN = " '’,-–+=/%:?"
-FINAL = re.compile(r"\*\*([^*\n]*[^*\n.:])\*\*")
-"""An answer that the tutor commits to is set in bold; a heading in bold ends in a full stop or a colon."""
+FINAL = re.compile(r"(?<![-.] )\*\*([^*\n]*[^*\n.:])\*\*")
+"""An answer that the tutor commits to is set in bold; a heading in bold ends in `.` or `:`, or begins a list item."""
 
 
 def chance(*keys: object) -> float:

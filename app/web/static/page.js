@@ -167,7 +167,7 @@ async function follow() {
     } catch (error) {
       if (error.status === 401) failed(error);
     }
-    if (reply.offset > before) attempt = 0; // dropped after some words: read on from the offset at once
+    if (reply.offset > before) attempt = 0; // dropped after some words: read again at once
     if (attempt > 1 && !reply.done) note(WORDS.connecting);
   }
   if (!reply.text) await sleep(500); // ended without a word: give the server time to say why
@@ -202,6 +202,8 @@ function draft() {
 function forgetDraft() {
   clearTimeout(unsaved);
   unsaved = null;
+  const mark = $("#saved");
+  if (mark) mark.textContent = "";
 }
 
 function saveSoon() {

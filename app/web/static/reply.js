@@ -1,11 +1,13 @@
-// A reply on its way, read from the participant API as server-sent events, from any offset.
+// A reply on its way, read from the participant API as server-sent events.
 
 const STREAM_MS = 60;
 
-// Reads on from `reply.offset` until the stream ends, and calls `painted` with the text so far, not more often than eyes
-// can follow. Throws if the connection breaks; `reply` then tells from where to go on.
+// Reads the reply from its beginning until the stream ends, and calls `painted` with the text so far, not more often than
+// eyes can follow. Throws if the connection breaks. A connection that was lost is read from the beginning again and not
+// from an offset: after a crash of the server the model was asked anew, and its words may be others.
 export async function read(reply, painted) {
-  const response = await fetch(`/api/reply?offset=${reply.offset}`);
+  Object.assign(reply, { text: "", offset: 0 });
+  const response = await fetch("/api/reply");
   if (!response.ok) throw Object.assign(new Error("no stream"), { status: response.status });
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let buffer = "", timer = null;

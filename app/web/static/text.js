@@ -1,7 +1,8 @@
 // What people and models wrote, made ready for Gradio's Markdown, so that it shows every character they wrote.
 // Texts are split as app/web/markdown.py splits them.
 
-// Code is left alone, formulas keep their delimiters; elsewhere what looks like a tag or an entity is shown as typed.
+// Code is left alone, formulas keep their delimiters; elsewhere what looks like a tag, an entity or an image is shown
+// as typed.
 const SPLIT =
   /(^ {0,3}(```+|~~~+)[^\n]*\n(?:[\s\S]*?^ {0,3}\2[^\n]*$|[\s\S]*$(?![\s\S]))|(?<!`)(`+)(?!`)[\s\S]+?(?<!`)\3(?!`))|(\\\([\s\S]{1,2000}?\\\)|\\\[[\s\S]{1,2000}?\\\]|\$\$[\s\S]{1,2000}?\$\$)|(?<![\\$])\$(?![\s$])([^$\n]*?(?<![\s\\]))\$(?![\d$])/gm;
 
@@ -9,7 +10,7 @@ const SPLIT =
 const typed = (line) =>
   /^( {4}|\t)/.test(line)
     ? line.replace(/<(?=[a-z/!?])|&(?=#?\w+;)/gi, "$&\u2060")
-    : line.replace(/&(?=#?\w+;)/g, "&amp;").replace(/</g, "&lt;");
+    : line.replace(/&(?=#?\w+;)/g, "&amp;").replace(/</g, "&lt;").replace(/!\[/g, "!\\[");
 
 export function shown(text, dollars) {
   const plain = (t) => t.replace(/^.*$/gm, typed);
