@@ -37,10 +37,18 @@ _UNWANTED = re.compile(
 )
 
 
+class _Page(gr.Blocks):
+    """Blocks without a queue: no event of ours is ever put into it, and polling it costs some percent of a core."""
+
+    def run_startup_events(self) -> None:
+        """Start nothing."""
+        self.is_running = True
+
+
 def build() -> gr.Blocks:
     """The page, empty."""
     blocks: gr.Blocks
-    with gr.Blocks(title="Study", analytics_enabled=False, fill_width=True) as blocks:
+    with _Page(title="Study", analytics_enabled=False, fill_width=True) as blocks:
         made: dict[str, gr.components.Component] = {
             "head": gr.HTML(elem_id="head", padding=False, apply_default_css=False)
         }
@@ -94,7 +102,6 @@ def _conversation() -> dict[str, gr.components.Component]:
 def mount(app: FastAPI) -> FastAPI:
     """Put the page at `/` of `app`, and its script and style under `/parley/`. Call it after all routes are added."""
     blocks = build()
-    blocks.max_threads = 1
     app.router.routes.append(Mount("/parley", StaticFiles(directory=STATIC)))
     app.router.routes.append(Route("/", _index(app), methods=["GET", "HEAD"]))
     gr.mount_gradio_app(
