@@ -5,14 +5,12 @@ An empty `*_formatted` cell means that there was nothing to format. The dataset 
 call `moral_scenarios` is `moral_reasoning` in the dataset card: both are read, and kept as written.
 """
 
-import csv
-import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from problems.errors import ProblemError, did_you_mean
-from problems.files import read_text, repeated
+from problems.files import Record, csv_records, read_text, repeated
 from problems.item import Option, Problem
 from problems.registry import source
 
@@ -30,9 +28,6 @@ _SUBJECTS: Mapping[str, str] = {
 }
 
 
-_Record = tuple[int, list[str]]
-
-
 @dataclass(frozen=True, slots=True)
 class _Row:
     line: int
@@ -47,7 +42,7 @@ def load(path: Path) -> tuple[Problem, ...]:
 
 def parse(text: str, where: str) -> tuple[Problem, ...]:
     """Read the text of a questions.csv; `where` names it in errors."""
-    records, faults = _records(text)
+    records, faults = csv_records(text)
     header = records[0][1] if records else []
     # without its header no row can be judged
     rows, bad = ([], wrong) if (wrong := _header_faults(header)) else _rows(header, records[1:])
@@ -56,28 +51,13 @@ def parse(text: str, where: str) -> tuple[Problem, ...]:
     return tuple(_problem(row.cells) for row in rows)
 
 
-def _rows(header: list[str], records: list[_Record]) -> tuple[list[_Row], list[str]]:
+def _rows(header: list[str], records: list[Record]) -> tuple[list[_Row], list[str]]:
     if not records:
         return [], ["there is no question below the header"]
     whole = [(line, cells) for line, cells in records if len(cells) == len(header)]
     rows = [_Row(line, dict(zip(header, cells, strict=True))) for line, cells in whole]
     faults = _width_faults(records) + [fault for row in rows for fault in _row_faults(row)]
     return rows, faults + repeated((row.line, row.cells["question_id"]) for row in rows)
-
-
-def _records(text: str) -> tuple[list[_Record], list[str]]:
-    """Split the text into rows, each with the line it begins on, up to the first that csv cannot read."""
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    records: list[_Record] = []
-    line = 1
-    try:
-        for cells in reader:
-            if cells:
-                records.append((line, cells))
-            line = reader.line_num + 1
-    except csv.Error as error:
-        return records, [f"line {line}: not csv ({error}); check the quotes in this row"]
-    return records, []
 
 
 def _header_faults(header: list[str]) -> list[str]:
@@ -91,7 +71,7 @@ def _header_faults(header: list[str]) -> list[str]:
     return faults
 
 
-def _width_faults(records: list[_Record]) -> list[str]:
+def _width_faults(records: list[Record]) -> list[str]:
     return [
         f"line {line}: {len(cells)} cells instead of {len(COLUMNS)}; put quotes around cells with commas"
         for line, cells in records

@@ -1,9 +1,14 @@
-"""What all sources need to read a file: its text, and which ids stand in it twice."""
+"""What all sources need to read a file: its text, its rows if it is csv, and which ids stand in it twice."""
 
+import csv
+import io
 from collections.abc import Iterable
 from pathlib import Path
 
 from problems.errors import ProblemError
+
+Record = tuple[int, list[str]]
+"""A row of a csv file, after the line it begins on."""
 
 
 def read_text(path: Path) -> str:
@@ -20,6 +25,21 @@ def read_text(path: Path) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise ProblemError(f"{path}: line {line} is not UTF-8. Save the file as UTF-8.") from error
+
+
+def csv_records(text: str) -> tuple[list[Record], list[str]]:
+    """Split the text into rows, each with the line it begins on, up to the first that csv cannot read."""
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    records: list[Record] = []
+    line = 1
+    try:
+        for cells in reader:
+            if cells:
+                records.append((line, cells))
+            line = reader.line_num + 1
+    except csv.Error as error:
+        return records, [f"line {line}: not csv ({error}); check the quotes in this row"]
+    return records, []
 
 
 def repeated(ids: Iterable[tuple[int, str]]) -> list[str]:

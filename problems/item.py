@@ -3,12 +3,13 @@
 A Problem is a value: it is never changed, and it says nothing of who answers it or how.
 - its options have different keys, and its answer, if known, is one of them;
 - without options any answer may be known (or none, as for a theorem to prove);
+- with a dialogue it is a finished conversation, to be rated or labelled: nothing is asked of a model;
 - `Problem.from_json(problem.to_json())` equals the problem, so a study may be hashed with its problems in it.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from problems.errors import ProblemError, did_you_mean
 
@@ -30,8 +31,24 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a finished conversation."""
+
+    role: Literal["user", "bot"]
+    """Who wrote it: a person or a chatbot."""
+    text: str
+    """What was written, to the character."""
+    name: str = ""
+    """What the source calls the writer, e.g. "LAMDA"; people see the study's own word for either role."""
+
+    def to_json(self) -> dict[str, object]:
+        """Give the message as plain JSON values."""
+        return {"role": self.role, "text": self.text, "name": self.name}
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
-    """A question to answer or a theorem to prove."""
+    """A question to answer, a theorem to prove, or a conversation to rate."""
 
     id: str
     """Names the problem within its source, and in every file released."""
@@ -47,6 +64,14 @@ class Problem:
     """The right answer (an option's key where there are options), or None if it is not known."""
     tags: Mapping[str, str] = field(default_factory=dict, hash=False)
     """What a study may filter by, e.g. {"topic": "Algebra"}."""
+    dialogue: tuple[Message, ...] = ()
+    """The finished conversation that is rated, oldest message first; `text` then says what it is about."""
+
+    @property
+    def response(self) -> str | None:
+        """What the chatbot said last; None where the dialogue does not end with it."""
+        last = self.dialogue[-1] if self.dialogue else None
+        return last.text if last and last.role == "bot" else None
 
     def __post_init__(self) -> None:
         """Refuse a problem that breaks the rules above."""
@@ -63,11 +88,13 @@ class Problem:
             "options": [option.to_json() for option in self.options],
             "answer": self.answer,
             "tags": dict(self.tags),
+            # left out where there is none: documents, and so the hashes, of older studies stay what they are
+            **({"dialogue": [message.to_json() for message in self.dialogue]} if self.dialogue else {}),
         }
 
     @classmethod
     def from_json(cls, data: Mapping[str, object]) -> "Problem":
-        """Read what `to_json` gave; options, answer and tags may be left out.
+        """Read what `to_json` gave; options, answer, tags and dialogue may be left out.
 
         Raises ProblemError with every key that is missing, unknown or of the wrong kind.
         """
@@ -75,7 +102,8 @@ class Problem:
             raise ProblemError(f"Problem {data.get('id')!r} cannot be read; correct these keys:", *faults)
         values = cast(dict[str, Any], dict(data))
         options = tuple(Option(**option) for option in values.pop("options", ()))
-        return cls(**values | {"options": options, "tags": dict(values.get("tags", {}))})
+        dialogue = tuple(Message(**message) for message in values.pop("dialogue", ()))
+        return cls(**values | {"options": options, "dialogue": dialogue, "tags": dict(values.get("tags", {}))})
 
 
 def _broken_rules(problem: Problem) -> list[str]:
@@ -106,12 +134,19 @@ def _is_options(value: object) -> bool:
     )
 
 
+def _is_dialogue(value: object) -> bool:
+    return isinstance(value, list) and all(
+        _is_tags(said) and set(said) == {"role", "text", "name"} and said["role"] in ("user", "bot") for said in value
+    )
+
+
 _REQUIRED = ("id", "text", "plain", "dataset")
 _KINDS: Mapping[str, tuple[Callable[[object], bool], str]] = {
     **dict.fromkeys(_REQUIRED, (_is_text, "a string")),
     "options": (_is_options, "a list of objects with the strings key, text and plain"),
     "answer": (_is_answer, "a string or null"),
     "tags": (_is_tags, "an object of strings"),
+    "dialogue": (_is_dialogue, "a list of objects with role (user or bot) and the strings text and name"),
 }
 
 

@@ -3,7 +3,9 @@ r"""Problems of your own: a file with one JSON object a line, with the keys of `
     {"id": "q1", "text": "What is \\(2 + 2\\)?", "options": [{"key": "A", "text": "4"}], "answer": "A"}
 
 Only id and text must be there. A missing `plain` (of the problem or of an option) is the text; a missing
-dataset is "custom".
+dataset is "custom". A finished conversation to rate has a dialogue, and its text is its last message unless given:
+
+    {"id": "c1", "dialogue": [{"role": "user", "text": "Hi"}, {"role": "bot", "text": "Good day!"}]}
 """
 
 import json
@@ -57,7 +59,12 @@ def _problem(line: str) -> Problem:
 
 def _filled(data: dict[str, object]) -> dict[str, object]:
     """Add what may be left out; whatever is not of the right kind stays, for `from_json` to name it."""
-    full = {"plain": data.get("text", ""), "dataset": DATASET} | data
+    full: dict[str, object] = {"dataset": DATASET} | data
+    dialogue = full.get("dialogue")
+    if isinstance(dialogue, list) and dialogue:
+        full["dialogue"] = [{"name": ""} | said if isinstance(said, dict) else said for said in dialogue]
+        full = {"text": dialogue[-1].get("text")} | full if isinstance(dialogue[-1], dict) else full
+    full = {"plain": full.get("text", "")} | full
     options = full.get("options")
     if isinstance(options, list):
         full["options"] = [_with_plain(option) for option in options]

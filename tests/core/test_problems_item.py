@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from problems.errors import ParleyError, ProblemError, did_you_mean
-from problems.item import Option, Problem
+from problems.item import Message, Option, Problem
 
 OPTIONS = (Option("A", r"\(1\)", "1"), Option("B", "two", "2"))
 WHOLE: dict[str, object] = {"id": "q1", "text": "Why?", "plain": "Why?", "dataset": "custom"}
@@ -22,7 +22,9 @@ def problems(draw: st.DrawFn) -> Problem:
     options = tuple(Option(key, draw(st.text()), draw(st.text())) for key in keys)
     answer = draw(st.none() | (st.sampled_from(keys) if keys else st.text()))
     tags = draw(st.dictionaries(st.text(), st.text(), max_size=3))
-    return Problem(draw(words), draw(words), draw(st.text()), draw(st.text()), options, answer, tags)
+    messages = st.builds(Message, st.sampled_from(["user", "bot"]), st.text(), st.text())
+    dialogue = tuple(draw(st.lists(messages, max_size=4)))
+    return Problem(draw(words), draw(words), draw(st.text()), draw(st.text()), options, answer, tags, dialogue)
 
 
 @given(problems())
@@ -35,6 +37,17 @@ def test_a_problem_comes_back_from_json_as_it_was(problem: Problem) -> None:
 
 def test_options_answer_and_tags_may_be_left_out_of_the_json() -> None:
     assert Problem.from_json(WHOLE) == Problem("q1", "Why?", "Why?", "custom")
+
+
+def test_json_without_a_dialogue_is_what_it_was_before_there_were_dialogues() -> None:
+    assert set(Problem.from_json(WHOLE).to_json()) == {"id", "text", "plain", "dataset", "options", "answer", "tags"}
+
+
+def test_the_response_is_what_the_chatbot_said_last() -> None:
+    asked, told = Message("user", "Hm?"), Message("bot", "Ah.")
+    assert Problem("q", "t", "t", "d", dialogue=(asked, told)).response == "Ah."
+    assert Problem("q", "t", "t", "d", dialogue=(told, asked)).response is None
+    assert Problem("q", "t", "t", "d").response is None
 
 
 def test_a_problem_does_not_change_with_the_json_it_came_from() -> None:
@@ -81,6 +94,8 @@ def test_a_problem_that_breaks_the_rules_is_refused(change: dict[str, object], f
             "options must be a list of objects with the strings key, text and plain, not 'AB'",
         ),
         ({"options": [{"key": "A", "text": "1"}]}, "options must be a list of objects"),
+        ({"dialogue": [{"role": "System", "text": "", "name": ""}]}, "dialogue must be a list of objects with role"),
+        ({"dialogue": {}}, "dialogue must be a list of objects with role"),
         ({"optoins": []}, "Did you mean 'options'?"),
     ],
     ids=[
@@ -89,6 +104,8 @@ def test_a_problem_that_breaks_the_rules_is_refused(change: dict[str, object], f
         "number in tags",
         "options no list",
         "option half",
+        "dialogue of another role",
+        "dialogue no list",
         "misspelt",
     ],
 )

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from problems.errors import ProblemError
-from problems.item import Option, Problem
+from problems.item import Message, Option, Problem
 from problems.jsonl import parse
 
 
@@ -17,6 +17,21 @@ def test_what_is_left_out_is_filled_in() -> None:
     assert parse(f'{{"id": "a", "text": "T", "options": {options}}}', "x.jsonl") == (
         Problem("a", "T", "T", "custom", (Option("A", "1", "1"), Option("B", "2", "two"))),
     )
+
+
+def test_a_conversation_is_about_its_last_message_unless_it_says_otherwise() -> None:
+    said = '[{"role": "user", "text": "Hi", "name": "Ann"}, {"role": "bot", "text": "Good day!"}]'
+    dialogue = (Message("user", "Hi", "Ann"), Message("bot", "Good day!"))
+    assert parse(f'{{"id": "a", "dialogue": {said}}}\n{{"id": "b", "text": "T", "dialogue": {said}}}', "x.jsonl") == (
+        Problem("a", "Good day!", "Good day!", "custom", dialogue=dialogue),
+        Problem("b", "T", "T", "custom", dialogue=dialogue),
+    )
+
+
+@pytest.mark.parametrize("dialogue", ["5", "[5]", '[{"role": "user"}]', '["Hi"]', "null"])
+def test_a_dialogue_of_another_shape_is_told(dialogue: str) -> None:
+    with pytest.raises(ProblemError, match="line 1: dialogue must be"):
+        parse(f'{{"id": "a", "dialogue": {dialogue}}}', "x.jsonl")
 
 
 @given(st.lists(st.text(min_size=1).filter(str.strip), unique=True, min_size=1))
