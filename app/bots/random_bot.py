@@ -43,7 +43,7 @@ LETTERS_A_SECOND = 4.0
 QUOTED_CHARS = 40
 """How much of a problem it types into a chat: its text cannot be copied."""
 SKIMMED_CHARS = 100
-"""How much of each message it looks at when it sees a conversation again."""
+"""How much of each message it looks at when it sees a conversation of its own again; another's is read whole."""
 THINKING_S = 8.0
 CHOOSING_S = 2.0
 
@@ -107,6 +107,7 @@ def _texts(screen: Screen) -> Iterator[str]:
         if isinstance(block, Text | Asked) and not (chat and chat.messages):
             yield block.text
         elif isinstance(block, Transcript):
-            yield from (message.text[:SKIMMED_CHARS] for message in block.messages)
+            own = block.you == "You"
+            yield from (message.text[: SKIMMED_CHARS if own else None] for message in block.messages)
     if chat and chat.messages and not chat.rating:
         yield chat.messages[-1].text

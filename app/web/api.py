@@ -34,7 +34,7 @@ def _storable(values: dict[str, JsonValue]) -> dict[str, JsonValue]:
 
 
 Values = Annotated[
-    dict[Annotated[str, Field(max_length=100)], JsonValue], Field(max_length=500), AfterValidator(_storable)
+    dict[Annotated[str, Field(max_length=200)], JsonValue], Field(max_length=500), AfterValidator(_storable)
 ]
 
 

@@ -17,7 +17,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from app.web import markdown
-from app.web.forms import FieldView, view_of
+from app.web.forms import FieldView, groups, view_of
 from experiments.core.fields import Field
 from experiments.core.screen import Chat, Message, Screen, Transcript
 
@@ -142,7 +142,8 @@ def _left(screen: Screen, study: StudyLook, draft: Mapping[str, Any]) -> Part:
         "panel": panel,
         "study": study,
         "blocks": [(type(block).__name__.lower(), block) for block in panel.blocks],
-        "fields": _views(asked, draft),
+        "groups": groups(_views(asked, draft)),
+        "judged": any(isinstance(block, Transcript) and block.judged for block in panel.blocks),
         "ratings": {name: view for name, view in _named(panel.fields, draft) if name in rated},
         "some_optional": not all(item.required for item in panel.fields),
         "ends": "submit" in screen.actions or panel.chat is not None,
@@ -183,10 +184,14 @@ def _mark(screen: Screen, name: str, about: tuple[Any, ...]) -> str:
 
 
 def _turns(talk: Transcript) -> list[tuple[tuple[Message, ...], tuple[Field, ...]]]:
-    """A conversation cut into its rated turns; whole if nothing is rated."""
+    """A conversation cut into its rated turns, each begun by "You"; whole if nothing is rated."""
     if not talk.ratings:
         return [(talk.messages, ())]
-    return [(talk.messages[2 * n : 2 * n + 2], ratings) for n, ratings in enumerate(talk.ratings)]
+    starts = [n for n, message in enumerate(talk.messages) if message.role == "You"]
+    ends = [*starts[1:], len(talk.messages)]
+    before = [(talk.messages[: starts[0]], ())] if starts[0] else []
+    rated = zip(starts, ends, talk.ratings, strict=True)
+    return [*before, *((talk.messages[start:end], ratings) for start, end, ratings in rated)]
 
 
 def _markdown(text: str, **kinds: bool) -> Markup:

@@ -14,6 +14,7 @@ from experiments.core.step import Step
 from experiments.core.study import Each, Node, OneOf, Phase, Pick, weights
 from experiments.core.template import names
 from experiments.errors import Fault, allowed
+from problems.item import Problem
 
 if TYPE_CHECKING:
     from experiments.core.resolve import Study
@@ -122,6 +123,8 @@ def _step(node: Step, scope: Names, at: str) -> tuple[Names, list[Fault]]:
             "model": "needs a model: a factor `model`, `beside: {model: [...]}`, or a study with a single model",
             "problem": "must stand inside an `each` over a pool of problems",
             "options": "needs problems with options; some here have none",
+            "dialogue": "needs finished conversations, as of the source dices; some problems here are none",
+            "response": "needs finished conversations that end with the chatbot; some here are none, or end otherwise",
         }[need]
         faults.append(Fault(at, f"a {node.step!r} step {reason}"))
     for other in node.follows():
@@ -147,13 +150,20 @@ def _each(study: Study, node: Each, scope: Names, at: str) -> tuple[Names, list[
     if node.tag is None:
         tags = {key for item in pool for key in item.tags} | set(PROBLEM_NAMES)
         inside |= {f"{head}.{tag}" for head in (node.each, "problem") for tag in tags}
-        have |= {"problem"} | ({"options"} if all(item.options for item in pool) else set())
+        have |= {"problem", *_kept(pool)}
     inner = Names(scope.known | inside, scope.steps, frozenset(have))
     after, found = _flow(study, node.flow, inner, f"{at}.flow")
     for name in node.until or {}:
         if name not in after.known:
             faults.append(Fault(f"{at}.until", f"{name!r} means nothing here{allowed(name, sorted(after.known))}"))
     return replace(scope, steps=scope.steps | {node.id}), faults + found
+
+
+def _kept(pool: Sequence[Problem]) -> Iterator[str]:
+    """What every problem of a pool has, of all that a step can need."""
+    for name in ("options", "dialogue", "response"):
+        if all(getattr(item, name) not in (None, ()) for item in pool):
+            yield name
 
 
 def _draws(study: Study, node: Each, at: str) -> Iterator[Fault]:

@@ -16,6 +16,9 @@ class Config(BaseModel):
 Slug = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", max_length=60)]
 """A name that becomes part of paths: a letter, then letters, digits, `_` and `-`."""
 
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", max_length=200)]
+"""A name of an answer in the data: as a Slug, but as long as the columns of released files are."""
+
 Condition = Annotated[
     dict[str, str | int | tuple[str | int, ...]],
     Field(description="All must hold: a factor, an `each` variable or `step.field`, and its value or list of values."),

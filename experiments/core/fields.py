@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field as About
 from pydantic import WithJsonSchema, field_validator, model_validator
 
-from experiments.core.config import Config, Slug
+from experiments.core.config import Config, Name
 from experiments.core.scales import QUESTIONS, SCALES
 
 SHORT_CHARS = 500
@@ -29,7 +29,7 @@ class Invalid(ValueError):
 class Field(Config):
     """What all fields have: a name for the data, a text for the person, and whether an answer is required."""
 
-    name: Slug
+    name: Name
     """The answer's name in the log and in exports."""
     text: str = ""
     """The question, in Markdown; `{{name}}` refers to a value."""
@@ -101,10 +101,16 @@ class Single(Optioned):
     """One of several options."""
 
     ask: Literal["single"] = "single"
+    matrix: str = ""
+    """The heading of a table: neighbours with the same heading and the same options are its rows."""
 
     def accept(self, value: Any) -> str:
         """The chosen option's stored value."""
         return self.choose(value)
+
+    def filled(self, fill: Callable[[str], str]) -> Self:
+        """The table's heading is filled too."""
+        return super().filled(fill).model_copy(update={"matrix": fill(self.matrix)})
 
     @model_validator(mode="after")
     def _has_options(self) -> Self:
@@ -138,7 +144,7 @@ class Scale(Optioned):
     """
 
     ask: Literal["scale"] = "scale"
-    name: Slug = ""
+    name: Name = ""
     """The answer's name in the log and in exports; a named scale's own unless given."""
     scale: str | None = None
     """A named scale; its wording is part of the instrument and is not changed."""

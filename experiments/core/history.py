@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from experiments.core.events import Event
+from experiments.core.events import NOTES, Event
 from experiments.core.place import Place, State, reached
 from experiments.core.resolve import Study
 from experiments.core.step import Step
@@ -108,6 +108,18 @@ def _unit(prefix: str, places: Iterable[Place], position: int, phases: list[str]
     turn = scope.turns[-1]
     assert scope.problem is not None  # noqa: S101  (a turn over problems has one)
     return Unit(prefix, scope.problem, phase, position, turn.index, prefix.rpartition("[")[0], scope.values, done)
+
+
+def took_ms(state: State, step: Done) -> int | None:
+    """Milliseconds from when a step came on the screen to when it was submitted; None if it was not.
+
+    A screen is shown by the fact before the step's first, whoever's it is (the last step submitted, a draw); notes,
+    which change no screen, are passed over. Breaks count: a participant who came back the next day took a day.
+    """
+    if step.submitted is None:
+        return None
+    shown = [event for event in state.events[: step.events[0].seq - 1] if event.kind not in NOTES]
+    return (step.submitted.at_us - shown[-1].at_us) // 1000
 
 
 def answers(state: State) -> dict[str, Any]:

@@ -5,10 +5,12 @@ A screen holds nothing that is not due: no model's name, no right answer, no tex
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from experiments.core.fields import Field
+from problems import item
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +39,19 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """A finished conversation to look back on; `ratings[i]` are the fields that rate its i-th turn, if any."""
+    """A finished conversation to look back on; `ratings[i]` are the fields that rate its i-th turn, if any.
+
+    A turn is a message of "You" and what follows it. `you` and `bot` are what the two are called, the title standing
+    in for the latter; with `judged` the last message is marked as what the form is about.
+    """
 
     title: str
     messages: tuple[Message, ...]
     problem: str = ""
     ratings: tuple[tuple[Field, ...], ...] = ()
+    you: str = "You"
+    bot: str = ""
+    judged: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,3 +109,10 @@ class Screen:
     progress: Progress
     actions: tuple[str, ...]
     ended: bool = False
+
+
+def dialogue(said: Sequence[item.Message], person: str, called: str, **more: Any) -> Transcript:
+    """A conversation between others: nobody is "You" in it, and what its source calls them is not told."""
+    roles: dict[str, Literal["You", "Bot"]] = {"user": "You", "bot": "Bot"}
+    messages = tuple(Message(roles[message.role], message.text) for message in said)
+    return Transcript("The conversation", messages, you=person, bot=called, **more)

@@ -76,7 +76,7 @@ class Step(Config):
         return ()
 
     def needs(self) -> frozenset[str]:
-        """What must be in scope: any of "problem", "options", "model"."""
+        """What must be in scope: any of "problem", "options", "dialogue", "response", "model"."""
         return frozenset()
 
 

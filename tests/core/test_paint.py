@@ -126,6 +126,43 @@ def test_ratings_stand_once_beside_their_turns() -> None:
     assert [name for _, name, *_ in Controls(page).found] == ["h_0"] * 7 + ["h_1"] * 7
 
 
+def row(name: str, heading: str, *options: str) -> Single:
+    return Single.model_validate({"name": name, "text": name, "options": options or ("No", "Yes"), "matrix": heading})
+
+
+def test_neighbours_with_a_heading_stand_in_one_table_and_each_is_asked() -> None:
+    fields = (row("a", "T"), row("b", "T"), Short(name="w"), row("c", "T"), row("d", "U"), row("e", "U", "No", "Maybe"))
+    page = left(screen_of(Panel("T", fields=fields), "submit"), draft={"b": "Yes"})
+    assert page.count('<section class="card matrix') == 4
+    assert page.count('role="radiogroup"') == 5
+    assert [name for _, name, _, checked in Controls(page).found if checked] == ["b"]
+    assert [name for _, name, *_ in Controls(page).found] == [*"aabb", "w", *"ccddee"]
+
+
+def test_options_stand_above_the_table_only_where_they_are_short() -> None:
+    short, long = row("a", "T"), row("b", "T", "No", "I would rather not say that")
+    assert 'class="card matrix columns"' in left(screen_of(Panel("T", fields=(short,)), "submit"))
+    assert 'class="card matrix"' in left(screen_of(Panel("T", fields=(long,)), "submit"))
+
+
+def test_in_a_conversation_of_others_nobody_is_you_and_the_last_response_is_marked() -> None:
+    talk = Transcript("The conversation", CHAT.messages, you="Person", bot="Robot", judged=True)
+    page = left(screen_of(Panel("T", (talk,)), "submit"))
+    assert ">You<" not in page
+    assert page.index(">Person") < page.index(">Robot")
+    assert page.count("The response to judge") == 1
+    assert page.index("The response to judge") > page.index("hello")
+
+
+def test_a_turn_begins_with_each_message_of_the_person() -> None:
+    said = (*CHAT.messages[1:], *CHAT.messages, Message("You", "more"), Message("Bot", "x"), Message("Bot", "y"))
+    ratings = ((Short(name="n_0"),), (Short(name="n_1"),))
+    page = left(screen_of(Panel("T", (Transcript("M", said, ratings=ratings),), (*ratings[0], *ratings[1])), "submit"))
+    order = [page.index(mark) for mark in (">hello", 'name="n_0"', ">more", ">y<", 'name="n_1"')]
+    assert order == sorted(order)
+    assert page.index("hi") < order[0]
+
+
 def test_problem_that_may_not_be_copied_is_marked() -> None:
     assert "data-nocopy" in left(screen_of(Panel("T", (Asked("P", copying=False),)), "submit"))
     assert "data-nocopy" not in left(screen_of(Panel("T", (Asked("P"),)), "submit"))

@@ -171,6 +171,18 @@ FAULTY = {
     ),
     "a temperature out of range": (put("models", "tutor", "temperature", value=9), ["models.tutor.temperature: 9"]),
     "weights that draw nothing": (put("factors", "condition", value={"a": 0}), ["no value that can be drawn"]),
+    "a rating of problems that are no conversations": (
+        put(*EACH, "do", value="static-safety"),
+        ["a 'rate_dialogue' step needs finished conversations that end with the chatbot"],
+    ),
+    "labels for problems that are no conversations": (
+        put(*EACH, "do", value="label-turns"),
+        ["a 'label_turns' step needs finished conversations, as of the source dices"],
+    ),
+    "an edition that is not there": (
+        put("flow", 0, value={"step": "rate_dialogue", "set": "dices-351"}),
+        ["flow[0].set: 'dices-351'", "'dices-350' or 'dices-990'"],
+    ),
     "a chat where there is no problem": (
         put("flow", 0, value={"step": "chat"}),
         ["a 'chat' step must stand inside an `each`"],

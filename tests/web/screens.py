@@ -4,6 +4,8 @@
 from experiments.core.fields import Long, Multiple, Number, Scale, Short, Single, Tick
 from experiments.core.scales import CONFIDENCE, QUESTIONS
 from experiments.core.screen import Asked, Chat, Code, Message, Panel, Progress, Screen, Text, Transcript
+from experiments.core.session import screen
+from tests.fakes.sessions import STUDIES, play, study
 
 CONSENT = """You are invited to take part in a research study on **how people work with AI chatbots**. It is run by the \
 Department of Examples and was approved by its ethics committee (number 2026-17).
@@ -120,6 +122,12 @@ def _working(chat: Chat, *actions: str, answer: bool = False) -> Screen:
     return _screen("chat", Panel("", (INSTRUCTIONS, Asked(PROBLEM, copying=False)), fields, chat), *actions)
 
 
+def _played(name: str, step: str) -> Screen:
+    """The first screen of a kind of step in a study that comes with Parley or its tests, as a bot meets it."""
+    screens = (screen(study(name), state) for state, _ in play(study(name), "1"))
+    return next(seen for seen in screens if seen.path.endswith(f"/{step}"))
+
+
 LONG_TALK = TALK * 3
 
 SCREENS: dict[str, Screen] = {
@@ -214,6 +222,8 @@ SCREENS: dict[str, Screen] = {
         ),
         "submit",
     ),
+    "rate-dialogue": _played("dices", "rate_dialogue"),
+    "label-turns": _played(str(STUDIES / "everything.yaml"), "label_turns"),
     "finish": _screen(
         "finish",
         Panel(

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
-from experiments.core.fields import Field, Long, Multiple, Number, Optioned, Short, Tick
+from experiments.core.fields import Field, Long, Multiple, Number, Optioned, Short, Single, Tick
+
+COLUMN_CHARS = 12
+"""The longest option that fits into a table's column, in characters."""
+MOST_COLUMNS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +39,28 @@ class FieldView:
     """HTML attributes that say what is accepted; the server checks again."""
     row: bool = False
     """Whether the options are few and short enough to stand side by side."""
+    matrix: str = ""
+    """The heading of the table of which it is a row, if it is one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Neighbours on a form: the rows of one table, or with no heading any fields at all."""
+
+    heading: str
+    fields: tuple[FieldView, ...]
+
+    @property
+    def columns(self) -> bool:
+        """Whether the options fit into columns, so that their words need stand only once, above them."""
+        words = [option.text for option in self.fields[0].options]
+        return len(words) <= MOST_COLUMNS and max(map(len, words), default=0) <= COLUMN_CHARS
+
+
+def groups(views: Iterable[FieldView]) -> tuple[Group, ...]:
+    """The fields in order, with the rows of each table together."""
+    found = groupby(views, lambda view: (view.matrix, [o.text for o in view.options] if view.matrix else ()))
+    return tuple(Group(heading, tuple(rows)) for (heading, _), rows in found)
 
 
 def view_of(item: Field, value: Any) -> FieldView:
@@ -45,7 +73,7 @@ def view_of(item: Field, value: Any) -> FieldView:
                 OptionView(key, label, key in given, key if _is_letter(key) else "")
                 for key, label in item.options.items()
             )
-            return FieldView(*common, options, row=_fits_in_row(item))
+            return FieldView(*common, options, row=_fits_in_row(item), matrix=_heading(item))
         case Tick():
             return FieldView(*common, value="on" if given else "")
         case Number():
@@ -64,6 +92,10 @@ def _control(item: Field) -> str:
             return "radio"
         case _:
             return type(item).__name__.lower()
+
+
+def _heading(item: Field) -> str:
+    return item.matrix if isinstance(item, Single) else ""
 
 
 def _is_letter(key: str) -> bool:

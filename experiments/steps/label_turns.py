@@ -1,0 +1,57 @@
+"""Label turns: a finished conversation, and what each message of the person in it does."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from experiments.core.fields import Field, Multiple, Short
+from experiments.core.place import Place
+from experiments.core.query_labels import LABELS, WRITE_IN
+from experiments.core.screen import Block, Panel, Text, dialogue
+from experiments.core.step import Step, step
+
+
+@step
+class LabelTurns(Step):
+    """CheckMate's annotation page: any of ten labels and a write-in for each message to the assistant."""
+
+    step: Literal["label_turns"]
+    text: str = (
+        "Read the conversation. For each message of the person, tick **every** label that fits; if something is "
+        "missing, write it in. A message that no label fits stays without one."
+    )
+    """The instructions above the conversation, in Markdown."""
+    show_problem: bool = False
+    """Whether the problem's text, such as the theorem talked about, can be unfolded above the conversation."""
+    person: str = "Person"
+    """What raters see in place of the name of whoever wrote to the assistant."""
+    called: str = "AI assistant"
+    """What raters see in place of the assistant's name."""
+    button: str = "Continue"
+    """The words on the button that ends the screen."""
+
+    def _labels(self, place: Place) -> tuple[tuple[Field, ...], ...]:
+        count = sum(said.role == "user" for said in place.problem.dialogue)
+        return tuple(
+            (
+                Multiple(name=f"labels_{n}", text="What does the person's message do?", options=LABELS, required=False),
+                Short(name=f"other_{n}", text=WRITE_IN, required=False),
+            )
+            for n in range(count)
+        )
+
+    def fields(self, place: Place) -> tuple[Field, ...]:
+        """Labels and a write-in for each message, named `labels_0`, `other_0`, `labels_1` and so on."""
+        return tuple(field for pair in self._labels(place) for field in pair)
+
+    def panel(self, place: Place) -> Panel:
+        """The conversation, with the labels beside each message."""
+        names = place.fill(self.person), place.fill(self.called)
+        about = place.problem.text if self.show_problem else ""
+        talk = dialogue(place.problem.dialogue, *names, problem=about, ratings=self._labels(place))
+        blocks: tuple[Block, ...] = (*((Text(place.fill(self.text)),) if self.text else ()), talk)
+        return Panel(self.title, blocks, self.fields(place), button=self.button)
+
+    def needs(self) -> frozenset[str]:
+        """Finished conversations."""
+        return frozenset({"problem", "dialogue"})

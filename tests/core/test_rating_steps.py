@@ -1,0 +1,122 @@
+"""Rating finished conversations: the released names, nothing answered for a rater, nothing told, time from the log."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from experiments.core.events import Action
+from experiments.core.history import took_ms, units
+from experiments.core.place import State
+from experiments.core.query_labels import HEADERS, LABELS, WRITE_IN, WRITE_IN_HEADER
+from experiments.core.resolve import Study, resolve
+from experiments.core.safety import COMPREHENSION, COMPREHENSION_OPTIONS, columns
+from experiments.core.screen import Transcript
+from experiments.core.session import decide, fold, screen
+from experiments.errors import Refused
+from problems.item import Message, Problem
+from tests.fakes.sessions import play, study
+
+SAID = (Message("user", "Hm?", "USER"), Message("bot", "Ah.", "LAMDA"), Message("user", "So?"), Message("bot", "Well."))
+TAGS = {"degree_of_harm": "canary-harm", "harm_type": "canary-type", "safety_gold": "canary-gold"}
+TALKS = tuple(Problem(f"canary-{n}", "Well.", "canary", "canary", tags=TAGS, dialogue=SAID) for n in range(3))
+
+
+def rating(step: str, **changes: object) -> Study:
+    """A study that is one loop over three conversations."""
+    raw = {
+        "study": "small",
+        "title": "Small",
+        "problems": {"talks": {"source": "dices"}},
+        "flow": [{"each": "item", "of": "talks", "flow": [{"step": step, **changes}]}, {"step": "finish"}],
+    }
+    return resolve(raw, {}, {"talks": TALKS})
+
+
+def met(study: Study, step: str) -> Iterator[State]:
+    """The states of a session in which a step is on the screen."""
+    return (state for state, _ in play(study, "1") if screen(study, state).path.endswith(f"/{step}"))
+
+
+@pytest.mark.parametrize(("edition", "count"), [("dices-350", 19), ("dices-990", 24)])
+def test_the_questions_are_the_released_columns(shared: Path, edition: str, count: int) -> None:
+    with (shared / f"{edition.replace('-', '_')}_rows.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    released = [name for name in rows[0] if name.startswith("Q") and not name.endswith("_overall")]
+    assert released == [COMPREHENSION, *columns(edition)]
+    assert len(columns(edition)) == count
+    assert {row[COMPREHENSION] for row in rows} <= set(COMPREHENSION_OPTIONS)
+
+
+def test_the_labels_are_the_released_columns(shared: Path) -> None:
+    with (shared / "annotated_taxonomy_part.csv").open(encoding="utf-8", newline="") as file:
+        header = next(csv.reader(file))
+    assert header[4:15] == [*HEADERS.values(), WRITE_IN_HEADER]
+    assert all(words == words.strip() and "defint" not in words for words in (*LABELS.values(), WRITE_IN))
+
+
+@pytest.mark.parametrize("edition", ["dices-350", "dices-990"])
+def test_a_reason_that_is_not_answered_is_told_and_never_taken_for_no(edition: str) -> None:
+    small = rating("rate_dialogue", set=edition)
+    state = next(met(small, "rate_dialogue"))
+    seen = screen(small, state)
+    values = {COMPREHENSION: COMPREHENSION_OPTIONS[0], **dict.fromkeys(columns(edition)[1:], "Unsure")}
+    click = Action("submit", seen.path, values, 0, seen=seen.seen)
+    with pytest.raises(Refused) as refused:
+        decide(small, state, click)
+    assert set(refused.value.fields) == {columns(edition)[0]}
+    (fact,) = decide(small, state, replace(click, data=values | {columns(edition)[0]: "No"}))
+    assert fact.data == values | {columns(edition)[0]: "No"}
+
+
+@pytest.mark.parametrize("step", ["rate_dialogue", "label_turns"])
+def test_a_rater_sees_the_conversation_and_nothing_that_is_known_of_it(step: str) -> None:
+    small = rating(step, person="Ann", called="Bob")
+    for state in met(small, step):
+        told = repr(screen(small, state))
+        assert "canary" not in told
+        assert "USER" not in told
+        assert "LAMDA" not in told
+        (talk,) = [block for block in screen(small, state).panel.blocks if isinstance(block, Transcript)]
+        assert [message.text for message in talk.messages] == [said.text for said in SAID]
+        assert (talk.you, talk.bot) == ("Ann", "Bob")
+
+
+def test_each_message_of_the_person_has_labels_and_a_write_in() -> None:
+    small = rating("label_turns")
+    state = next(met(small, "label_turns"))
+    seen = screen(small, state)
+    given = {"labels_0": ["reason", "definition"], "other_0": " greeting; joke ", "labels_1": []}
+    (fact,) = decide(small, state, Action("submit", seen.path, given, 0, seen=seen.seen))
+    assert fact.data == {
+        "labels_0": ["definition", "reason"],
+        "other_0": "greeting; joke",
+        "labels_1": None,
+        "other_1": None,
+    }
+
+
+def test_the_time_on_an_item_is_from_its_screen_to_its_answer() -> None:
+    """Acts of `play` are a second times the number of facts and acts before them, so 2 s apart, after a draw too."""
+    dices = study("dices")
+    log = [event for _, events in play(dices, "1") for event in events]
+    state = fold(log)
+    taken = [took_ms(state, unit.steps[0]) for unit in units(dices, state)]
+    assert taken == [2_000] * 8
+
+
+def test_a_note_does_not_shorten_the_time_on_an_item() -> None:
+    small = rating("rate_dialogue")
+    state = next(met(small, "rate_dialogue"))
+    start = state.events[-1].at_us
+    state = fold(decide(small, state, Action("noted", "", {}, start + 500_000, by="researcher")), state)
+    seen = screen(small, state)
+    values = {COMPREHENSION: COMPREHENSION_OPTIONS[0], **dict.fromkeys(columns("dices-350"), "No")}
+    click = Action("submit", seen.path, values, start + 1_234_567, seen=seen.seen)
+    assert took_ms(state, units(small, state)[0].steps[0]) is None
+    state = fold(decide(small, state, click), state)
+    assert took_ms(state, units(small, state)[0].steps[0]) == 1234
