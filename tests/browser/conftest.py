@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, sync_playwright
 
+from app.library import STUDIES
 from tests.fakes import studies
 from tests.fakes.served import Process
 
@@ -54,7 +55,8 @@ def new_context(
 
 
 def _serve(folder: Path, first_ms: int, pace_ms: int) -> Iterator[Process]:
-    process = Process(folder, (studies.demo(folder, first_ms=first_ms, pace_ms=pace_ms), studies.short(folder)))
+    served = (studies.demo(folder, first_ms=first_ms, pace_ms=pace_ms), studies.short(folder), STUDIES / "dices.yaml")
+    process = Process(folder, served)
     process.start()
     yield process
     process.stop()
@@ -63,7 +65,7 @@ def _serve(folder: Path, first_ms: int, pace_ms: int) -> Iterator[Process]:
 
 @pytest.fixture(scope="session")
 def fast(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
-    """The demo with a tutor who answers at once, and a short study."""
+    """The demo with a tutor who answers at once, a short study, and conversations to judge."""
     yield from _serve(tmp_path_factory.mktemp("fast"), 30, 1)
 
 

@@ -63,19 +63,21 @@ def test_a_whole_study_by_mouse(fast: Process, new_context: NewContext) -> None:
     assert visitor.finished
 
 
-def test_a_whole_study_by_keyboard(fast: Process, new_context: NewContext) -> None:
+@pytest.mark.parametrize("study", ["demo", "dices"])
+def test_a_whole_study_by_keyboard(fast: Process, new_context: NewContext, study: str) -> None:
     """Every control is reached by Tab, and each screen begins at its heading (`arrived_from`)."""
     visitor = KeyboardVisitor(new_context().new_page(), fast.url)
-    visitor.arrive("demo")
+    visitor.arrive(study)
     visitor.finish()
     assert visitor.complaints == []
 
 
+@pytest.mark.parametrize("study", ["demo", "dices"])
 @pytest.mark.parametrize(("width", "height"), [(390, 844), (320, 640)])
-def test_a_whole_study_on_a_phone(fast: Process, new_context: NewContext, width: int, height: int) -> None:
+def test_a_whole_study_on_a_phone(fast: Process, new_context: NewContext, study: str, width: int, height: int) -> None:
     context = new_context(viewport={"width": width, "height": height}, has_touch=True, is_mobile=True)
     visitor = Visitor(context.new_page(), fast.url, fits)
-    visitor.arrive("demo")
+    visitor.arrive(study)
     visitor.finish()
     assert visitor.complaints == []
 
