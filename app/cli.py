@@ -33,6 +33,7 @@ from experiments.core.schema import json_schema
 from problems.errors import ParleyError
 from storage.engine import open_database
 from storage.export import export as write_files
+from storage.projections import differences, rebuild
 
 app = typer.Typer(
     name="parley",
@@ -185,6 +186,30 @@ def export(
     for path, rows in written.files.items():
         out.print(f"{path}: {rows} rows", highlight=False)
     out.print(f"[dim]{written.sessions} sessions of origin {written.origin}[/dim]")
+
+
+db = typer.Typer(help="Look after the database: rebuild the released tables from the log, or compare the two.")
+app.add_typer(db, name="db")
+
+
+@db.command(name="rebuild")
+def db_rebuild() -> None:
+    """Empty the released tables and fill them again from the log; stop the server first."""
+    count = rebuild(open_database(_settings().database_url))
+    out.print(f"The released tables are rebuilt from {count} sessions.")
+
+
+@db.command(name="verify")
+def db_verify() -> None:
+    """Compare the released tables with the log, say what differs, and exit with 1 if anything does."""
+    count = 0
+    for sentence in differences(open_database(_settings().database_url)):
+        out.print(sentence, markup=False, highlight=False)
+        count += 1
+    if count:
+        out.print(f"[red]{count} differences.[/red] `parley db rebuild` makes the tables anew.")
+        raise typer.Exit(1)
+    out.print("The released tables are what the log implies.")
 
 
 @app.command(name="settings")

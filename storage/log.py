@@ -100,11 +100,7 @@ class Log:
 
     def load(self, stream: str) -> tuple[Event, ...]:
         """Every fact of a stream, in order; empty if there is none."""
-        t = tables.events.c
-        columns = (t.seq, t.at_us, t.by, t.path, t.kind, t.data, t.key)
-        with self._engine.connect() as connection:
-            found = connection.execute(select(*columns).where(t.stream == stream).order_by(t.seq))
-            return tuple(Event(*row) for row in found)
+        return load(self._engine, stream)
 
     def append(self, work: Append) -> Future[None]:
         """Write facts; the future is done after the commit, with Conflict if another writer was first."""
@@ -141,6 +137,15 @@ class Log:
                 _commit(connection, batch)
                 if closing:
                     return
+
+
+def load(engine: Engine, stream: str) -> tuple[Event, ...]:
+    """Every fact of a stream, in order; empty if there is none."""
+    t = tables.events.c
+    columns = (t.seq, t.at_us, t.by, t.path, t.kind, t.data, t.key)
+    with engine.connect() as connection:
+        found = connection.execute(select(*columns).where(t.stream == stream).order_by(t.seq))
+        return tuple(Event(*row) for row in found)
 
 
 def _commit(connection: Connection, items: Sequence[_Item]) -> None:

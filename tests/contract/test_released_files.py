@@ -26,6 +26,7 @@ from experiments.core.study import models
 from storage.engine import Database, open_database
 from storage.errors import StorageError
 from storage.export import export
+from storage.projections import differences, rebuild
 from storage.schemas.registry import schema
 from tests.fakes.sessions import study
 
@@ -256,6 +257,22 @@ def test_an_erased_session_may_be_deleted_and_leaves_its_tombstone(tmp_path: Pat
     with database.connect() as connection:
         assert connection.execute(text("SELECT count(DISTINCT stream) FROM event")).scalar() == 1
         assert connection.execute(text("SELECT count(*) FROM erasure")).scalar() == 1
+
+
+def test_verify_says_what_differs_and_rebuild_mends_it(tmp_path: Path) -> None:
+    database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
+    asyncio.run(fill(database, ["demo"], 3, "1"))
+    assert list(differences(database)) == []
+    with database.begin() as connection:
+        connection.execute(text("UPDATE user_answers SET acc = 7 WHERE position = 0"))
+        connection.execute(text("DELETE FROM mathconverse_interactions WHERE row_index = 1"))
+        connection.execute(text("UPDATE conversations SET _session = 'nobody' WHERE rowid = 1"))
+    said = list(differences(database))
+    assert sum("acc is 7, the log implies" in sentence for sentence in said) == 3
+    assert sum("row_index 1: the row is missing" in sentence for sentence in said) == 3
+    assert sum(sentence.startswith("conversations") for sentence in said) == 1
+    assert rebuild(database) == 3
+    assert list(differences(database)) == []
 
 
 def test_every_step_kind_can_be_finished_by_the_random_bot() -> None:

@@ -15,10 +15,8 @@ from app.clock import VirtualClock
 from app.runtime import Runtime
 from app.settings import Settings
 from storage.engine import Database, open_database
-from storage.log import Log
 from storage.projections import rebuild
 from storage.schemas.registry import schemas
-from storage.studies import Studies
 from tests.fakes.sessions import study
 
 Tables = Mapping[str, Sequence[tuple[Any, ...]]]
@@ -53,9 +51,7 @@ async def interleaved(sessions: Sequence[tuple[str, int]], order: random.Random)
                 playing.append((stream, bot, left - 1))
         before = read_tables(database)
         await runtime.close()
-        log = Log(database)
-        rebuild(database, log, Studies(database))
-        log.close()
+        rebuild(database)
         after = read_tables(database)
         database.dispose()
         return before, after
