@@ -10,6 +10,8 @@ import json
 import logging
 import socket
 import sys
+import threading
+import time
 import webbrowser
 from pathlib import Path
 from typing import Annotated
@@ -43,6 +45,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
+START_TRIES = 300
 out = Console()
 err = Console(stderr=True)
 
@@ -82,7 +85,7 @@ def _serve(references: list[str], *, open_browser: bool) -> None:
         out.print(f"  {study.file.title}: {address}/s/{study.name}")
     out.print(f"  data: {settings.database_url}", highlight=False)
     if open_browser and sys.stdout.isatty():
-        webbrowser.open(address)
+        threading.Thread(target=_open_when_up, args=(address, settings), daemon=True).start()
     uvicorn.run(
         server,
         host=settings.host,
@@ -95,6 +98,18 @@ def _serve(references: list[str], *, open_browser: bool) -> None:
         timeout_keep_alive=75,
         timeout_graceful_shutdown=3,
     )
+
+
+def _open_when_up(address: str, settings: Settings) -> None:
+    """Open the page in a browser as soon as the server answers."""
+    for _ in range(START_TRIES):
+        try:
+            socket.create_connection((_reachable(settings.host), settings.port), timeout=1).close()
+        except OSError:
+            time.sleep(0.1)
+        else:
+            webbrowser.open(address)
+            return
 
 
 def _must_be_free(settings: Settings) -> None:
