@@ -78,6 +78,9 @@ def _serve(references: list[str], *, open_browser: bool) -> None:
     settings = _settings()
     _must_be_free(settings)
     studies = [load_study(reference) for reference in references]
+    names = [study.name for study in studies]
+    if len(set(names)) < len(names):
+        raise SettingsError(f"Two of these studies have one name: {', '.join(names)}. Serve them apart, or rename one.")
     server = build_app(settings, open_database(settings.database_url), studies)
     address = settings.public_url or f"http://{_reachable(settings.host)}:{settings.port}"
     out.print(f"Parley is at [bold]{address}[/bold]  (stop it with Ctrl-C)")

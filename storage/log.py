@@ -175,6 +175,8 @@ def _write(connection: Connection, work: Work) -> BaseException | None:
             if isinstance(work, Append):
                 _write_append(connection, work)
             else:
+                if _is_done(connection, work):
+                    return None
                 draft = {
                     "stream": work.stream,
                     "path": work.path,
@@ -189,6 +191,13 @@ def _write(connection: Connection, work: Work) -> BaseException | None:
     except UNFIT as error:
         return StorageError(f"{work.stream}: what was to be written does not fit: {error}")
     return None
+
+
+def _is_done(connection: Connection, work: Draft) -> bool:
+    """Whether the place was left before its draft arrived: what was sent is no draft any more."""
+    t = tables.events.c
+    done = select(t.seq).where(t.stream == work.stream, t.path == work.path, t.kind == "submitted")
+    return connection.execute(done).first() is not None
 
 
 def _write_append(connection: Connection, work: Append) -> None:

@@ -94,8 +94,8 @@ class RandomBot:
         if isinstance(field, Optioned):
             return self._random.choice(list(field.options))
         if isinstance(field, Number):
-            low = field.minimum if field.minimum is not None else 0
-            high = field.maximum if field.maximum is not None else low + 100
+            high = field.maximum if field.maximum is not None else (field.minimum or 0) + 100
+            low = field.minimum if field.minimum is not None else min(0, high - 100)
             return self._random.randint(round(low), round(high)) if field.whole else self._random.uniform(low, high)
         return self._random.choice(REMARKS)
 

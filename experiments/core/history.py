@@ -44,7 +44,9 @@ class Spoken:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One problem as a participant met it. `position` counts from 0 over the session, `turn` within its loop."""
+    """One problem as a participant met it. `position` counts from 0 over the session, `turn` within its loop;
+    `groups` are the groups of problems (sets, batches) whose loops are around it, outermost first.
+    """
 
     prefix: str
     problem: Problem
@@ -53,6 +55,7 @@ class Unit:
     turn: int
     loop: str
     values: Mapping[str, str]
+    groups: tuple[str, ...]
     steps: tuple[Done, ...]
 
     def answered(self, name: str) -> Any:
@@ -107,7 +110,9 @@ def _unit(prefix: str, places: Iterable[Place], position: int, phases: list[str]
     phase = phases.index(scope.phases[0][0].id) + 1 if scope.phases else None
     turn = scope.turns[-1]
     assert scope.problem is not None  # noqa: S101  (a turn over problems has one)
-    return Unit(prefix, scope.problem, phase, position, turn.index, prefix.rpartition("[")[0], scope.values, done)
+    groups = tuple(scope.values[outer.node.each] for outer in scope.turns if outer.node.tag is not None)
+    loop = prefix.rpartition("[")[0]
+    return Unit(prefix, scope.problem, phase, position, turn.index, loop, scope.values, groups, done)
 
 
 def answers(state: State) -> dict[str, Any]:

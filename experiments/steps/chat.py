@@ -134,7 +134,8 @@ def _message(value: Any) -> str:
     try:
         return read_text(value, MESSAGE_CHARS, required=True)
     except Invalid as fault:
-        wording = str(fault) if value else "Please write a message first."
+        blank = not isinstance(value, str) or not value.strip()
+        wording = "Please write a message first." if blank else str(fault)
         raise Refused("invalid", wording, {"text": wording}) from None
 
 
