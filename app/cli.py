@@ -59,7 +59,7 @@ def demo(
     browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
 ) -> None:
     """Open the demo study in a browser: some minutes, offline, no key needed."""
-    _serve(["demo"], open_browser=browser)
+    _serve(["demo"], demo=True, open_browser=browser)
 
 
 @app.command()
@@ -67,10 +67,10 @@ def serve(
     studies: Annotated[list[str], typer.Argument(metavar="STUDY...", help="Study files, or names of Parley's own.")],
 ) -> None:
     """Let people take part: serve one or more studies, each at /s/NAME."""
-    _serve(studies, open_browser=False)
+    _serve(studies)
 
 
-def _serve(references: list[str], *, open_browser: bool) -> None:
+def _serve(references: list[str], *, demo: bool = False, open_browser: bool = False) -> None:
     import uvicorn
 
     from app.web.server import build_app
@@ -81,7 +81,7 @@ def _serve(references: list[str], *, open_browser: bool) -> None:
     names = [study.name for study in studies]
     if len(set(names)) < len(names):
         raise SettingsError(f"Two of these studies have one name: {', '.join(names)}. Serve them apart, or rename one.")
-    server = build_app(settings, open_database(settings.database_url), studies)
+    server = build_app(settings, open_database(settings.database_url), studies, again=demo)
     address = settings.public_url or f"http://{_reachable(settings.host)}:{settings.port}"
     out.print(f"Parley is at [bold]{address}[/bold]  (stop it with Ctrl-C)")
     for study in studies:

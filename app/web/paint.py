@@ -19,7 +19,7 @@ from markupsafe import Markup
 from app.web import markdown
 from app.web.forms import FieldView, view_of
 from experiments.core.fields import Field
-from experiments.core.screen import Chat, Message, Screen, Transcript
+from experiments.core.screen import Asked, Chat, Message, Screen, Transcript
 
 Update = Mapping[str, Any]
 RIGHT_TO_LEFT = frozenset({"ar", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"})
@@ -144,6 +144,7 @@ def _left(screen: Screen, study: StudyLook, draft: Mapping[str, Any]) -> Part:
         "blocks": [(type(block).__name__.lower(), block) for block in panel.blocks],
         "fields": _views(asked, draft),
         "ratings": {name: view for name, view in _named(panel.fields, draft) if name in rated},
+        "nocopy": any(isinstance(block, Asked) and not block.copying for block in panel.blocks),
         "some_optional": not all(item.required for item in panel.fields),
         "ends": "submit" in screen.actions or panel.chat is not None,
     }

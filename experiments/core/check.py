@@ -149,6 +149,8 @@ def _each(study: Study, node: Each, scope: Names, at: str) -> tuple[Names, list[
         tags = {key for item in pool for key in item.tags} | set(PROBLEM_NAMES)
         inside |= {f"{head}.{tag}" for head in (node.each, "problem") for tag in tags}
         have |= {"problem"} | ({"options"} if all(item.options for item in pool) else set())
+    if isinstance(node.do, Pick):
+        inside.add(node.do.by)  # an unknown factor is told once, not for every step
     inner = Names(scope.known | inside, scope.steps, frozenset(have))
     after, found = _flow(study, node.flow, inner, f"{at}.flow")
     for name in node.until or {}:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 from experiments.core.events import Event
@@ -16,6 +15,7 @@ from experiments.core.place import Place, State, reached
 from experiments.core.resolve import Study
 from experiments.core.step import Step
 from experiments.core.study import Phase
+from experiments.core.talk import turns
 from problems.item import Problem
 
 
@@ -70,8 +70,7 @@ class Unit:
     def spoken(self) -> tuple[Spoken, ...]:
         """The turns of its conversation, with ratings given at once or at the end."""
         chat, later = self.step("chat"), self.step("rate_turns")
-        said = [event for event in chat.events if event.kind in ("said", "replied")] if chat else []
-        pairs = [(a, b) for a, b in pairwise(said) if (a.kind, b.kind) == ("said", "replied")]
+        pairs = turns(chat.events) if chat else []
         rated = {e.data["turn"]: e.data for e in chat.events if e.kind == "rated"} if chat else {}
         given = later.submitted.data if later and later.submitted else {}
         return tuple(Spoken(a, b, _ratings(n, rated.get(n, {}), given)) for n, (a, b) in enumerate(pairs))

@@ -40,7 +40,8 @@ def apart(raw: Mapping[str, Any], told: Sequence[Fault], found: Sequence[Fault])
     words = {part for fault in told for part in _named(raw, fault.where)}
     if not words:
         return list(found)
-    return [fault for fault in found if not any(f"'{w}" in fault.what or f"{{{w}." in fault.what for w in words)]
+    marks = [mark for word in words for mark in (f"'{word}'", f"'{word}.", f"{{{word}.", f"{{{word}}}")]
+    return [fault for fault in found if not any(mark in fault.what for mark in marks)]
 
 
 def _named(raw: Any, where: str) -> set[str]:

@@ -259,12 +259,49 @@ def test_an_erased_session_may_be_deleted_and_leaves_its_tombstone(tmp_path: Pat
         assert connection.execute(text("SELECT count(*) FROM erasure")).scalar() == 1
 
 
+SETS = """
+study: sets
+title: Sets in a phase
+records: [mathconverse]
+problems: {theorems: {source: checkmate, groups: {tag: set, within: topic, size: 3, numbered: across}}}
+models: {one: {backend: scripted}, two: {backend: scripted}}
+flow:
+  - phase: The sets
+    flow:
+      - each: pack
+        of: theorems.set
+        where: {topic: Topology}
+        take: 2
+        flow:
+          - each: theorem
+            of: theorems
+            where: {set: "{{pack}}"}
+            take: 3
+            beside: {model: [one, two]}
+            do: rate-at-end
+          - {step: rank, of: theorem}
+  - step: finish
+"""
+
+
+def test_mathconverses_columns_do_not_depend_on_the_studys_names(tmp_path: Path) -> None:
+    (tmp_path / "sets.yaml").write_text(SETS, encoding="utf-8")
+    database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
+    asyncio.run(fill(database, [str(tmp_path / "sets.yaml")], 2, "1"))
+    export(database, "sets", "mathconverse", tmp_path)
+    frame = pd.read_csv(tmp_path / "mathconverse_parsed_interactions.csv", keep_default_na=False)
+    assert set(frame.interaction_set_idx) == {0, 1}
+    for seen in frame.seen_problem_sets:
+        assert len(set(ast.literal_eval(seen)) & {12, 13, 14}) == 2
+    assert set(frame.final_prefs) == {"MISSING"}, "one model has two ranks here, and the column can hold one"
+
+
 def test_verify_says_what_differs_and_rebuild_mends_it(tmp_path: Path) -> None:
     database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
     asyncio.run(fill(database, ["demo"], 3, "1"))
     assert list(differences(database)) == []
     with database.begin() as connection:
-        connection.execute(text("UPDATE user_answers SET acc = 7 WHERE position = 0"))
+        connection.execute(text("UPDATE user_answers SET acc = 7 WHERE position = 0 AND answer_type = 'user-AI'"))
         connection.execute(text("DELETE FROM mathconverse_interactions WHERE row_index = 1"))
         connection.execute(text("UPDATE conversations SET _session = 'nobody' WHERE rowid = 1"))
     said = list(differences(database))

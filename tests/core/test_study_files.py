@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 import yaml
 
 from app.library import PROTOCOLS, STUDIES, load_study, shipped
+from app.outline import typical_minutes
 from experiments.core.resolve import restore
 from experiments.core.schema import json_schema
 from experiments.core.session import screen
@@ -149,6 +151,18 @@ FAULTY = {
         put("flow", 3, "when", value={"condition": "answer-first"}),
         ["flow[3].when: the last `finish` must be there for everybody"],
     ),
+    "an option listed twice": (
+        put("flow", 2, "questions", 0, value={"ask": "single", "name": "x", "options": ["a", "a", "b"]}),
+        ["flow[2].questions[0]", "the option 'a' is listed twice"],
+    ),
+    "a range without room": (
+        put("flow", 2, "questions", 0, value={"ask": "number", "name": "x", "minimum": 10, "maximum": 3}),
+        ["flow[2].questions[0]: minimum 10 is above maximum 3"],
+    ),
+    "a tag's value that no problem has": (
+        put(*EACH, "where", value={"subject": "maths"}),
+        ["flow[1].flow[0].where: no problem of 'questions' has subject 'maths'", "Did you mean 'math'?"],
+    ),
     "no end": (put("flow", 3, value=...), ["must end with a `finish` step"]),
     "an unknown backend": (
         put("models", "tutor", "backend", value="scriptd"),
@@ -196,6 +210,60 @@ def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
     said = faults(tmp_path, change)
     for words in ("{{nobody}}", "99 is more than", "must end with"):
         assert words in said
+
+
+def test_faults_of_form_do_not_hide_those_of_meaning(tmp_path: Path) -> None:
+    def change(raw: dict[str, Any]) -> None:
+        raw["titel"] = "x"
+        raw["flow"][0] = {"step": "consnt"}
+        raw["flow"][2]["questions"].append({"ask": "shrt", "name": "y"})
+        raw["flow"][1]["flow"][0] |= {"do": "answer-frist", "take": 99, "wher": {}}
+        raw["flow"].insert(3, {"step": "info", "id": "more", "text": "{{conditoin}} {{last.word}}"})
+
+    said = faults(tmp_path, change)
+    for words in ("titel: no such key", "'consent'?", "'short'?", "'answer-first'?", "99 is more", "wher: no such key"):
+        assert words in said
+    assert "{{conditoin}} means nothing here" in said
+    assert "{{last.word}}" not in said, "what only follows from another fault is not told"
+
+
+def test_a_key_that_stands_twice_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "x.yaml"
+    path.write_text("study: x\ntitle: a\ntitle: b\nflow: []\n", encoding="utf-8")
+    with pytest.raises(StudyError, match=r"line 3, column 1: .*'title' stands twice"):
+        load_study(str(path))
+
+
+def test_parleys_own_protocol_is_not_replaced_in_silence(tmp_path: Path) -> None:
+    (tmp_path / "protocols").mkdir()
+    (tmp_path / "protocols/mine.yaml").write_text("protocol: answer-first\nversion: 1\nflow: [{step: answer}]\n")
+    (tmp_path / "small.yaml").write_text(yaml.safe_dump(SOUND, sort_keys=False), encoding="utf-8")
+    with pytest.raises(StudyError, match="is that of Parley's own 'answer-first'"):
+        load_study(str(tmp_path / "small.yaml"))
+
+
+def test_what_people_read_is_under_the_hash() -> None:
+    document = load_study("chatbench").document
+    for words in (
+        "Take as much time as you need",
+        "I know how to approach this problem",
+        "You are a helpful AI assistant",
+    ):
+        assert words in document
+
+
+def test_checking_tries_out_what_is_seldom_drawn(tmp_path: Path) -> None:
+    raw = copy.deepcopy(SOUND)
+    raw["factors"]["arm"] = {"often": 199, "seldom": 1}
+    each = {"each": "again", "of": "questions", "where": {"subject": "moral"}, "take": 12, "do": "user-alone"}
+    raw["flow"][2:2] = [
+        {**each, "when": {"arm": "seldom"}},
+        {**each, "each": "more", "take": 5, "when": {"arm": "seldom"}},
+    ]
+    path = tmp_path / "small.yaml"
+    path.write_text(yaml.safe_dump(raw, sort_keys=False), encoding="utf-8")
+    with pytest.raises(StudyError, match="are left"):
+        asyncio.run(typical_minutes(load_study(str(path)), 2))
 
 
 def test_what_is_no_yaml_is_told_with_line_and_column(tmp_path: Path) -> None:

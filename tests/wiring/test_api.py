@@ -4,12 +4,14 @@ import asyncio
 import re
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 
+from experiments.core.session import STALE
 from experiments.steps.chat import MESSAGE_CHARS
 from storage.participants import Participants, Person
 from tests.fakes import studies
@@ -129,10 +131,10 @@ VALUES: dict[str, tuple[str, dict[str, Any], dict[str, str]]] = {
     "too young": ("remarks", {"comment": "x", "age": "17"}, {"age": "Please enter a number from 18 to 99."}),
     "no number": ("remarks", {"comment": "x", "age": "abc"}, {"age": "Please enter a whole number."}),
     "one unknown of several": ("remarks", {"comment": "x", "used": ["Pen", "Knife"]}, {"used": CHOOSE}),
-    "10,001 characters": (
+    "5,001 characters": (
         "remarks",
-        {"comment": "x" * 10_001},
-        {"comment": "Please use at most 10,000 characters; there are 10,001."},
+        {"comment": "x" * 5_001},
+        {"comment": "Please use at most 5,000 characters; there are 5,001."},
     ),
 }
 
@@ -271,6 +273,31 @@ async def test_going_to_another_study_and_back_is_the_same_session(served: Serve
     assert "Continue where I was" in answer.text
     await bot.arrive("short")
     assert bot.stream == first
+
+
+async def test_another_process_is_not_taken_for_a_second_tab(served: Served, bot: HttpBot) -> None:
+    """What was done at one replica is known at another by the time somebody acts there."""
+    study = studies.short(Path(served.settings.database_url.removeprefix("sqlite:///")).parent)
+    async with serving(served.settings, study) as second, HttpBot(second.url, "other") as there:
+        there.client.cookies = bot.client.cookies
+        await there.look()
+        await bot.step()
+        ahead = bot.screen
+        answer = await there.redo(replace(there.intend("submit", {}), path=ahead.path, seen=ahead.seen))
+        assert answer.note != STALE
+        assert (await there.look()).path == ahead.path
+
+
+async def test_who_has_finished_may_begin_anew_where_that_is_wanted(tmp_path: Path) -> None:
+    settings = settings_for(tmp_path)
+    for again in (False, True):
+        study = studies.short(tmp_path)
+        async with serving(settings, study, again=again) as one, HttpBot(one.url, "1") as visitor:
+            await visitor.arrive("short")
+            first = visitor.stream
+            await visitor.finish()
+            await visitor.arrive("short")
+            assert (visitor.stream != first) == again
 
 
 async def test_an_id_at_the_bare_address_is_not_lost(served: Served, tmp_path: Path) -> None:

@@ -201,5 +201,5 @@ async def test_two_listeners_hear_the_same_and_the_model_is_asked_once(tmp_path:
         await bot.look()
         told = {reply.text for reply in heard[:5] if reply.text}
         (reply,) = (e for e in facts(served.database, bot.stream) if e.kind == "replied")
-        assert {one.strip() for one in told} <= {reply.data["text"]}
+        assert {one.strip() for one in told} == {reply.data["text"]}
         assert len(models.requests) == asked + 1
