@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import select
 
 from app.bots.random_bot import RandomBot
+from app.bots.simulate import START_US, simulate
 from app.clock import VirtualClock
 from app.runtime import Runtime
 from app.settings import Settings
@@ -18,6 +19,9 @@ from storage.engine import Database, open_database
 from storage.projections import rebuild
 from storage.schemas.registry import schemas
 from tests.fakes.sessions import study
+
+SESSIONS = 12
+"""How many sessions of each study the contract tests' database has."""
 
 Tables = Mapping[str, Sequence[tuple[Any, ...]]]
 
@@ -68,3 +72,14 @@ async def _act(runtime: Runtime, clock: VirtualClock, stream: str, bot: RandomBo
     clock.advance(bot.seconds(screen, values))
     await runtime.participant(stream, kind, screen.path, values, seen=screen.seen, key=f"{live.state.seq}-click")
     return True
+
+
+async def fill(database: Database, names: list[str], count: int, seed: str) -> None:
+    """Simulated sessions of some studies."""
+    clock = VirtualClock(START_US)
+    runtime = Runtime(database, Settings(), clock)
+    for name in names:
+        runtime.studies.register(study(name))
+        async for _ in simulate(runtime, clock, study(name), count, seed):
+            pass
+    await runtime.close()
