@@ -10,6 +10,8 @@ import json
 import logging
 import socket
 import sys
+import threading
+import time
 import webbrowser
 from pathlib import Path
 from typing import Annotated
@@ -33,6 +35,7 @@ from experiments.core.schema import json_schema
 from problems.errors import ParleyError
 from storage.engine import open_database
 from storage.export import export as write_files
+from storage.projections import differences, rebuild
 
 app = typer.Typer(
     name="parley",
@@ -42,6 +45,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
+START_TRIES = 300
 out = Console()
 err = Console(stderr=True)
 
@@ -55,7 +59,7 @@ def demo(
     browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
 ) -> None:
     """Open the demo study in a browser: some minutes, offline, no key needed."""
-    _serve(["demo"], open_browser=browser)
+    _serve(["demo"], demo=True, open_browser=browser)
 
 
 @app.command()
@@ -63,10 +67,10 @@ def serve(
     studies: Annotated[list[str], typer.Argument(metavar="STUDY...", help="Study files, or names of Parley's own.")],
 ) -> None:
     """Let people take part: serve one or more studies, each at /s/NAME."""
-    _serve(studies, open_browser=False)
+    _serve(studies)
 
 
-def _serve(references: list[str], *, open_browser: bool) -> None:
+def _serve(references: list[str], *, demo: bool = False, open_browser: bool = False) -> None:
     import uvicorn
 
     from app.web.server import build_app
@@ -74,14 +78,17 @@ def _serve(references: list[str], *, open_browser: bool) -> None:
     settings = _settings()
     _must_be_free(settings)
     studies = [load_study(reference) for reference in references]
-    server = build_app(settings, open_database(settings.database_url), studies)
+    names = [study.name for study in studies]
+    if len(set(names)) < len(names):
+        raise SettingsError(f"Two of these studies have one name: {', '.join(names)}. Serve them apart, or rename one.")
+    server = build_app(settings, open_database(settings.database_url), studies, again=demo)
     address = settings.public_url or f"http://{_reachable(settings.host)}:{settings.port}"
     out.print(f"Parley is at [bold]{address}[/bold]  (stop it with Ctrl-C)")
     for study in studies:
         out.print(f"  {study.file.title}: {address}/s/{study.name}")
     out.print(f"  data: {settings.database_url}", highlight=False)
     if open_browser and sys.stdout.isatty():
-        webbrowser.open(address)
+        threading.Thread(target=_open_when_up, args=(address, settings), daemon=True).start()
     uvicorn.run(
         server,
         host=settings.host,
@@ -94,6 +101,18 @@ def _serve(references: list[str], *, open_browser: bool) -> None:
         timeout_keep_alive=75,
         timeout_graceful_shutdown=3,
     )
+
+
+def _open_when_up(address: str, settings: Settings) -> None:
+    """Open the page in a browser as soon as the server answers."""
+    for _ in range(START_TRIES):
+        try:
+            socket.create_connection((_reachable(settings.host), settings.port), timeout=1).close()
+        except OSError:
+            time.sleep(0.1)
+        else:
+            webbrowser.open(address)
+            return
 
 
 def _must_be_free(settings: Settings) -> None:
@@ -185,6 +204,30 @@ def export(
     for path, rows in written.files.items():
         out.print(f"{path}: {rows} rows", highlight=False)
     out.print(f"[dim]{written.sessions} sessions of origin {written.origin}[/dim]")
+
+
+db = typer.Typer(help="Look after the database: rebuild the released tables from the log, or compare the two.")
+app.add_typer(db, name="db")
+
+
+@db.command(name="rebuild")
+def db_rebuild() -> None:
+    """Empty the released tables and fill them again from the log; stop the server first."""
+    count = rebuild(open_database(_settings().database_url))
+    out.print(f"The released tables are rebuilt from {count} sessions.")
+
+
+@db.command(name="verify")
+def db_verify() -> None:
+    """Compare the released tables with the log, say what differs, and exit with 1 if anything does."""
+    count = 0
+    for sentence in differences(open_database(_settings().database_url)):
+        out.print(sentence, markup=False, highlight=False)
+        count += 1
+    if count:
+        out.print(f"[red]{count} differences.[/red] `parley db rebuild` makes the tables anew.")
+        raise typer.Exit(1)
+    out.print("The released tables are what the log implies.")
 
 
 @app.command(name="settings")

@@ -68,6 +68,16 @@ def load_study(reference: str) -> Study:
 class _Loader(yaml.SafeLoader):
     """YAML as version 1.2 has it: yes, no, on and off are words, and only true and false are truth values."""
 
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """As ever, but a key that stands twice is an error; YAML itself lets the last win."""
+        seen: set[Any] = set()
+        for key, _ in node.value:
+            name = key.value
+            if name in seen and name != "<<":
+                raise yaml.MarkedYAMLError(problem=f"the key {name!r} stands twice", problem_mark=key.start_mark)
+            seen.add(name)
+        return super().construct_mapping(node, deep)
+
 
 _Loader.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:bool"]
@@ -99,8 +109,17 @@ def read_yaml(path: Path) -> dict[str, Any]:
 def read_protocols(beside: Path) -> dict[str, Mapping[str, Any]]:
     """Every protocol by name: Parley's own, and those in `protocols/` beside the study, which come first."""
     folders = [PROTOCOLS, beside / "protocols"]
-    found = [read_yaml(path) for folder in folders for path in sorted(folder.glob("*.yaml"))]
-    return {str(raw.get("protocol")): raw for raw in found}
+    found: dict[str, Mapping[str, Any]] = {}
+    for path in (path for folder in folders for path in sorted(folder.glob("*.yaml"))):
+        raw = read_yaml(path)
+        name = str(raw.get("protocol"))
+        if name in found and raw.get("version", 1) == found[name].get("version", 1) and raw != found[name]:
+            fault = Fault(
+                "version", f"is that of Parley's own {name!r}, which is another; give it another name or version"
+            )
+            raise StudyError(str(path), [fault])
+        found[name] = raw
+    return found
 
 
 def _pools(raw: Mapping[str, Any], base: Path, faults: list[Fault]) -> dict[str, tuple[Problem, ...]]:

@@ -119,6 +119,7 @@ class Runtime:
 
     async def act(self, stream: str, action: Action) -> Live:
         """Let an action happen; returns after the commit. Raises Refused, or StorageError if it cannot be written."""
+        read_again = False
         for _ in range(MOST_TRIES):
             found = await self.live(stream)
             if found is None:
@@ -126,6 +127,12 @@ class Runtime:
             try:
                 return await self._write(found, action)
             except Conflict:
+                self._kept.pop(stream, None)
+            except Refused as refused:
+                # Perhaps it is not the page that is behind, but what another process wrote is not known here yet.
+                if read_again or refused.reason != "stale":
+                    raise
+                read_again = True
                 self._kept.pop(stream, None)
         raise StorageError(f"{stream}: other writers were first {MOST_TRIES} times")
 

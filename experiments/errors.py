@@ -15,7 +15,7 @@ from problems.errors import ParleyError, did_you_mean
 
 def allowed(word: str, known: Iterable[str]) -> str:
     """The end of a sentence about an unknown word: what is allowed, and which one was perhaps meant."""
-    words = sorted(str(item) for item in known)
+    words = sorted({str(item) for item in known})
     listed = ", ".join(words[:12]) + (", ..." if len(words) > 12 else "") if words else "nothing is defined"
     return f"; allowed: {listed}.{did_you_mean(str(word), words)}"
 

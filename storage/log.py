@@ -100,11 +100,7 @@ class Log:
 
     def load(self, stream: str) -> tuple[Event, ...]:
         """Every fact of a stream, in order; empty if there is none."""
-        t = tables.events.c
-        columns = (t.seq, t.at_us, t.by, t.path, t.kind, t.data, t.key)
-        with self._engine.connect() as connection:
-            found = connection.execute(select(*columns).where(t.stream == stream).order_by(t.seq))
-            return tuple(Event(*row) for row in found)
+        return load(self._engine, stream)
 
     def append(self, work: Append) -> Future[None]:
         """Write facts; the future is done after the commit, with Conflict if another writer was first."""
@@ -143,6 +139,15 @@ class Log:
                     return
 
 
+def load(engine: Engine, stream: str) -> tuple[Event, ...]:
+    """Every fact of a stream, in order; empty if there is none."""
+    t = tables.events.c
+    columns = (t.seq, t.at_us, t.by, t.path, t.kind, t.data, t.key)
+    with engine.connect() as connection:
+        found = connection.execute(select(*columns).where(t.stream == stream).order_by(t.seq))
+        return tuple(Event(*row) for row in found)
+
+
 def _commit(connection: Connection, items: Sequence[_Item]) -> None:
     """Write a batch in one transaction and tell each writer how it went; who no longer waits is left out."""
     batch = [item for item in items if item.future.set_running_or_notify_cancel()]
@@ -170,6 +175,8 @@ def _write(connection: Connection, work: Work) -> BaseException | None:
             if isinstance(work, Append):
                 _write_append(connection, work)
             else:
+                if _is_done(connection, work):
+                    return None
                 draft = {
                     "stream": work.stream,
                     "path": work.path,
@@ -184,6 +191,13 @@ def _write(connection: Connection, work: Work) -> BaseException | None:
     except UNFIT as error:
         return StorageError(f"{work.stream}: what was to be written does not fit: {error}")
     return None
+
+
+def _is_done(connection: Connection, work: Draft) -> bool:
+    """Whether the place was left before its draft arrived: what was sent is no draft any more."""
+    t = tables.events.c
+    done = select(t.seq).where(t.stream == work.stream, t.path == work.path, t.kind == "submitted")
+    return connection.execute(done).first() is not None
 
 
 def _write_append(connection: Connection, work: Append) -> None:

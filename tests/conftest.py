@@ -42,6 +42,8 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    # Playwright keeps an event loop running in its thread, so nothing that runs a loop of its own may come after it.
+    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
     if config.getoption("soak"):
         return
     soaks = [item for item in items if item.get_closest_marker("soak")]

@@ -38,10 +38,20 @@ async def simulate(runtime: Runtime, clock: VirtualClock, study: Study, count: i
     """Finish `count` sessions one after another."""
     arrival_us = START_US
     for number in range(count):
-        label = f"{study.hash}:{seed}:{number}"
+        label = label_of(study, seed, number)
         clock.set(arrival_us)
         arrival_us += round(2e6 * ARRIVALS_S * unit(label, "arrival"))
         yield await walk_through(runtime, clock, study, label)
+
+
+def label_of(study: Study, seed: str, number: int) -> str:
+    """What all of a simulated session is derived from."""
+    return f"{study.hash}:{seed}:{number}"
+
+
+def seed_of(label: str) -> str:
+    """The seed of a simulated session."""
+    return f"bot:{label}"
 
 
 async def walk_through(runtime: Runtime, clock: VirtualClock, study: Study, label: str) -> Walked:
@@ -49,7 +59,7 @@ async def walk_through(runtime: Runtime, clock: VirtualClock, study: Study, labe
     stream = str(uuid5(NAMESPACE_URL, f"parley:bot:{label}"))
     live = await runtime.live(stream)
     if live is None:
-        live = await runtime.enrol(study, origin="bot", seed=f"bot:{label}", stream=stream)
+        live = await runtime.enrol(study, origin="bot", seed=seed_of(label), stream=stream)
     else:
         clock.set(live.state.events[-1].at_us)
     bot = RandomBot(f"{label}:{live.state.seq}")

@@ -7,6 +7,7 @@ session from any device; it is in no URL after the first page.
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,11 +22,13 @@ from starlette.routing import Route
 from app.runtime import Live, Runtime
 from app.web.cookies import Cookies
 from experiments.core.resolve import Study
+from experiments.errors import StudyError
 from storage.errors import Conflict
 from storage.participants import Participants, Person
 
 RECRUITERS = {"prolific": "PROLIFIC_PID", "connect": "participantId", "sona": "survey_code", "panel": "pid"}
 """Recruiters and the parameter in which their links carry a person's id."""
+log = logging.getLogger(__name__)
 ID_CHARS = 100
 TICKET_CHARS = 32
 
@@ -35,15 +38,22 @@ _TEMPLATES = Environment(
 
 
 class Arrival:
-    """The start pages of the studies that are open here."""
+    """The start pages of the studies that are open here; with `again`, who has finished may begin anew."""
 
     def __init__(
-        self, runtime: Runtime, participants: Participants, cookies: Cookies, open_studies: Mapping[str, Study]
+        self,
+        runtime: Runtime,
+        participants: Participants,
+        cookies: Cookies,
+        open_studies: Mapping[str, Study],
+        *,
+        again: bool = False,
     ) -> None:
         self._runtime = runtime
         self._participants = participants
         self._cookies = cookies
         self._open = open_studies
+        self._again = again
 
     def routes(self) -> list[Route]:
         """`/s/{study}`: read it, then press its button."""
@@ -69,7 +79,11 @@ class Arrival:
             return lost()
         live = await self._here_already(request, study)
         if live is None:
-            live = await self._enrol(study, person_of(request), _ticket(await request.body()))
+            try:
+                live = await self._enrol(study, person_of(request), _ticket(await request.body()))
+            except StudyError as error:
+                log.error("nobody can begin %s: %s", study.name, error)
+                return page("sorry.html.j2", status=503, title=study.file.title, language=study.file.language)
         response = RedirectResponse("/", status_code=303)
         self._cookies.write(response, live.stream, study.name)
         return response
@@ -86,7 +100,9 @@ class Arrival:
         else:
             stream = self._cookies.read(request, study.name)
         live = await self._runtime.live(stream) if stream else None
-        return live if live is not None and live.study.name == study.name else None
+        if live is None or live.study.name != study.name or (self._again and live.screen.ended):
+            return None
+        return live
 
     async def _enrol(self, study: Study, person: Person | None, stream: str) -> Live:
         identity = self._participants.entry(study.name, person) if person else None

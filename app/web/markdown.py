@@ -85,10 +85,11 @@ def _link_open(
 
 
 def _parser(*, images: bool) -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": False, "breaks": True, "maxNesting": 20}).enable(
+    parser = MarkdownIt("commonmark", {"html": False, "breaks": not images, "maxNesting": 20}).enable(
         ["table", "strikethrough"]
     )
     parser.add_render_rule("link_open", _link_open)
+    # A researcher's lines are wrapped by an editor and flow again; a participant's stay as they are.
     # What was typed stays as typed: &lt; is no < in a participant's text, and no picture is fetched from anywhere.
     return parser if images else parser.disable(["image", "entity"])
 

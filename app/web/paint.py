@@ -19,7 +19,7 @@ from markupsafe import Markup
 from app.web import markdown
 from app.web.forms import FieldView, groups, view_of
 from experiments.core.fields import Field
-from experiments.core.screen import Chat, Message, Screen, Transcript
+from experiments.core.screen import Asked, Chat, Message, Screen, Transcript
 
 Update = Mapping[str, Any]
 RIGHT_TO_LEFT = frozenset({"ar", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"})
@@ -145,6 +145,7 @@ def _left(screen: Screen, study: StudyLook, draft: Mapping[str, Any]) -> Part:
         "groups": groups(_views(asked, draft)),
         "judged": any(isinstance(block, Transcript) and block.judged for block in panel.blocks),
         "ratings": {name: view for name, view in _named(panel.fields, draft) if name in rated},
+        "nocopy": any(isinstance(block, Asked) and not block.copying for block in panel.blocks),
         "some_optional": not all(item.required for item in panel.fields),
         "ends": "submit" in screen.actions or panel.chat is not None,
     }

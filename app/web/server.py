@@ -27,6 +27,7 @@ from app.web.arrival import Arrival, lost
 from app.web.cookies import Cookies
 from app.web.gate import Gate
 from experiments.core.resolve import Study
+from experiments.errors import StudyError
 from problems.errors import ParleyError
 from storage.engine import Database, file_of, ping
 from storage.participants import Participants
@@ -35,15 +36,26 @@ log = logging.getLogger(__name__)
 JSON = "application/json"
 APOLOGY = "We cannot save at the moment. Nothing that was saved is lost; please try again in a minute."
 
+BROKEN = "This study cannot go on here. What you did is saved; please tell whoever gave you the link."
 
-def build_app(settings: Settings, database: Database, studies: Sequence[Study], clock: Clock | None = None) -> ASGIApp:
-    """The whole server for these studies, to be run by uvicorn."""
+
+def build_app(
+    settings: Settings,
+    database: Database,
+    studies: Sequence[Study],
+    clock: Clock | None = None,
+    *,
+    again: bool = False,
+) -> ASGIApp:
+    """The whole server for these studies, to be run by uvicorn; with `again`, who has finished may begin anew."""
     runtime = Runtime(database, settings, clock or WorldClock())
     for study in studies:
         runtime.prepare(study)
     secret = secret_of(settings)
     cookies = Cookies(secret, secure=(settings.public_url or "").startswith("https://"))
-    arrival = Arrival(runtime, Participants(database, secret), cookies, {study.name: study for study in studies})
+    arrival = Arrival(
+        runtime, Participants(database, secret), cookies, {study.name: study for study in studies}, again=again
+    )
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
@@ -83,7 +95,8 @@ async def _apologise(request: Request, error: Exception) -> Response:
     """The participant reads a calm sentence and a reference; the researcher finds the cause in the log."""
     reference = secrets.token_hex(4)
     log.error("%s %s: %s [%s]", request.method, request.url.path, error, reference)
-    return JSONResponse({"note": f"{APOLOGY} ({reference})"}, status_code=503)
+    words = BROKEN if isinstance(error, StudyError) else APOLOGY
+    return JSONResponse({"note": f"{words} ({reference})"}, status_code=503)
 
 
 async def _no_request(_: Request, error: Exception) -> Response:

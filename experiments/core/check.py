@@ -145,12 +145,14 @@ def _each(study: Study, node: Each, scope: Names, at: str) -> tuple[Names, list[
     if isinstance(node.do, Pick):
         faults += _pick(study, node.do, at)
     pool = study.pools.get(node.pool, ())
-    inside = {node.each, "number", *node.beside}
+    inside = {node.each, "number", "last", *node.beside}
     have = scope.have | ({"model"} & frozenset(node.beside))
     if node.tag is None:
         tags = {key for item in pool for key in item.tags} | set(PROBLEM_NAMES)
         inside |= {f"{head}.{tag}" for head in (node.each, "problem") for tag in tags}
         have |= {"problem", *_kept(pool)}
+    if isinstance(node.do, Pick):
+        inside.add(node.do.by)  # an unknown factor is told once, not for every step
     inner = Names(scope.known | inside, scope.steps, frozenset(have))
     after, found = _flow(study, node.flow, inner, f"{at}.flow")
     for name in node.until or {}:
@@ -174,13 +176,21 @@ def _draws(study: Study, node: Each, at: str) -> Iterator[Fault]:
         yield Fault(f"{at}.of", f"the pool {node.pool!r} has no problem")
     tags = {key for item in pool for key in item.tags}
     for name in (*node.where, *((node.strata,) if node.strata else ())):
-        if name not in tags:
+        if name not in tags and pool:
             yield Fault(at, f"no problem of {node.pool!r} has the tag {name!r}{allowed(name, sorted(tags))}")
+    yield from _wheres(node, pool, at)
     if node.take and node.tag is None and node.take > len(pool):
         yield Fault(f"{at}.take", f"{node.take} is more than the {len(pool)} problems of {node.pool!r}")
     for value in node.beside.get("model", ()):
         if value not in study.file.models:
             yield Fault(f"{at}.beside", f"no model is called {value!r}{allowed(value, list(study.file.models))}")
+
+
+def _wheres(node: Each, pool: Sequence[Problem], at: str) -> Iterator[Fault]:
+    for name, value in node.where.items():
+        values = sorted({item.tags[name] for item in pool if name in item.tags})
+        if values and value not in values and not list(names(value)):
+            yield Fault(f"{at}.where", f"no problem of {node.pool!r} has {name} {value!r}{allowed(value, values)}")
 
 
 def _pick(study: Study, pick: Pick, at: str) -> Iterator[Fault]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from experiments.core.study import Each, Groups, Model, OneOf, Phase, Pick, Source, StudyFile, models
+from experiments.core.study import Each, Groups, Model, OneOf, Phase, Pick, Source, StudyFile, models, tag_of
 from experiments.errors import Fault, allowed
 
 
@@ -16,10 +16,14 @@ def faults_of(error: ValidationError, raw: Any) -> list[Fault]:
     return [_fault(item, raw) for item in error.errors(include_url=False)]
 
 
-def _fault(item: Mapping[str, Any], raw: Any) -> Fault:
+def path_of(item: Mapping[str, Any], raw: Any) -> list[int | str]:
+    """Where in a file a validator's finding is."""
     path = _path(item["loc"], raw)
-    if item["type"] == "missing":
-        path.append(item["loc"][-1])
+    return [*path, item["loc"][-1]] if item["type"] == "missing" else path
+
+
+def _fault(item: Mapping[str, Any], raw: Any) -> Fault:
+    path = path_of(item, raw)
     where = _write(path)
     kind, given = item["type"], item.get("input")
     if kind == "extra_forbidden":
@@ -52,7 +56,10 @@ def _path(loc: Sequence[int | str], raw: Any) -> list[int | str]:
     """The location without what the validator adds: names of union members."""
     path: list[int | str] = []
     value = raw
-    for part in loc:
+    for position, part in enumerate(loc):
+        named = isinstance(value, Mapping) and part in (tag_of(value), value.get("ask"))
+        if position and isinstance(loc[position - 1], int) and named:
+            continue  # the member of a union, which may be called like one of its keys
         inside = range(len(value)) if isinstance(value, list | tuple) else value if isinstance(value, Mapping) else ()
         if part in inside:
             path, value = [*path, part], value[part]

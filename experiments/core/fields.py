@@ -17,7 +17,8 @@ from experiments.core.config import Config, Name
 from experiments.core.scales import QUESTIONS, SCALES
 
 SHORT_CHARS = 500
-LONG_CHARS = 10_000
+LONG_CHARS = 5_000
+"""So that a screen of several long answers fits into a request of 64 KiB, in any script."""
 LARGEST = 10**15
 """Beyond this a number is not exact everywhere where it may be stored and read."""
 
@@ -40,7 +41,7 @@ class Field(Config):
 
     def read(self, value: Any) -> Any:
         """The value to keep, or None if there is none; raises Invalid."""
-        if value is None or value == "" or value == []:
+        if value is None or value == [] or (isinstance(value, str) and not value.strip()):
             if self.required:
                 raise Invalid("Please answer this question.")
             return None
@@ -57,6 +58,9 @@ class Field(Config):
 
 def _as_options(value: Any) -> Any:
     if isinstance(value, list | tuple):
+        twice = sorted({str(item) for item in value if list(value).count(item) > 1})
+        if twice:
+            raise ValueError(f"the option {twice[0]!r} is listed twice")
         return {str(item): str(item) for item in value}
     return {str(key): str(label) for key, label in value.items()} if isinstance(value, Mapping) else value
 
@@ -187,6 +191,12 @@ class Number(Field):
     whole: bool = True
     """Whether only whole numbers are accepted."""
 
+    @model_validator(mode="after")
+    def _has_room(self) -> Self:
+        if self.minimum is not None and self.maximum is not None and self.minimum > self.maximum:
+            raise ValueError(f"minimum {self.minimum:g} is above maximum {self.maximum:g}")
+        return self
+
     def accept(self, value: Any) -> int | float:
         """The number, if it is one and in range."""
         try:
@@ -196,8 +206,14 @@ class Number(Field):
         low = self.minimum if self.minimum is not None else -LARGEST
         high = self.maximum if self.maximum is not None else LARGEST
         if not low <= number <= high or abs(number) > LARGEST:
-            raise Invalid(f"Please enter a number from {low:g} to {high:g}.")
+            raise Invalid(f"Please enter a number {self._range()}.")
         return number
+
+    def _range(self) -> str:
+        low, high = self.minimum, self.maximum
+        if low is not None and high is not None:
+            return f"from {low:g} to {high:g}"
+        return f"of at least {low:g}" if low is not None else f"of at most {LARGEST if high is None else high:g}"
 
 
 class Short(Field):

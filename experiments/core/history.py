@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 from experiments.core.events import NOTES, Event
@@ -16,6 +15,7 @@ from experiments.core.place import Place, State, reached
 from experiments.core.resolve import Study
 from experiments.core.step import Step
 from experiments.core.study import Phase
+from experiments.core.talk import turns
 from problems.item import Problem
 
 
@@ -44,7 +44,9 @@ class Spoken:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One problem as a participant met it. `position` counts from 0 over the session, `turn` within its loop."""
+    """One problem as a participant met it. `position` counts from 0 over the session, `turn` within its loop;
+    `groups` are the groups of problems (sets, batches) whose loops are around it, outermost first.
+    """
 
     prefix: str
     problem: Problem
@@ -53,6 +55,7 @@ class Unit:
     turn: int
     loop: str
     values: Mapping[str, str]
+    groups: tuple[str, ...]
     steps: tuple[Done, ...]
 
     def answered(self, name: str) -> Any:
@@ -67,8 +70,7 @@ class Unit:
     def spoken(self) -> tuple[Spoken, ...]:
         """The turns of its conversation, with ratings given at once or at the end."""
         chat, later = self.step("chat"), self.step("rate_turns")
-        said = [event for event in chat.events if event.kind in ("said", "replied")] if chat else []
-        pairs = [(a, b) for a, b in pairwise(said) if (a.kind, b.kind) == ("said", "replied")]
+        pairs = turns(chat.events) if chat else []
         rated = {e.data["turn"]: e.data for e in chat.events if e.kind == "rated"} if chat else {}
         given = later.submitted.data if later and later.submitted else {}
         return tuple(Spoken(a, b, _ratings(n, rated.get(n, {}), given)) for n, (a, b) in enumerate(pairs))
@@ -107,7 +109,9 @@ def _unit(prefix: str, places: Iterable[Place], position: int, phases: list[str]
     phase = phases.index(scope.phases[0][0].id) + 1 if scope.phases else None
     turn = scope.turns[-1]
     assert scope.problem is not None  # noqa: S101  (a turn over problems has one)
-    return Unit(prefix, scope.problem, phase, position, turn.index, prefix.rpartition("[")[0], scope.values, done)
+    groups = tuple(scope.values[outer.node.each] for outer in scope.turns if outer.node.tag is not None)
+    loop = prefix.rpartition("[")[0]
+    return Unit(prefix, scope.problem, phase, position, turn.index, loop, scope.values, groups, done)
 
 
 def took_ms(state: State, step: Done) -> int | None:

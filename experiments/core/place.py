@@ -109,12 +109,13 @@ class Place:
         return NO_EVENTS
 
     def look_up(self, name: str) -> Any:
-        """The value of a name: a factor, a loop's variable, `number`, `problem.tag`, `step.field`; None if unknown."""
+        """The value of a name: a factor, a loop's variable, `number`, `last`, `problem.tag`, `step.field`; or None."""
         head, _, tail = name.partition(".")
         if not tail and head in self.scope.values:
             return self.scope.values[head]
-        if head == "number":
-            return self.scope.turns[-1].index + 1 if self.scope.turns else None
+        if head in ("number", "last") and not tail and self.scope.turns:
+            turn = self.scope.turns[-1]
+            return turn.index + 1 if head == "number" else "yes" if turn.index + 1 == turn.total else "no"
         if tail and self.scope.problem and head in ("problem", self._problem_name()):
             return _attribute(self.scope.problem, tail)
         for event in reversed(self.beside(head)):

@@ -17,7 +17,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from experiments.core.check import check
+from experiments.core.config import Config
 from experiments.core.faults import faults_of
+from experiments.core.mend import apart, mended
+from experiments.core.scales import QUESTIONS, SCALES
 from experiments.core.step import Step
 from experiments.core.study import Each, Groups, Model, Node, Phase, Pick, ProtocolFile, StudyFile, models
 from experiments.errors import Fault, StudyError, allowed
@@ -64,43 +67,65 @@ def resolve(
     """A study from its file, all protocols at hand and its pools of problems; raises StudyError with every fault."""
     raw = json.loads(json.dumps(raw, default=str))
     name = str(raw.get("study", "study"))
-    file = _read(StudyFile, raw, name)
+    sound, faults = mended(StudyFile, raw)
+    if sound is None:
+        raise StudyError(name, faults)
+    file: StudyFile = sound
     wanted = {protocol_name(ref) for node in nodes_of(file.flow) for ref in refs_of(node)}
-    used = {key: protocols[key] for key in sorted(wanted) if key in protocols}
-    read = {key: _read(ProtocolFile, doc, f"protocol {key}") for key, doc in used.items()}
-    faults: list[Fault] = []
-    flow = _inline(file.flow, read, sorted(protocols), "flow", faults)
-    dealt = {key: deal(pools.get(key, ()), source.groups) for key, source in file.problems.items()}
+    read = {key: _protocol_file(key, protocols[key]) for key in sorted(wanted) if key in protocols}
     text = json.dumps(
         {
-            "file": raw,
-            "protocols": used,
-            "problems": {k: [p.to_json() for p in pools.get(k, ())] for k in dealt},
+            "file": _plain(file),
+            "protocols": {key: _plain(protocol) for key, protocol in read.items()},
+            "problems": {key: [item.to_json() for item in pools.get(key, ())] for key in file.problems},
+            "wording": {"scales": {key: dict(scale) for key, scale in SCALES.items()}, "questions": dict(QUESTIONS)},
         },
         ensure_ascii=False,
         separators=(",", ":"),
     )
-    index = {(key, item.id): item for key, pool in dealt.items() for item in pool}
-    study = Study(file, flow, dealt, text, sha256(text.encode()).hexdigest(), index)
-    faults += check(study)
+    found: list[Fault] = []
+    study = _study(file, read, pools, text, sorted(protocols), found)
+    faults += apart(raw, faults, [*found, *check(study)])
     if faults:
         raise StudyError(name, faults)
     return study
 
 
 def restore(document: str) -> Study:
-    """The study whose `document` this is."""
+    """The study whose `document` this is; it was checked when it was made."""
     parts = json.loads(document)
+    models()
+    file = StudyFile.model_validate(parts["file"])
+    read = {key: ProtocolFile.model_validate(raw) for key, raw in parts["protocols"].items()}
     pools = {name: tuple(Problem.from_json(item) for item in items) for name, items in parts["problems"].items()}
-    return resolve(parts["file"], parts["protocols"], pools)
+    return _study(file, read, pools, document, sorted(read), [])
 
 
-def _read(model: Any, raw: Mapping[str, Json], name: str) -> Any:
+def _study(
+    file: StudyFile,
+    protocols: Mapping[str, ProtocolFile],
+    pools: Mapping[str, Sequence[Problem]],
+    document: str,
+    known: Sequence[str],
+    faults: list[Fault],
+) -> Study:
+    flow = _inline(file.flow, protocols, known, "flow", faults)
+    dealt = {key: deal(pools.get(key, ()), source.groups) for key, source in file.problems.items()}
+    index = {(key, item.id): item for key, pool in dealt.items() for item in pool}
+    return Study(file, flow, dealt, document, sha256(document.encode()).hexdigest(), index)
+
+
+def _plain(model: Config) -> Json:
+    """A file as plain JSON with all that it leaves to defaults: where a default changes, it is another study."""
+    return model.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def _protocol_file(name: str, raw: Mapping[str, Json]) -> ProtocolFile:
     models()
     try:
-        return model.model_validate(raw)
+        return ProtocolFile.model_validate(raw)
     except ValidationError as error:
-        raise StudyError(name, faults_of(error, raw)) from None
+        raise StudyError(f"protocol {name}", faults_of(error, raw)) from None
 
 
 def nodes_of(nodes: Sequence[Node]) -> Iterator[Node]:

@@ -15,8 +15,9 @@ from pydantic import Field as About
 from experiments.core.events import Action, Event, Fact, Job
 from experiments.core.fields import Field, Invalid, Scale, Single, read_text
 from experiments.core.place import Place
-from experiments.core.screen import Asked, Chat, Message, Panel, Text
+from experiments.core.screen import Asked, Chat, Panel, Text
 from experiments.core.step import Step, read_or_refuse, step
+from experiments.core.talk import messages, spoken
 from experiments.errors import Refused
 
 MESSAGE_CHARS = 4_000
@@ -62,11 +63,10 @@ class ChatStep(Step):
     def panel(self, place: Place) -> Panel:
         """The problem on one side, the conversation on the other."""
         text = (Text(place.fill(self.text)),) if self.text else ()
-        messages = tuple(Message("You" if e.kind == "said" else "Bot", e.data["text"]) for e in _spoken(place.facts))
         waits = _last(place.facts, "said", "replied", "failed", "retried")
         chat = Chat(
             title=place.fill(self.called),
-            messages=messages,
+            messages=messages(place.facts),
             remaining=self.max_messages - _count(place.facts, "said"),
             max_chars=MESSAGE_CHARS,
             rating=self.rating(place),
@@ -105,7 +105,7 @@ class ChatStep(Step):
             system = f"{system}\n\nThe problem being worked on:\n\n{place.problem.text}\n\n{options}".strip()
         start = [{"role": "system", "text": system}] if system else []
         roles = {"said": "user", "replied": "assistant"}
-        return start + [{"role": roles[event.kind], "text": event.data["text"]} for event in _spoken(place.facts)]
+        return start + [{"role": roles[event.kind], "text": event.data["text"]} for event in spoken(place.facts)]
 
     def decide(self, place: Place, action: Action) -> tuple[Fact, ...]:
         """What was said, rated, retried or answered."""
@@ -134,7 +134,8 @@ def _message(value: Any) -> str:
     try:
         return read_text(value, MESSAGE_CHARS, required=True)
     except Invalid as fault:
-        wording = str(fault) if value else "Please write a message first."
+        blank = not isinstance(value, str) or not value.strip()
+        wording = "Please write a message first." if blank else str(fault)
         raise Refused("invalid", wording, {"text": wording}) from None
 
 
@@ -144,7 +145,3 @@ def _count(facts: Sequence[Event], kind: str) -> int:
 
 def _last(facts: Sequence[Event], *kinds: str) -> str | None:
     return next((event.kind for event in reversed(facts) if event.kind in kinds), None)
-
-
-def _spoken(facts: Sequence[Event]) -> list[Event]:
-    return [event for event in facts if event.kind in ("said", "replied")]

@@ -7,8 +7,9 @@ from typing import Literal
 from experiments.core.events import Action, Event, Fact
 from experiments.core.fields import Field, Single
 from experiments.core.place import Place
-from experiments.core.screen import Block, Message, Panel, Text, Transcript
+from experiments.core.screen import Block, Panel, Text, Transcript
 from experiments.core.step import Step, read_or_refuse, step
+from experiments.core.talk import messages
 
 
 @step
@@ -55,9 +56,7 @@ class Rank(Step):
         """The transcripts, then the ranks."""
         blocks: list[Block] = [Text(place.fill(self.text))] if self.text else []
         for number in range(self._turns(place)):
-            spoken = [event for event in self._chat(place, number) if event.kind in ("said", "replied")]
-            messages = tuple(Message("You" if e.kind == "said" else "Bot", e.data["text"]) for e in spoken)
-            blocks.append(Transcript(self._name(number), messages))
+            blocks.append(Transcript(self._name(number), messages(self._chat(place, number))))
         return Panel(self.title, tuple(blocks), self.fields(place), button=self.button)
 
     def decide(self, place: Place, action: Action) -> tuple[Fact, ...]:

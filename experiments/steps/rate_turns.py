@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Literal
 
+from experiments.core.events import Event
 from experiments.core.fields import Field, Scale
 from experiments.core.place import Place
-from experiments.core.screen import Block, Message, Panel, Text, Transcript
+from experiments.core.screen import Block, Panel, Text, Transcript
 from experiments.core.step import Step, step
+from experiments.core.talk import messages, turns
 
 
 @step
@@ -27,18 +28,13 @@ class RateTurns(Step):
     button: str = "Continue"
     """The words on the button that ends the screen."""
 
-    def _turns(self, place: Place) -> list[tuple[Message, Message]]:
-        spoken = [event for event in place.beside(self.of) if event.kind in ("said", "replied")]
-        return [
-            (Message("You", said.data["text"]), Message("Bot", reply.data["text"]))
-            for said, reply in pairwise(spoken)
-            if (said.kind, reply.kind) == ("said", "replied")
-        ]
+    def _facts(self, place: Place) -> list[Event]:
+        return [event for turn in turns(place.beside(self.of)) for event in turn]
 
     def _ratings(self, place: Place) -> tuple[tuple[Field, ...], ...]:
         return tuple(
             tuple(Scale.model_validate({"scale": s, "name": f"{s}_{n}", "ask": "scale"}) for s in self.scales)
-            for n in range(len(self._turns(place)))
+            for n in range(len(self._facts(place)) // 2)
         )
 
     def fields(self, place: Place) -> tuple[Field, ...]:
@@ -47,9 +43,8 @@ class RateTurns(Step):
 
     def panel(self, place: Place) -> Panel:
         """The conversation, with the scales beside each turn."""
-        messages = tuple(message for turn in self._turns(place) for message in turn)
         problem = place.scope.problem.text if place.scope.problem else ""
-        talk = Transcript(place.fill(self.called), messages, problem, self._ratings(place))
+        talk = Transcript(place.fill(self.called), messages(self._facts(place)), problem, self._ratings(place))
         blocks: tuple[Block, ...] = (*((Text(place.fill(self.text)),) if self.text else ()), talk)
         return Panel(self.title, blocks, self.fields(place), button=self.button)
 

@@ -16,6 +16,7 @@ from experiments.core.chance import public_id
 from experiments.core.history import Done, Unit, units
 from experiments.core.place import State
 from experiments.core.resolve import Study
+from experiments.core.talk import messages
 from problems.item import Problem
 from storage.schemas.base import Column, Released, Row, Schema
 
@@ -103,8 +104,7 @@ def _answer(study: Study, state: State, unit: Unit, step: Done) -> dict[str, Any
 
 
 def _conversation(step: Done) -> dict[str, Any]:
-    roles = {"said": "You", "replied": "Bot"}
-    history = [{"role": roles[e.kind], "content": e.data["text"]} for e in step.events if e.kind in roles]
+    history = [{"role": message.role, "content": message.text} for message in messages(step.events)]
     annotations = dict.fromkeys(("user_effort", "attempted_answer", "answer_val", "answer_letter"))
     return {"chat_history": orjson.dumps(history).decode(), **annotations}
 

@@ -42,10 +42,14 @@ INTERACTIONS = Released("mathconverse_interactions", "mathconverse_parsed_intera
 
 def rows(study: Study, state: State) -> list[Row]:
     """The rated conversations of a session that belong to no ChatBench answer, in order."""
-    said = answers(state)
+    said, met = answers(state), units(study, state)
+    sets = dict.fromkeys(unit.groups[-1] for unit in met if unit.groups)
     about = {name: _given(said.get(name)) for name in ("mth_bkgrd", "ai_play_bkgrd", "selected_topic")}
-    about |= {"uid": public_uuid(state.seed, "uid"), "seen_problem_sets": repr(_sets_seen(state))}
-    rated = [(unit, last) for unit in units(study, state) if (last := _completed(unit)) is not None]
+    about |= {
+        "uid": public_uuid(state.seed, "uid"),
+        "seen_problem_sets": repr([int(name) if name.isdecimal() else name for name in sets]),
+    }
+    rated = [(unit, last) for unit in met if (last := _completed(unit)) is not None]
     loops = list(dict.fromkeys(unit.loop for unit, _ in rated))
     return [
         _row(
@@ -69,7 +73,8 @@ def _completed(unit: Unit) -> Event | None:
 
 def _row(study: Study, state: State, unit: Unit, last: Event, known: dict[str, Any]) -> Row:
     turns = unit.spoken()
-    preference = ranks(state, unit.loop)
+    given = ranks(state, unit.loop)
+    preference = _by_model(study, state, unit.loop, given) if given else None
     values = {
         "model": unit.values.get("model"),
         "human_interactions": repr([f"User: {turn.message.data['text']}" for turn in turns]),
@@ -79,7 +84,7 @@ def _row(study: Study, state: State, unit: Unit, last: Event, known: dict[str, A
         "correctness_ratings": repr([turn.ratings.get("correctness") for turn in turns]),
         "solo_solve": _given(unit.answered("solo_solve")),
         "problem_name": unit.problem.id,
-        "final_prefs": MISSING if preference is None else repr(_by_model(study, state, unit.loop, preference)),
+        "final_prefs": MISSING if preference is None else repr(preference),
         **known,
     }
     return Row(INTERACTIONS.name, last.seq, values)
@@ -95,18 +100,11 @@ def _shown_us(state: State, unit: Unit) -> int:
     return state.events[first.seq - 2].at_us
 
 
-def _sets_seen(state: State) -> list[int]:
-    """The sets of problems whose problems were drawn, in order; empty where a study has no sets."""
-    drawn = [item for path, draw in state.draws.items() if path.rpartition("/")[2] == "set" for item in draw.items]
-    met = sum("/" in path and path.startswith("set[") for path in state.draws)
-    return [int(item["set"]) for item in drawn[:met]]
-
-
-def _by_model(study: Study, state: State, loop: str, preference: list[int]) -> dict[str, int]:
-    """Rank by model, in the order of the study's models."""
+def _by_model(study: Study, state: State, loop: str, preference: list[int]) -> dict[str, int] | None:
+    """Rank by model, in the order of the study's models; None where a model was met twice and so has two ranks."""
     met = [item.get("model", "") for item in state.draws[loop].items]
     given = dict(zip(met, preference, strict=True))
-    return {name: given[name] for name in study.file.models if name in given}
+    return {name: given[name] for name in study.file.models if name in given} if len(given) == len(met) else None
 
 
 SCHEMA = Schema(

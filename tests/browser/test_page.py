@@ -202,10 +202,10 @@ def test_the_problem_cannot_be_copied(fast: Process, new_context: NewContext) ->
     visitor = Visitor(page, fast.url)
     visitor.arrive("short")
     visitor.until("Please read the following question")
-    problem = page.locator("[data-nocopy] .text").inner_text().split("\n")[0][:40]
+    problem = page.locator(".problem .text").inner_text().split("\n")[0][:40]
     read = "navigator.clipboard.readText()"
     page.evaluate("navigator.clipboard.writeText('before')")
-    page.locator("[data-nocopy] .text").click(click_count=3)
+    page.locator(".problem .text").click(click_count=3)
     page.keyboard.press("Control+c")
     assert page.evaluate(read) == "before"
     page.evaluate("getSelection().selectAllChildren(document.querySelector('[data-nocopy]'))")

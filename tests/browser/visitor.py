@@ -12,8 +12,7 @@ MARK = "document.querySelector('#left [data-mark]')?.dataset.mark"
 REPLIED = """() => {
   const count = (kind) => document.querySelectorAll(`#chat [data-testid=${kind}]`).length;
   return count("user") && count("bot") >= count("user") && !document.querySelector("#chat .typing")
-    && (document.querySelector("#side form") || !document.querySelector("#send")?.disabled
-      || /sent all/.test(document.querySelector("#side").textContent));
+    && document.documentElement.dataset.waiting === "false";
 }"""
 MOST_SCREENS = 60
 MOST_TABS = 60

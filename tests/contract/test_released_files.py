@@ -14,19 +14,14 @@ from uuid import UUID
 import pandas as pd
 import pytest
 from sqlalchemy import text
-from sqlalchemy.exc import DatabaseError
 
-from app.bots.simulate import START_US, simulate
-from app.clock import VirtualClock
 from app.library import load_study
-from app.runtime import Runtime
-from app.settings import Settings
 from experiments.core.scales import SOLO_SOLVE
 from experiments.core.study import models
 from storage.engine import Database, open_database
-from storage.errors import StorageError
 from storage.export import export
 from storage.schemas.registry import schema
+from tests.fakes.databases import SESSIONS, fill
 from tests.fakes.sessions import study
 
 ANSWERS = (
@@ -41,26 +36,6 @@ INTERACTIONS = (
     ",model,human_interactions,model_responses,time_taken,helpfulness_ratings,correctness_ratings,solo_solve,"
     "problem_name,final_prefs,interaction_set_idx,uid,mth_bkgrd,ai_play_bkgrd,selected_topic,seen_problem_sets"
 )
-SESSIONS = 12
-
-
-async def fill(database: Database, names: list[str], count: int, seed: str) -> None:
-    """Simulated sessions of some studies."""
-    clock = VirtualClock(START_US)
-    runtime = Runtime(database, Settings(), clock)
-    for name in names:
-        runtime.studies.register(study(name))
-        async for _ in simulate(runtime, clock, study(name), count, seed):
-            pass
-    await runtime.close()
-
-
-@pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Database:
-    """A database with simulated sessions of the three studies that come with Parley."""
-    database = open_database(f"sqlite:///{tmp_path_factory.mktemp('filled') / 'parley.db'}")
-    asyncio.run(fill(database, ["chatbench", "mathconverse", "demo"], SESSIONS, "1"))
-    return database
 
 
 @pytest.fixture(scope="module")
@@ -207,55 +182,6 @@ def test_the_same_seed_gives_the_same_files_to_the_byte(tmp_path: Path) -> None:
             files[-1] += [str(row).encode() for row in connection.execute(text(log))]
     assert files[0] == files[1]
     assert len(files[0]) > 100
-
-
-def test_simulating_again_adds_only_what_is_missing(tmp_path: Path) -> None:
-    database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
-    for count in (2, 3, 3):
-        asyncio.run(fill(database, ["mathconverse"], count, "1"))
-    with database.connect() as connection:
-        assert connection.execute(text("SELECT count(*) FROM session")).scalar() == 3
-
-
-def test_people_are_exported_apart_from_bots(tmp_path: Path) -> None:
-    database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
-    asyncio.run(fill(database, ["chatbench"], 2, "1"))
-    assert export(database, "chatbench", "chatbench", tmp_path / "bots").sessions == 2
-
-    async def enrol() -> None:
-        runtime = Runtime(database, Settings(), VirtualClock(0))
-        await runtime.enrol(study("chatbench"), origin="person")
-        await runtime.close()
-
-    asyncio.run(enrol())
-    assert export(database, "chatbench", "chatbench", tmp_path / "a").origin == "person"
-    assert (tmp_path / "a/full_study/user_answers.csv").read_text() == ANSWERS + "\n"
-    assert export(database, "chatbench", "chatbench", tmp_path / "b", "bot").sessions == 2
-    with pytest.raises(StorageError, match="Did you mean 'person'"):
-        export(database, "chatbench", "chatbench", tmp_path / "c", "persn")
-    with pytest.raises(StorageError, match="does not record 'mathconverse'; allowed: chatbench"):
-        export(database, "chatbench", "mathconverse", tmp_path / "e")
-    with pytest.raises(StorageError, match="Did you mean 'chatbench'"):
-        export(database, "chatbensh", "chatbench", tmp_path / "d")
-
-
-@pytest.mark.parametrize("statement", ["UPDATE event SET kind = 'x'", "DELETE FROM event"])
-def test_a_fact_is_never_changed_or_deleted(statement: str, filled: Database) -> None:
-    with pytest.raises(DatabaseError, match="a fact is"), filled.begin() as connection:
-        connection.execute(text(statement))
-
-
-def test_an_erased_session_may_be_deleted_and_leaves_its_tombstone(tmp_path: Path) -> None:
-    database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
-    asyncio.run(fill(database, ["demo"], 2, "1"))
-    with database.begin() as connection:
-        stream = connection.execute(text("SELECT stream FROM session WHERE ordinal = 1")).scalar()
-        erased = {"stream": stream}
-        connection.execute(text("INSERT INTO erasure VALUES (:stream, 0, 'operator', 'withdrawn')"), erased)
-        connection.execute(text("DELETE FROM event WHERE stream = :stream"), erased)
-    with database.connect() as connection:
-        assert connection.execute(text("SELECT count(DISTINCT stream) FROM event")).scalar() == 1
-        assert connection.execute(text("SELECT count(*) FROM erasure")).scalar() == 1
 
 
 def test_every_step_kind_can_be_finished_by_the_random_bot() -> None:

@@ -11,15 +11,17 @@ from typing import Any
 from sqlalchemy import select
 
 from app.bots.random_bot import RandomBot
+from app.bots.simulate import START_US, simulate
 from app.clock import VirtualClock
 from app.runtime import Runtime
 from app.settings import Settings
 from storage.engine import Database, open_database
-from storage.log import Log
 from storage.projections import rebuild
 from storage.schemas.registry import schemas
-from storage.studies import Studies
 from tests.fakes.sessions import study
+
+SESSIONS = 12
+"""How many sessions of each study the contract tests' database has."""
 
 Tables = Mapping[str, Sequence[tuple[Any, ...]]]
 
@@ -53,9 +55,7 @@ async def interleaved(sessions: Sequence[tuple[str, int]], order: random.Random)
                 playing.append((stream, bot, left - 1))
         before = read_tables(database)
         await runtime.close()
-        log = Log(database)
-        rebuild(database, log, Studies(database))
-        log.close()
+        rebuild(database)
         after = read_tables(database)
         database.dispose()
         return before, after
@@ -72,3 +72,14 @@ async def _act(runtime: Runtime, clock: VirtualClock, stream: str, bot: RandomBo
     clock.advance(bot.seconds(screen, values))
     await runtime.participant(stream, kind, screen.path, values, seen=screen.seen, key=f"{live.state.seq}-click")
     return True
+
+
+async def fill(database: Database, names: list[str], count: int, seed: str) -> None:
+    """Simulated sessions of some studies."""
+    clock = VirtualClock(START_US)
+    runtime = Runtime(database, Settings(), clock)
+    for name in names:
+        runtime.studies.register(study(name))
+        async for _ in simulate(runtime, clock, study(name), count, seed):
+            pass
+    await runtime.close()

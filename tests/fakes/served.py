@@ -52,10 +52,10 @@ def settings_for(folder: Path, **more: Any) -> Settings:
 
 
 @asynccontextmanager
-async def serving(settings: Settings, *studies: Path | str) -> AsyncIterator[Served]:
+async def serving(settings: Settings, *studies: Path | str, again: bool = False) -> AsyncIterator[Served]:
     """Serve studies on a free port until the block ends."""
     database = open_database(settings.database_url)
-    app = build_app(settings, database, [load_study(str(study)) for study in studies])
+    app = build_app(settings, database, [load_study(str(study)) for study in studies], again=again)
     config = uvicorn.Config(
         app, host="127.0.0.1", port=0, log_level="error", server_header=False, timeout_graceful_shutdown=1
     )

@@ -11,10 +11,8 @@ from sqlalchemy import text
 from experiments.core.events import Event
 from storage.engine import Database, dumps
 from storage.export import export
-from storage.log import Log
 from storage.projections import rebuild
 from storage.schemas.registry import schemas
-from storage.studies import Studies
 from tests.fakes.http_bot import HttpBot
 
 ACTS = {"submit": ("submitted", "turned"), "say": ("said",), "rate": ("rated",), "retry": ("retried",)}
@@ -80,9 +78,5 @@ def check_sound(database: Database) -> None:
         query(database, "SELECT stream, key FROM event WHERE key IS NOT NULL GROUP BY 1, 2 HAVING count(*) > 1") == []
     )
     live = released_rows(database)
-    log = Log(database)
-    try:
-        rebuild(database, log, Studies(database))
-    finally:
-        log.close()
+    rebuild(database)
     assert released_rows(database) == live

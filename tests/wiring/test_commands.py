@@ -46,7 +46,7 @@ def test_check_tells_all_faults_and_exits_with_2(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("study: x\ntitle: t\nflow:\n  - step: consnt\nmodells: {}\n")
     done = parley("check", "mine.yaml", folder=tmp_path)
     assert done.returncode == 2
-    assert "mine.yaml: 2 faults" in done.stderr
+    assert "mine.yaml: 3 faults" in done.stderr
     assert "flow[0]: no step is called 'consnt'" in done.stderr
     assert "modells: no such key" in done.stderr
     assert "Traceback" not in done.stderr
@@ -105,6 +105,12 @@ def test_a_missing_key_is_told_at_the_start_and_checking_asks_nobody(tmp_path: P
         done = parley(command, "mine.yaml", folder=tmp_path, PARLEY_PORT="0", OPENAI_API_KEY="")
         assert done.returncode == 2
         assert "PARLEY_OPENAI_API_KEY" in done.stderr
+
+
+def test_two_studies_of_one_name_are_refused(tmp_path: Path) -> None:
+    done = parley("serve", "demo", "demo", folder=tmp_path, PARLEY_PORT="0")
+    assert done.returncode == 2
+    assert "have one name" in done.stderr
 
 
 def test_settings_lists_every_setting_and_hides_secrets(tmp_path: Path) -> None:

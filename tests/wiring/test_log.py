@@ -12,7 +12,7 @@ import pytest
 from experiments.core.events import Event
 from storage.engine import Database, open_database
 from storage.errors import Conflict, StorageError
-from storage.log import Append, Log
+from storage.log import Append, Draft, Log, Spent
 
 
 @pytest.fixture
@@ -73,6 +73,15 @@ def test_who_no_longer_waits_does_not_stop_the_writer(log: Log) -> None:
         future.cancel()
     log.append(fact("t", 1)).result(5)
     assert len(log.load("t")) == 1
+
+
+def test_a_draft_that_comes_after_what_was_sent_is_dropped(log: Log) -> None:
+    left = Append("s", "study", (Event(1, 0, "participant", "here", "submitted", {}, None),), spent=Spent("here"))
+    log.append(left).result(5)
+    log.save_draft(Draft("s", "here", {"text": "late"}, 0)).result(5)
+    log.save_draft(Draft("s", "there", {"text": "in time"}, 0)).result(5)
+    assert log.draft("s", "here") == {}
+    assert log.draft("s", "there") == {"text": "in time"}
 
 
 def test_a_database_that_is_gone_is_told_and_the_writer_lives(log: Log, database: Database) -> None:

@@ -14,6 +14,7 @@ export async function post(path, body, slow = null) {
     if (response?.ok) return response.json();
     const status = response?.status ?? 0;
     if (status === 401) throw failure(WORDS.link, status);
+    if (status === 413) throw failure(WORDS.long, status);
     if (status && status < 500 && status !== 429) throw failure(WORDS.broken, status);
     if (!slow || attempt >= RETRY_MS.length) throw failure(WORDS.offline, status);
     slow();

@@ -77,6 +77,7 @@ async function show(painting) {
   refresh();
   showFaults(now.faults);
   document.title = $("#left h1")?.textContent || document.title;
+  document.documentElement.dataset.waiting = String(now.waiting);
   document.documentElement.dataset.ready = "yes";
   if (moved && before.path !== null) {
     window.scrollTo(0, 0);

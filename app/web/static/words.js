@@ -4,6 +4,7 @@ export const WORDS = {
   connecting: "The connection is slow. Trying again; nothing is lost.",
   offline: "There is no connection at the moment. What you wrote is still here.",
   broken: "Something went wrong on our side. Please reload this page; your answers are saved.",
+  long: "This is more than can be sent at once. Please shorten what you wrote; nothing is lost.",
   nocopy: "This text cannot be copied, as the study asks you to work on it here.",
   blank: "Please write a message first.",
   link: "This page needs your personal link. Please open the link to the study again; you will be where you left.",

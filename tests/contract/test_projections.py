@@ -1,0 +1,129 @@
+"""The released tables and the log: what differs is told, what is a fact stays, and rebuilding gives the same rows."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import DatabaseError
+
+from app.clock import VirtualClock
+from app.runtime import Runtime
+from app.settings import Settings
+from storage.engine import Database, open_database
+from storage.errors import StorageError
+from storage.export import export
+from storage.projections import differences, rebuild
+from tests.fakes.databases import fill
+from tests.fakes.sessions import study
+
+ANSWERS = (
+    "worker_id,model,condition,subject,batch,phase,position,answer_type,dataset,question_id,confidence,"
+    "selected_answer,acc"
+)
+
+
+def test_simulating_again_adds_only_what_is_missing(tmp_path: Path) -> None:
+    database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
+    for count in (2, 3, 3):
+        asyncio.run(fill(database, ["mathconverse"], count, "1"))
+    with database.connect() as connection:
+        assert connection.execute(text("SELECT count(*) FROM session")).scalar() == 3
+
+
+def test_people_are_exported_apart_from_bots(tmp_path: Path) -> None:
+    database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
+    asyncio.run(fill(database, ["chatbench"], 2, "1"))
+    assert export(database, "chatbench", "chatbench", tmp_path / "bots").sessions == 2
+
+    async def enrol() -> None:
+        runtime = Runtime(database, Settings(), VirtualClock(0))
+        await runtime.enrol(study("chatbench"), origin="person")
+        await runtime.close()
+
+    asyncio.run(enrol())
+    assert export(database, "chatbench", "chatbench", tmp_path / "a").origin == "person"
+    assert (tmp_path / "a/full_study/user_answers.csv").read_text() == ANSWERS + "\n"
+    assert export(database, "chatbench", "chatbench", tmp_path / "b", "bot").sessions == 2
+    with pytest.raises(StorageError, match="Did you mean 'person'"):
+        export(database, "chatbench", "chatbench", tmp_path / "c", "persn")
+    with pytest.raises(StorageError, match="does not record 'mathconverse'; allowed: chatbench"):
+        export(database, "chatbench", "mathconverse", tmp_path / "e")
+    with pytest.raises(StorageError, match="Did you mean 'chatbench'"):
+        export(database, "chatbensh", "chatbench", tmp_path / "d")
+
+
+@pytest.mark.parametrize("statement", ["UPDATE event SET kind = 'x'", "DELETE FROM event"])
+def test_a_fact_is_never_changed_or_deleted(statement: str, filled: Database) -> None:
+    with pytest.raises(DatabaseError, match="a fact is"), filled.begin() as connection:
+        connection.execute(text(statement))
+
+
+def test_an_erased_session_may_be_deleted_and_leaves_its_tombstone(tmp_path: Path) -> None:
+    database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
+    asyncio.run(fill(database, ["demo"], 2, "1"))
+    with database.begin() as connection:
+        stream = connection.execute(text("SELECT stream FROM session WHERE ordinal = 1")).scalar()
+        erased = {"stream": stream}
+        connection.execute(text("INSERT INTO erasure VALUES (:stream, 0, 'operator', 'withdrawn')"), erased)
+        connection.execute(text("DELETE FROM event WHERE stream = :stream"), erased)
+    with database.connect() as connection:
+        assert connection.execute(text("SELECT count(DISTINCT stream) FROM event")).scalar() == 1
+        assert connection.execute(text("SELECT count(*) FROM erasure")).scalar() == 1
+
+
+SETS = """
+study: sets
+title: Sets in a phase
+records: [mathconverse]
+problems: {theorems: {source: checkmate, groups: {tag: set, within: topic, size: 3, numbered: across}}}
+models: {one: {backend: scripted}, two: {backend: scripted}}
+flow:
+  - phase: The sets
+    flow:
+      - each: pack
+        of: theorems.set
+        where: {topic: Topology}
+        take: 2
+        flow:
+          - each: theorem
+            of: theorems
+            where: {set: "{{pack}}"}
+            take: 3
+            beside: {model: [one, two]}
+            do: rate-at-end
+          - {step: rank, of: theorem}
+  - step: finish
+"""
+
+
+def test_mathconverses_columns_do_not_depend_on_the_studys_names(tmp_path: Path) -> None:
+    (tmp_path / "sets.yaml").write_text(SETS, encoding="utf-8")
+    database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
+    asyncio.run(fill(database, [str(tmp_path / "sets.yaml")], 2, "1"))
+    export(database, "sets", "mathconverse", tmp_path)
+    frame = pd.read_csv(tmp_path / "mathconverse_parsed_interactions.csv", keep_default_na=False)
+    assert set(frame.interaction_set_idx) == {0, 1}
+    for seen in frame.seen_problem_sets:
+        assert len(set(ast.literal_eval(seen)) & {12, 13, 14}) == 2
+    assert set(frame.final_prefs) == {"MISSING"}, "one model has two ranks here, and the column can hold one"
+
+
+def test_verify_says_what_differs_and_rebuild_mends_it(tmp_path: Path) -> None:
+    database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
+    asyncio.run(fill(database, ["demo"], 3, "1"))
+    assert list(differences(database)) == []
+    with database.begin() as connection:
+        connection.execute(text("UPDATE user_answers SET acc = 7 WHERE position = 0 AND answer_type = 'user-AI'"))
+        connection.execute(text("DELETE FROM mathconverse_interactions WHERE row_index = 1"))
+        connection.execute(text("UPDATE conversations SET _session = 'nobody' WHERE rowid = 1"))
+    said = list(differences(database))
+    assert sum("acc is 7, the log implies" in sentence for sentence in said) == 3
+    assert sum("row_index 1: the row is missing" in sentence for sentence in said) == 3
+    assert sum(sentence.startswith("conversations") for sentence in said) == 1
+    assert rebuild(database) == 3
+    assert list(differences(database)) == []

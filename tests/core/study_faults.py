@@ -1,0 +1,178 @@
+"""A small sound study, and what can be wrong with it: each change, and the words that must be said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+SOUND: dict[str, Any] = {
+    "study": "small",
+    "title": "A small study",
+    "problems": {"questions": {"source": "chatbench"}},
+    "models": {"tutor": {"backend": "scripted"}},
+    "factors": {"condition": ["answer-first", "direct-to-AI"]},
+    "flow": [
+        {"step": "consent", "text": "Please agree."},
+        {
+            "phase": "Phase 1",
+            "flow": [
+                {
+                    "each": "question",
+                    "of": "questions",
+                    "take": 2,
+                    "do": {"by": "condition", "pick": {"answer-first": "answer-first", "direct-to-AI": "direct-to-AI"}},
+                }
+            ],
+        },
+        {"step": "survey", "id": "last", "questions": [{"ask": "short", "name": "word", "text": "A word?"}]},
+        {"step": "finish", "code": "DONE"},
+    ],
+}
+
+
+def put(*path: Any, value: Any) -> Callable[[dict[str, Any]], None]:
+    """A change: set what stands at a path, or remove it where the value is ...."""
+
+    def change(raw: dict[str, Any]) -> None:
+        for part in path[:-1]:
+            raw = raw[part]
+        if value is ...:
+            del raw[path[-1]]
+        else:
+            raw[path[-1]] = value
+
+    return change
+
+
+EACH = ("flow", 1, "flow", 0)
+FAULTY = {
+    "an unknown key, with the one that was meant": (
+        put("contakt", value="me@example.org"),
+        ["contakt: no such key", "Did you mean 'contact'?"],
+    ),
+    "a missing title": (put("title", value=...), ["title: is missing"]),
+    "an unknown step": (
+        put("flow", 0, value={"step": "consnt"}),
+        ["flow[0]: no step is called 'consnt'", "'consent'?"],
+    ),
+    "a node that is nothing": (
+        put("flow", 0, value={"text": "hm"}),
+        ["flow[0]: is neither a step, a phase nor an each"],
+    ),
+    "an unknown key of a step": (
+        put("flow", 2, "questons", value=[]),
+        ["flow[2].questons: no such key", "Did you mean 'questions'?"],
+    ),
+    "an unknown kind of question": (
+        put("flow", 2, "questions", 0, "ask", value="shrt"),
+        ["flow[2].questions[0]: no question is of kind 'shrt'", "Did you mean 'short'?"],
+    ),
+    "a choice without options": (
+        put("flow", 2, "questions", 0, value={"ask": "single", "name": "x", "text": "?"}),
+        ["flow[2].questions[0]: needs at least two options"],
+    ),
+    "an unknown scale": (
+        put("flow", 2, "questions", 0, value={"ask": "scale", "scale": "helpfullness"}),
+        ["no scale is called 'helpfullness'", "Did you mean 'helpfulness'?"],
+    ),
+    "two questions of one name": (
+        put("flow", 2, "questions", value=[{"ask": "short", "name": "w"}, {"ask": "long", "name": "w"}]),
+        ["flow[2]: two questions are called 'w'"],
+    ),
+    "an unknown protocol": (
+        put(*EACH, "do", value="answer-frist"),
+        ["flow[1].flow[0].do: no protocol is called 'answer-frist'", "Did you mean 'answer-first'?"],
+    ),
+    "another version of a protocol": (
+        put(*EACH, "do", value="answer-first@7"),
+        ["'answer-first' is at version 1, not '7'", "answer-first@1"],
+    ),
+    "a change to a protocol that it cannot have": (
+        put(*EACH, "with", value={"with_ai": {"max_mesages": 3}}),
+        ["flow[1].flow[0].with.with_ai.max_mesages: no such key"],
+    ),
+    "a change to a step that the protocol does not have": (
+        put(*EACH, "with", value={"chatt": {"max_messages": 3}}),
+        ["flow[1].flow[0].with", "'chatt'"],
+    ),
+    "a condition without a protocol": (
+        put(*EACH, "do", "pick", value={"answer-first": "answer-first"}),
+        ["has no protocol for condition = 'direct-to-AI'"],
+    ),
+    "a factor that is not there": (
+        put(*EACH, "do", "by", value="conditon"),
+        ["no factor is called 'conditon'", "Did you mean 'condition'?"],
+    ),
+    "an unknown pool": (
+        put(*EACH, "of", value="question"),
+        ["no pool of problems is called 'question'", "Did you mean 'questions'?"],
+    ),
+    "more problems than there are": (put(*EACH, "take", value=61), ["61 is more than the 60 problems of 'questions'"]),
+    "a tag that no problem has": (
+        put(*EACH, "where", value={"topik": "x"}),
+        ["no problem of 'questions' has the tag 'topik'"],
+    ),
+    "a name that means nothing": (
+        put("flow", 2, "text", value="You are in {{conditoin}}."),
+        ["flow[2]: {{conditoin}} means nothing here", "Did you mean 'condition'?"],
+    ),
+    "a condition on what comes later": (
+        put("flow", 0, "when", value={"last.word": "x"}),
+        ["flow[0].when: 'last.word' means nothing here"],
+    ),
+    "two steps of one id": (put("flow", 2, "id", value="consent"), ["'consent' is the id of an earlier step"]),
+    "an end that is not for everybody": (
+        put("flow", 3, "when", value={"condition": "answer-first"}),
+        ["flow[3].when: the last `finish` must be there for everybody"],
+    ),
+    "an option listed twice": (
+        put("flow", 2, "questions", 0, value={"ask": "single", "name": "x", "options": ["a", "a", "b"]}),
+        ["flow[2].questions[0]", "the option 'a' is listed twice"],
+    ),
+    "a range without room": (
+        put("flow", 2, "questions", 0, value={"ask": "number", "name": "x", "minimum": 10, "maximum": 3}),
+        ["flow[2].questions[0]: minimum 10 is above maximum 3"],
+    ),
+    "a tag's value that no problem has": (
+        put(*EACH, "where", value={"subject": "maths"}),
+        ["flow[1].flow[0].where: no problem of 'questions' has subject 'maths'", "Did you mean 'math'?"],
+    ),
+    "no end": (put("flow", 3, value=...), ["must end with a `finish` step"]),
+    "an unknown backend": (
+        put("models", "tutor", "backend", value="scriptd"),
+        ["models.tutor.backend: no backend is called 'scriptd'", "Did you mean 'scripted'?"],
+    ),
+    "an option that the backend does not know": (
+        put("models", "tutor", "options", value={"wrnog": 1}),
+        ["models.tutor", "wrnog", "Did you mean 'wrong'?"],
+    ),
+    "no model to reply": (put("models", value={}), ["needs a model"]),
+    "a model that is not there": (put("factors", "model", value=["tuto"]), ["no model is called 'tuto'", "'tutor'?"]),
+    "an unknown schema": (put("records", value=["chatbnch"]), ["no schema is called 'chatbnch'", "'chatbench'?"]),
+    "a source that is not there": (
+        put("problems", "questions", "source", value="chatbensh"),
+        ["problems.questions", "chatbench"],
+    ),
+    "a file that is not there": (
+        put("problems", "questions", "path", value="none.csv"),
+        ["problems.questions", "none.csv"],
+    ),
+    "a temperature out of range": (put("models", "tutor", "temperature", value=9), ["models.tutor.temperature: 9"]),
+    "weights that draw nothing": (put("factors", "condition", value={"a": 0}), ["no value that can be drawn"]),
+    "a rating of problems that are no conversations": (
+        put(*EACH, "do", value="static-safety"),
+        ["a 'rate_dialogue' step needs finished conversations that end with the chatbot"],
+    ),
+    "labels for problems that are no conversations": (
+        put(*EACH, "do", value="label-turns"),
+        ["a 'label_turns' step needs finished conversations, as of the source dices"],
+    ),
+    "an edition that is not there": (
+        put("flow", 0, value={"step": "rate_dialogue", "set": "dices-351"}),
+        ["flow[0].set: 'dices-351'", "'dices-350' or 'dices-990'"],
+    ),
+    "a chat where there is no problem": (
+        put("flow", 0, value={"step": "chat"}),
+        ["a 'chat' step must stand inside an `each`"],
+    ),
+}

@@ -1,0 +1,99 @@
+"""Coming to a study: twice, with an id, from elsewhere, again; always the one session that is meant."""
+
+import asyncio
+import re
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from experiments.core.session import STALE
+from storage.participants import Participants, Person
+from tests.fakes import studies
+from tests.fakes.http_bot import HttpBot
+from tests.fakes.served import SECRET, Served, serving, settings_for
+from tests.wiring.reading import exported, query, released_rows
+
+pytestmark = pytest.mark.anyio
+PID = "5f3a0c6e9d1b2a7c4e8f0d12"
+RECRUITERS = {"PROLIFIC_PID": "prolific", "participantId": "connect", "survey_code": "sona", "pid": "panel"}
+
+
+@pytest.mark.parametrize("parameter", RECRUITERS)
+async def test_a_recruiters_id_leads_back_and_is_nowhere(served: Served, tmp_path: Path, parameter: str) -> None:
+    pid = f"{PID}{parameter}"
+    link = f"?{parameter}={pid}&STUDY_ID=s&SESSION_ID=t"
+    async with AsyncExitStack() as stack:
+        bots = [await stack.enter_async_context(HttpBot(served.url, f"{parameter}{n}")) for n in range(4)]
+        first, second, elsewhere, other = bots
+        await first.arrive("short", link)
+        await first.until(path="with_ai")
+        await second.arrive("short", link)
+        assert (second.stream, second.screen) == (first.stream, first.screen)
+        await second.finish()
+        await elsewhere.arrive("talk", link)
+        assert elsewhere.stream != first.stream, "another study is another session"
+        await first.arrive("short", f"?{parameter}={pid}2")
+        assert first.stream != second.stream, "another id in the same browser is another person"
+        await other.arrive("short")
+        assert pid.encode() not in b"".join(text for bot in bots for text in bot.heard)
+        person = Participants(served.database, SECRET).reveal(second.stream)
+        assert person == Person(RECRUITERS[parameter], pid)
+    tables = ("event", "session", "draft", "study", "participant_identity")
+    stored = [query(served.database, f'SELECT * FROM "{table}"') for table in tables]
+    assert pid not in repr((stored, released_rows(served.database), exported(served.database, "short", tmp_path)))
+
+
+async def test_clicking_start_twice_makes_one_session(served: Served) -> None:
+    async with httpx2.AsyncClient(base_url=served.url) as client:
+        ticket = re.findall(r'name="ticket" value="([\w-]{32,})"', (await client.get("/s/short")).text)[0]
+        answers = await asyncio.gather(*(client.post("/s/short", data={"ticket": ticket}) for _ in range(5)))
+        assert {answer.status_code for answer in answers} == {303}
+        assert len({answer.cookies["parley"] for answer in answers}) == 1
+        again = re.findall(r'name="ticket" value="([\w-]{32,})"', (await client.get("/s/short")).text)[0]
+        assert again != ticket
+
+
+async def test_going_to_another_study_and_back_is_the_same_session(served: Served, bot: HttpBot) -> None:
+    first = bot.stream
+    answer = await bot.client.get("/s/short")
+    assert "Continue where I was" in answer.text
+    await bot.arrive("short")
+    assert bot.stream == first
+
+
+async def test_another_process_is_not_taken_for_a_second_tab(served: Served, bot: HttpBot) -> None:
+    """What was done at one replica is known at another by the time somebody acts there."""
+    study = studies.short(Path(served.settings.database_url.removeprefix("sqlite:///")).parent)
+    async with serving(served.settings, study) as second, HttpBot(second.url, "other") as there:
+        there.client.cookies = bot.client.cookies
+        await there.look()
+        await bot.step()
+        ahead = bot.screen
+        answer = await there.redo(replace(there.intend("submit", {}), path=ahead.path, seen=ahead.seen))
+        assert answer.note != STALE
+        assert (await there.look()).path == ahead.path
+
+
+async def test_who_has_finished_may_begin_anew_where_that_is_wanted(tmp_path: Path) -> None:
+    settings = settings_for(tmp_path)
+    for again in (False, True):
+        study = studies.short(tmp_path)
+        async with serving(settings, study, again=again) as one, HttpBot(one.url, "1") as visitor:
+            await visitor.arrive("short")
+            first = visitor.stream
+            await visitor.finish()
+            await visitor.arrive("short")
+            assert (visitor.stream != first) == again
+
+
+async def test_an_id_at_the_bare_address_is_not_lost(served: Served, tmp_path: Path) -> None:
+    async with httpx2.AsyncClient(base_url=served.url) as client:
+        answer = await client.get("/?PROLIFIC_PID=abc123")
+        assert answer.status_code == 404  # two studies are open here, so nobody can tell which is meant
+    alone = settings_for(tmp_path)
+    async with serving(alone, studies.short(tmp_path)) as one, httpx2.AsyncClient(base_url=one.url) as client:
+        answer = await client.get("/?PROLIFIC_PID=abc123")
+        assert answer.headers["location"] == "/s/short?PROLIFIC_PID=abc123"
