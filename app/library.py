@@ -72,10 +72,11 @@ class _Loader(yaml.SafeLoader):
         """As ever, but a key that stands twice is an error; YAML itself lets the last win."""
         seen: set[Any] = set()
         for key, _ in node.value:
-            name = key.value
-            if name in seen and name != "<<":
-                raise yaml.MarkedYAMLError(problem=f"the key {name!r} stands twice", problem_mark=key.start_mark)
-            seen.add(name)
+            if not isinstance(key, yaml.ScalarNode):
+                raise yaml.MarkedYAMLError(problem="a key is no word", problem_mark=key.start_mark)
+            if key.value in seen and key.value != "<<":
+                raise yaml.MarkedYAMLError(problem=f"the key {key.value!r} stands twice", problem_mark=key.start_mark)
+            seen.add(key.value)
         return super().construct_mapping(node, deep)
 
 
@@ -94,7 +95,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
         mark = error.problem_mark
         where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else ""
         raise StudyError(
-            str(path), [Fault(where, f"is no YAML: {error.problem}. Is a text with `:` or `?` unquoted?")]
+            str(path), [Fault(where, f"is no YAML: {error.problem}. Is a text with `:`, `?` or `{{{{` unquoted?")]
         ) from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise StudyError(str(path), [Fault("", f"is no YAML in UTF-8: {error}")]) from None

@@ -68,6 +68,14 @@ def test_faults_of_form_do_not_hide_those_of_meaning(tmp_path: Path) -> None:
     assert "{{last.word}}" not in said, "what only follows from another fault is not told"
 
 
+@pytest.mark.parametrize("value", ["{{subject}}", "{[a, b]: c}"])
+def test_what_looks_like_a_text_and_is_none_is_told(value: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.yaml"
+    path.write_text(f"study: x\ntitle: {value}\nflow: []\n", encoding="utf-8")
+    with pytest.raises(StudyError, match=r"line 2, column \d+: .*`{{` unquoted"):
+        load_study(str(path))
+
+
 def test_a_key_that_stands_twice_is_told(tmp_path: Path) -> None:
     path = tmp_path / "x.yaml"
     path.write_text("study: x\ntitle: a\ntitle: b\nflow: []\n", encoding="utf-8")
