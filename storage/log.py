@@ -255,11 +255,11 @@ def upsert_rows(connection: Connection, study: str, stream: str, rows: Iterable[
     """Write rows of released tables; a row of the same key is replaced."""
     grouped: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
-        own = {"_study": study, "_session": stream, "_seq": row.seq}
+        own = {"_study": study, "_session": stream, "_part": row.part, "_seq": row.seq, "_written": row.written}
         grouped.setdefault(row.table, []).append({**own, **row.values})
     for name, values in grouped.items():
-        key = ("_study", "_session", *released(name).key)
-        _upsert(connection, tables.metadata.tables[name], values, key)
+        table = released(name).table()
+        _upsert(connection, table, values, [column.name for column in table.primary_key])
 
 
 def _upsert(connection: Connection, table: Table, values: list[dict[str, Any]], key: Sequence[str]) -> None:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import Connection, func, select
 
 from experiments.core.place import State
 from experiments.core.resolve import Study
@@ -17,20 +17,26 @@ from experiments.core.session import fold
 from storage import tables
 from storage.engine import Database, writer
 from storage.log import load, upsert_rows
+from storage.recorded import ORIGIN, importing_studies, recorded_rows, study_stream
 from storage.schemas.base import Row
 from storage.schemas.registry import released, schemas
 from storage.studies import Studies
 
-Rows = Mapping[tuple[Any, ...], Row]
+Key = tuple[Any, ...]
+Rows = Mapping[Key, Row]
 
 
-def rows_of(study: Study, state: State) -> dict[tuple[Any, ...], Row]:
-    """Every row that a session's facts imply, by table and key."""
+def rows_of(study: Study, state: State) -> Rows:
+    """Every row that a session's facts imply, by its key."""
     return _by_key(row for name in study.file.records for row in schemas()[name].rows(study, state))
 
 
-def _by_key(rows: Iterable[Row]) -> dict[tuple[Any, ...], Row]:
-    return {(row.table, *(row.values[part] for part in released(row.table).key)): row for row in rows}
+def _by_key(rows: Iterable[Row]) -> dict[Key, Row]:
+    return {(row.table, row.part, row.seq, *_own(row)): row for row in rows}
+
+
+def _own(row: Row) -> Iterator[Any]:
+    return (row.values[name] for name in released(row.table).key)
 
 
 def changed_rows(before: Rows, after: Rows) -> tuple[Row, ...]:
@@ -39,15 +45,15 @@ def changed_rows(before: Rows, after: Rows) -> tuple[Row, ...]:
 
 
 def rebuild(database: Database) -> int:
-    """Empty the released tables and fill them again from the log, in one transaction; the number of sessions read."""
+    """Make the released tables anew and fill them from the log, in one transaction; the number of sessions read."""
     studies, count = Studies(database), 0
+    made = [item.table() for schema in schemas().values() for item in schema.tables]
     with writer(database) as connection, connection.begin():
-        for schema in schemas().values():
-            for table in schema.tables:
-                connection.execute(delete(table.table()))
+        tables.metadata.drop_all(connection, made)
+        tables.metadata.create_all(connection, made)
         for study, stream, rows in _implied(database, studies):
             upsert_rows(connection, study, stream, rows.values())
-            count += bool(stream)
+            count += stream not in ("", study_stream(study))
     return count
 
 
@@ -73,27 +79,31 @@ def _implied(database: Database, studies: Studies) -> Iterator[tuple[str, str, R
             connection.execute(select(tables.studies.c.hash).order_by(tables.studies.c.registered_us)).scalars().all()
         )
         t = tables.sessions.c
-        sessions = connection.execute(select(t.stream, t.hash).order_by(t.study, t.ordinal)).all()
-    own: dict[str, dict[tuple[Any, ...], Row]] = {}
+        sessions = connection.execute(select(t.study, t.stream, t.hash, t.origin).order_by(t.study, t.ordinal)).all()
+        imported = [(name, study_stream(name)) for name in importing_studies(connection)]
+    own: dict[str, dict[Key, Row]] = {}
     for study in map(studies.get, kept):  # a later version's row takes the place of an earlier one's
         rows = (row for name in study.file.records for row in schemas()[name].study_rows(study))
         own.setdefault(study.name, {}).update(_by_key(rows))
     yield from ((name, "", rows) for name, rows in own.items())
-    for stream, hash_ in sessions:
-        study = studies.get(hash_)
-        yield study.name, stream, rows_of(study, fold(load(database, stream)))
+    for name, stream in (*imported, *((s.study, s.stream) for s in sessions if s.origin == ORIGIN)):
+        with database.connect() as connection:
+            yield name, stream, _by_key(recorded_rows(connection, stream))
+    for name, stream, hash_, origin in sessions:
+        if origin != ORIGIN:
+            yield name, stream, rows_of(studies.get(hash_), fold(load(database, stream)))
 
 
 def _difference(connection: Connection, study: str, stream: str, row: Row) -> Iterator[str]:
-    item = released(row.table)
-    table = item.table()
-    key = {"_study": study, "_session": stream, **{name: row.values[name] for name in item.key}}
-    found = connection.execute(select(table).where(*(table.c[name] == value for name, value in key.items()))).first()
-    where = f"{row.table}, " + ", ".join(f"{name} {value}" for name, value in key.items())
+    table = released(row.table).table()
+    implied = {"_study": study, "_session": stream, "_part": row.part, "_seq": row.seq, "_written": row.written}
+    implied |= row.values
+    key = [column.name for column in table.primary_key]
+    found = connection.execute(select(table).where(*(table.c[name] == implied[name] for name in key))).first()
+    where = f"{row.table}, " + ", ".join(f"{name} {implied[name]}" for name in key if implied[name] != "")
     if found is None:
         yield f"{where}: the row is missing"
         return
-    stored = found._mapping
-    for name, value in {"_seq": row.seq, **row.values}.items():
-        if stored[name] != value:
-            yield f"{where}: {name} is {stored[name]!r}, the log implies {value!r}"
+    for name, value in implied.items():
+        if found._mapping[name] != value:
+            yield f"{where}: {name} is {found._mapping[name]!r}, the log implies {value!r}"

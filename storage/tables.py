@@ -1,7 +1,8 @@
 """The tables: the log, what stands beside it, and the released schemas' tables.
 
 The log is append-only: triggers refuse to change a fact, and to delete one unless its stream has a row in `erasure`,
-which is both the permission and the tombstone that stays. docs/decisions/0001 says why.
+which is both the permission and the tombstone that stays. docs/decisions/0001 says why. Only imported facts may lack
+the time at which they happened.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ events = Table(
     metadata,
     Column("stream", String(36), primary_key=True),
     Column("seq", Integer, primary_key=True),
-    Column("at_us", BigInteger, nullable=False),
+    Column("at_us", BigInteger),
     Column("recorded_us", BigInteger, nullable=False),
     Column("by", String(16), nullable=False),
     Column("path", Text, nullable=False),

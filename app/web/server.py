@@ -6,8 +6,7 @@ import asyncio
 import logging
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
-from pathlib import Path
+from contextlib import asynccontextmanager
 
 import orjson
 from fastapi import FastAPI
@@ -18,7 +17,6 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.clock import Clock, WorldClock
-from app.errors import SettingsError
 from app.runtime import Runtime
 from app.settings import Settings
 from app.web import page
@@ -29,7 +27,7 @@ from app.web.gate import Gate
 from experiments.core.resolve import Study
 from experiments.errors import StudyError
 from problems.errors import ParleyError
-from storage.engine import Database, file_of, ping
+from storage.engine import Database, ping
 from storage.participants import Participants
 
 log = logging.getLogger(__name__)
@@ -112,26 +110,3 @@ def _health(database: Database) -> Callable[[Request], Awaitable[Response]]:
         return PlainTextResponse("ok")
 
     return health
-
-
-def secret_of(settings: Settings) -> str:
-    """The key that signs cookies: the setting, or a file beside the SQLite database, made at the first start."""
-    if settings.secret is not None:
-        return settings.secret.get_secret_value()
-    file = file_of(settings.database_url)
-    if file is None:
-        raise SettingsError("PARLEY_SECRET is not set. With PostgreSQL every process needs the same one: 32 characters")
-    path = file.with_suffix(".secret")
-    if not path.exists():
-        _write_once(path, secrets.token_urlsafe(32))
-    return path.read_text(encoding="ascii").strip()
-
-
-def _write_once(path: Path, text: str) -> None:
-    """Make a file that is whole or not there, whoever else makes it at the same time or kills us."""
-    draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
-    draft.touch(mode=0o600)
-    draft.write_text(text, encoding="ascii")
-    with suppress(FileExistsError):
-        path.hardlink_to(draft)
-    draft.unlink()

@@ -43,6 +43,14 @@ class Step(Config):
         """The form that `submit` reads."""
         return ()
 
+    def asks(self) -> tuple[Field, ...]:
+        """The questions it puts, as they are written in the study, for the codebook."""
+        return ()
+
+    def instructions(self) -> str:
+        """What stands above its questions, as it is written in the study, for the codebook."""
+        return str(getattr(self, "text", ""))
+
     def panel(self, place: Place) -> Panel:
         """What the screen shows."""
         raise NotImplementedError

@@ -25,6 +25,10 @@ class Answer(Step):
     button: str = "Continue"
     """The words on the button that ends the screen."""
 
+    def asks(self) -> tuple[Field, ...]:
+        """The problem, whose options are its own."""
+        return (Field(name="answer", text="{{problem.text}}"),)
+
     def fields(self, place: Place) -> tuple[Field, ...]:
         """The options."""
         return (Single(name="answer", options={option.key: option.text for option in place.problem.options}),)

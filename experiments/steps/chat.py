@@ -49,6 +49,14 @@ class ChatStep(Step):
     button: str = "Continue"
     """The words on the button that ends the screen."""
 
+    def asks(self) -> tuple[Field, ...]:
+        """The problem, whose options are its own, if it is answered here; and the scales for each reply."""
+        answer = (Field(name="answer", text="{{problem.text}}"),) if self.answer else ()
+        return (*answer, *self._scales())
+
+    def _scales(self) -> tuple[Field, ...]:
+        return tuple(Scale.model_validate({"scale": name, "ask": "scale"}) for name in self.rate_each)
+
     def fields(self, place: Place) -> tuple[Field, ...]:
         """The problem's options, if it is answered here."""
         if not self.answer:
@@ -57,8 +65,7 @@ class ChatStep(Step):
 
     def rating(self, place: Place) -> tuple[Field, ...]:
         """The scales for the last reply, while they are due."""
-        due = self.rate_each and _last(place.facts, "replied", "rated", "said") == "replied"
-        return tuple(Scale.model_validate({"scale": name, "ask": "scale"}) for name in self.rate_each) if due else ()
+        return self._scales() if _last(place.facts, "replied", "rated", "said") == "replied" else ()
 
     def panel(self, place: Place) -> Panel:
         """The problem on one side, the conversation on the other."""

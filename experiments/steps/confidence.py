@@ -23,9 +23,13 @@ class Confidence(Step):
     button: str = "Continue"
     """The words on the button that ends the screen."""
 
-    def fields(self, place: Place) -> tuple[Field, ...]:
+    def asks(self) -> tuple[Field, ...]:
         """ChatBench's question and words (seeds 1.1)."""
         return (Single(name="confidence", text=QUESTIONS["confidence"], options=CONFIDENCE),)
+
+    def fields(self, place: Place) -> tuple[Field, ...]:
+        """The one question."""
+        return self.asks()
 
     def panel(self, place: Place) -> Panel:
         """The problem, then the question."""

@@ -24,9 +24,13 @@ class Consent(Step):
     button: str = "Continue"
     """The words on the button that ends the screen."""
 
-    def fields(self, place: Place) -> tuple[Field, ...]:
+    def asks(self) -> tuple[Field, ...]:
         """The box."""
-        return (Tick(name="agreed", text=place.fill(self.tick)),)
+        return (Tick(name="agreed", text=self.tick),)
+
+    def fields(self, place: Place) -> tuple[Field, ...]:
+        """The box, with the names in its words replaced."""
+        return tuple(box.filled(place.fill) for box in self.asks())
 
     def panel(self, place: Place) -> Panel:
         """The form and its box."""

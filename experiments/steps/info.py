@@ -31,10 +31,18 @@ class Info(Step):
     def _turned(self, place: Place) -> int:
         return sum(event.kind == "turned" for event in place.facts)
 
+    def asks(self) -> tuple[Field, ...]:
+        """The promise, if there is one."""
+        return (Tick(name="promised", text=self.promise),) if self.promise else ()
+
+    def instructions(self) -> str:
+        """All its pages."""
+        return "\n\n".join(self._pages())
+
     def fields(self, place: Place) -> tuple[Field, ...]:
         """The promise, once the last page is reached."""
         last = self._turned(place) >= len(self._pages()) - 1
-        return (Tick(name="promised", text=place.fill(self.promise)),) if self.promise and last else ()
+        return tuple(box.filled(place.fill) for box in self.asks()) if last else ()
 
     def panel(self, place: Place) -> Panel:
         """The present page."""

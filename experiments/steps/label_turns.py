@@ -30,14 +30,17 @@ class LabelTurns(Step):
     button: str = "Continue"
     """The words on the button that ends the screen."""
 
+    def asks(self) -> tuple[Field, ...]:
+        """The labels and the write-in, which each message is asked for."""
+        return (
+            Multiple(name="labels", text="What does the person's message do?", options=LABELS, required=False),
+            Short(name="other", text=WRITE_IN, required=False),
+        )
+
     def _labels(self, place: Place) -> tuple[tuple[Field, ...], ...]:
         count = sum(said.role == "user" for said in place.problem.dialogue)
         return tuple(
-            (
-                Multiple(name=f"labels_{n}", text="What does the person's message do?", options=LABELS, required=False),
-                Short(name=f"other_{n}", text=WRITE_IN, required=False),
-            )
-            for n in range(count)
+            tuple(field.model_copy(update={"name": f"{field.name}_{n}"}) for field in self.asks()) for n in range(count)
         )
 
     def fields(self, place: Place) -> tuple[Field, ...]:

@@ -45,12 +45,20 @@ class Rank(Step):
     def _name(self, number: int) -> str:
         return self.called.replace("{{number}}", str(number + 1))
 
+    def _ends(self, count: int | str) -> dict[str, str]:
+        return {"1": f"1 ({self.best})", str(count): f"{count} ({self.worst})"}
+
+    def asks(self) -> tuple[Field, ...]:
+        """A rank for each model: 1, the number of models, and the numbers between, which stand alone."""
+        return (Single(name="rank", text=self.called, options=self._ends("{{count}}")),)
+
     def fields(self, place: Place) -> tuple[Field, ...]:
         """A rank for each turn of the loop, named `rank_0`, `rank_1` and so on, in the order in which they were met."""
         count = self._turns(place)
-        ranks = {str(rank): str(rank) for rank in range(1, count + 1)}
-        ranks |= {"1": f"1 ({self.best})", str(count): f"{count} ({self.worst})"} if count > 1 else {}
-        return tuple(Single(name=f"rank_{n}", text=self._name(n), options=ranks) for n in range(count) if count > 1)
+        if count < 2:
+            return ()
+        ranks = {str(rank): str(rank) for rank in range(1, count + 1)} | self._ends(count)
+        return tuple(Single(name=f"rank_{n}", text=self._name(n), options=ranks) for n in range(count))
 
     def panel(self, place: Place) -> Panel:
         """The transcripts, then the ranks."""

@@ -34,7 +34,7 @@ class RateDialogue(Step):
     button: str = "Continue"
     """The words on the button that ends the screen."""
 
-    def fields(self, place: Place) -> tuple[Field, ...]:
+    def asks(self) -> tuple[Field, ...]:
         """Q1, then each reason; named as the columns of the release."""
         first = Single.model_validate(
             {
@@ -49,6 +49,10 @@ class RateDialogue(Step):
             first,
             *(Single(name=column, text=words, options=answers, matrix=heading) for heading, column, words in asked),
         )
+
+    def fields(self, place: Place) -> tuple[Field, ...]:
+        """The same for every conversation."""
+        return self.asks()
 
     def panel(self, place: Place) -> Panel:
         """The conversation with its last response marked, and the questions."""

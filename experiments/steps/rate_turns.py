@@ -28,12 +28,16 @@ class RateTurns(Step):
     button: str = "Continue"
     """The words on the button that ends the screen."""
 
+    def asks(self) -> tuple[Field, ...]:
+        """The scales, which each turn is rated on."""
+        return tuple(Scale.model_validate({"scale": name, "ask": "scale"}) for name in self.scales)
+
     def _facts(self, place: Place) -> list[Event]:
         return [event for turn in turns(place.beside(self.of)) for event in turn]
 
     def _ratings(self, place: Place) -> tuple[tuple[Field, ...], ...]:
         return tuple(
-            tuple(Scale.model_validate({"scale": s, "name": f"{s}_{n}", "ask": "scale"}) for s in self.scales)
+            tuple(scale.model_copy(update={"name": f"{scale.name}_{n}"}) for scale in self.asks())
             for n in range(len(self._facts(place)) // 2)
         )
 

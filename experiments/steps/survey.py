@@ -36,9 +36,13 @@ class Survey(Step):
             raise ValueError("needs at least one question")
         return self
 
-    def fields(self, place: Place) -> tuple[Field, ...]:
+    def asks(self) -> tuple[Field, ...]:
         """The questions."""
-        return tuple(question.filled(place.fill) for question in self.questions)
+        return self.questions
+
+    def fields(self, place: Place) -> tuple[Field, ...]:
+        """The questions, with the names in them replaced."""
+        return tuple(question.filled(place.fill) for question in self.asks())
 
     def panel(self, place: Place) -> Panel:
         """The text, the problem if wanted, and the questions."""

@@ -1,37 +1,54 @@
-"""What a schema is: released tables, and the rows of them that a session's facts imply.
+"""What a schema is: released tables, what may stand in their columns, and the rows of them that a session implies.
 
-Rows are a pure function of a study and a session's folded state, so the tables can be dropped and rebuilt from the log
-at any time. A row may hold what is known only later (a preference at the end of a set), so rows are upserted by their
-key. Beside the released columns stand `_study`, `_session` and `_seq` (the fact that completed the row); exports leave
-them out.
+Rows are a pure function of a study and a session's folded state (or, for imported data, of its `recorded` facts), so
+the tables can be dropped and rebuilt from the log at any time. A row may hold what is known only later (a preference
+at the end of a set), so rows are upserted. Beside the released columns stand some of our own, which exports leave out:
+
+    _study    the study's name          _session  the session's stream; empty for a row of the study itself
+    _part     the part of the release   _seq      the fact that completed the row; for imported rows, their order
+    _written  JSON of the cells that an imported file spells in another way than we do
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
+from sqlalchemy import BigInteger, Float, Index, Integer, String, Table, Text
 from sqlalchemy import Column as SqlColumn
-from sqlalchemy import Float, Integer, String, Table, Text
 from sqlalchemy.types import TypeEngine
 
 from experiments.core.place import State
 from experiments.core.resolve import Study
+from storage.forms import Form, Kind
 from storage.tables import metadata
 
-Kind = Literal["text", "integer", "number", "json"]
-SQL: Mapping[str, type[TypeEngine[Any]]] = {"text": Text, "integer": Integer, "number": Float, "json": Text}
+SQL: Mapping[Kind, type[TypeEngine[Any]]] = {"text": Text, "integer": BigInteger, "number": Float, "json": Text}
+OWN = ("_study", "_session", "_part", "_seq", "_written")
+NOTHING: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A released column; `stored` is its name in the database where that cannot bear the released one."""
+    """A released column: what may stand in it, what it means, and where its values come from.
+
+    `asked` are the names of the questions whose wording explains it, `stored` is its name in the database where that
+    cannot bear the released one, and a published file may lack it if it is `optional`.
+    """
 
     name: str
-    kind: Kind
+    form: Form
     meaning: str
+    source: str
+    asked: tuple[str, ...] = ()
     stored: str = ""
+    optional: bool = False
+
+    @property
+    def kind(self) -> Kind:
+        """The type of its values."""
+        return self.form.kind
 
     @property
     def sql(self) -> str:
@@ -41,41 +58,75 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of a released table: `key` and `values` by the columns' names in the database, `seq` of its last fact."""
+    """A row of a released table: `values` by the columns' names in the database, `seq` of its last fact."""
 
     table: str
     seq: int
     values: Mapping[str, Any]
+    part: str = ""
+    written: str | None = None
+
+
+Rule = Callable[[Mapping[str, Any]], Iterator[tuple[str, str]]]
+"""What must hold between the cells of a row (by their names in the database): the released names of the columns for
+which it does not, each with what was allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """A released table and the file it is published as; `key` tells one session's rows apart."""
+    """A released table and the file it is published as.
+
+    `parts` are the folders of one release that each hold such a file. A row of an imported file belongs to the person
+    in column `person` (to the study itself where there is none), and `identity` tells that person's rows apart; `time`
+    says when it was recorded, in microseconds UTC, where the row knows. `key` tells rows of one fact apart. Column
+    `counter` counts the rows of the file, from 0; a study's own rows get it when they are exported. A study's
+    own file that `filters` another table is made of that one's rows.
+    """
 
     name: str
     file: str
     columns: tuple[Column, ...]
-    key: tuple[str, ...]
+    identity: tuple[str, ...]
+    person: str = ""
+    parts: tuple[str, ...] = ("",)
+    key: tuple[str, ...] = ()
     of_study: bool = False
+    counter: str = ""
+    filters: str = ""
+    time: Callable[[Mapping[str, Any]], int | None] = field(default=lambda values: None)
+    rules: tuple[Rule, ...] = ()
+
+    def path(self, part: str) -> str:
+        """The file's path within a release."""
+        return f"{part}/{self.file}" if part else self.file
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        """The released names of its columns, in order."""
+        return tuple(column.name for column in self.columns)
 
     def table(self) -> Table:
         """The table in the database, made once."""
         if self.name in metadata.tables:
             return metadata.tables[self.name]
-        keys = {"_study", "_session", *self.key}
-        own = [
+        own: list[Any] = [
             SqlColumn("_study", String(60), primary_key=True),
             SqlColumn("_session", String(36), primary_key=True),
+            SqlColumn("_part", String(60), primary_key=True),
+            SqlColumn("_seq", Integer, primary_key=True, autoincrement=False),
+            SqlColumn("_written", Text),
+            Index(f"ix_{self.name}_order", "_study", "_part", "_seq"),
         ]
         released = [
             SqlColumn(
                 c.sql,
-                String(255) if c.sql in keys and c.kind == "text" else SQL[c.kind],
-                primary_key=c.sql in keys,
+                String(255) if c.sql in self.key and c.kind == "text" else SQL[c.kind],
+                primary_key=c.sql in self.key,
+                autoincrement=False,
             )
             for c in self.columns
         ]
-        return Table(self.name, metadata, *own, SqlColumn("_seq", Integer, nullable=False), *released)
+        return Table(self.name, metadata, *own, *released)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,3 +139,5 @@ class Schema:
     tables: tuple[Released, ...]
     rows: Callable[[Study, State], Sequence[Row]]
     study_rows: Callable[[Study], Sequence[Row]] = field(default=lambda study: ())
+    url: str = ""
+    licence: str = ""

@@ -8,6 +8,7 @@ confidence that was said before it. The attention check is in `user_answers`, as
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import MappingProxyType
 from typing import Any
 
 import orjson
@@ -16,54 +17,135 @@ from experiments.core.chance import public_id
 from experiments.core.history import Done, Unit, units
 from experiments.core.place import State
 from experiments.core.resolve import Study
+from experiments.core.scales import CONFIDENCE
 from experiments.core.talk import messages
 from problems.item import Problem
+from storage.forms import Choice, Json, Number, Text, Whole, choice
 from storage.schemas.base import Column, Released, Row, Schema
 
 ANSWER_TYPES = {"answer": "user-alone", "chat": "user-AI"}
 """A step's kind and the released `answer_type`; a chat counts where the problem is answered beside it."""
 
+CHOSEN = "the participant"
+DRAWN = "the draw on arrival"
+QUESTION = "the question"
+ANNOTATED = "an annotator"
+ASKED_ALONE = "the models, asked alone"
+FULL_STUDY = "full_study"
+PARTS = (FULL_STUDY, "pilot_1_no_incentives", "pilot_2_w_incentives_math")
+"""The collections of the release, each a folder."""
+LETTERS = "ABCD"
+PHASES = MappingProxyType({"1": "alone", "2": "with the chatbot"})
+RIGHT = MappingProxyType({"0": "wrong", "1": "right"})
+TRUTH = MappingProxyType({"True": 1, "true": 1, "False": 0, "false": 0})
+SPELT = MappingProxyType({"pretest": 1, "test": 2})
+"""What the study's own event log calls the phases."""
+TYPES = MappingProxyType({"user-alone": "answered alone", "user-AI": "answered with the chatbot at hand"})
+SHARE = Number(low=0, high=1, blank=True)
+
+
+def _is_history(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(said, dict) and all(isinstance(said.get(key), str) for key in ("role", "content")) for said in value
+    )
+
+
 ANSWER_COLUMNS = (
-    Column("worker_id", "text", "The participant: ten random letters and digits."),
-    Column("model", "text", "The model behind the chatbot, also for answers given alone."),
-    Column("condition", "text", "answer-first or direct-to-AI."),
-    Column("subject", "text", "math, physics or moral."),
-    Column("batch", "integer", "The batch of twelve questions, from 0 within the subject."),
-    Column("phase", "integer", "1 (alone) or 2 (with the chatbot)."),
-    Column("position", "integer", "The question's position in the study, from 0."),
-    Column("answer_type", "text", "user-alone or user-AI."),
-    Column("dataset", "text", "The dataset that the question is from; attention_check for the check."),
-    Column("question_id", "text", "The question, as `<dataset>-redux-<n>`."),
-    Column("confidence", "text", "not-confident, somewhat-confident or very-confident, said before answering."),
-    Column("selected_answer", "text", "A, B, C or D."),
-    Column("acc", "integer", "1 if the answer is right, else 0."),
+    Column("worker_id", Text("[A-Za-z0-9]+", "letters and digits"), "The participant: ten random ones.", "chance"),
+    Column("model", Text(blank=True), "The model behind the chatbot, also for answers given alone.", DRAWN),
+    Column("condition", choice("answer-first", "direct-to-AI", blank=True), "Whether they answer alone first.", DRAWN),
+    Column("subject", choice("math", "physics", "moral", blank=True), "The subject of their questions.", DRAWN),
+    Column("batch", Whole(low=0, blank=True), "The batch of twelve questions, from 0 within the subject.", DRAWN),
+    Column("phase", Whole(1, 2, PHASES, SPELT, blank=True), "The part of the study.", "the study"),
+    Column("position", Whole(low=0), "The question's position in the study, from 0.", "the study"),
+    Column("answer_type", Choice(TYPES), "How it was answered.", "the study"),
+    Column("dataset", Text(), "The dataset that the question is from; attention_check for the check.", QUESTION),
+    Column("question_id", Text(), "The question, as `<dataset>-redux-<n>`.", QUESTION),
+    Column(
+        "confidence",
+        Choice(CONFIDENCE, blank=True),
+        "How confident they are, said before answering; both answers of an answer-first question carry it.",
+        CHOSEN,
+        ("confidence",),
+    ),
+    Column("selected_answer", choice(*LETTERS, blank=True), "The option that was chosen.", CHOSEN, ("answer",)),
+    Column("acc", Whole(0, 1, RIGHT, TRUTH, blank=True), "Whether the answer is right.", "the question's key"),
 )
 CONVERSATION_COLUMNS = (
     *ANSWER_COLUMNS,
-    Column("chat_history", "json", "The messages in order: a list of {role: You | Bot, content}."),
     Column(
-        "user_effort",
-        "text",
-        "An annotator's label: tried, known or low effort; null before it is annotated.",
+        "chat_history",
+        Json(_is_history, "a list of objects with the texts role and content"),
+        "The messages in order; You is the participant, Bot the model.",
+        "the participant and the model",
     ),
-    Column("attempted_answer", "json", "An annotator's label: whether the chatbot tried to answer."),
-    Column("answer_val", "text", "An annotator's label: the value that the chatbot answered."),
-    Column("answer_letter", "text", "An annotator's label: the letter that the chatbot answered."),
+    Column(
+        "user_effort", choice("tried", "known", "low effort", blank=True), "How much they tried to get help.", ANNOTATED
+    ),
+    Column(
+        "attempted_answer",
+        Json(lambda value: isinstance(value, bool), "true or false", blank=True),
+        "Whether the chatbot tried to answer.",
+        ANNOTATED,
+    ),
+    Column("answer_val", Text(blank=True), "The value that the chatbot answered.", ANNOTATED),
+    Column("answer_letter", choice(*LETTERS, blank=True), "The letter that the chatbot answered.", ANNOTATED),
 )
-LETTERS = "ABCD"
 QUESTION_COLUMNS = (
-    Column("question_id", "text", "The question, as `<dataset>-redux-<n>`."),
-    Column("dataset", "text", "The dataset that it is from."),
-    Column("question", "text", "Its wording, without markup."),
-    *(Column(f"option_{letter}", "text", f"Option {letter}, without markup.") for letter in LETTERS),
-    Column("answer", "text", "The right option: A, B, C or D."),
-    Column("question_formatted", "text", "Its wording as shown, with LaTeX."),
-    *(Column(f"option_{letter}_formatted", "text", f"Option {letter} as shown, with LaTeX.") for letter in LETTERS),
+    Column("question_id", Text(), "The question, as `<dataset>-redux-<n>`.", QUESTION),
+    Column("dataset", Text(), "The dataset that it is from.", QUESTION),
+    Column("question", Text(), "Its wording, without markup.", QUESTION),
+    *(
+        Column(f"option_{letter}", Text(blank=True), f"Option {letter}, without markup.", QUESTION)
+        for letter in LETTERS
+    ),
+    Column("answer", choice(*LETTERS), "The right option.", QUESTION),
+    Column("question_formatted", Text(blank=True), "Its wording as shown, with LaTeX.", QUESTION),
+    *(
+        Column(f"option_{letter}_formatted", Text(blank=True), f"Option {letter} as shown, with LaTeX.", QUESTION)
+        for letter in LETTERS
+    ),
+)
+LETTER_METHODS = ("letter_only_zero_shot", "letter_only_few_shot")
+"""The ways to ask for a letter alone; what is no letter is invalid."""
+
+
+def _method_columns(method: str) -> tuple[Column, ...]:
+    how = method.replace("_", " ")
+    count = Column(f"{method}_count", Whole(low=0, blank=True), f"How many answers ({how}).", ASKED_ALONE)
+    right = Column(f"{method}_acc", SHARE, f"The share of right ones; invalid ones are wrong ({how}).", ASKED_ALONE)
+    invalid = Column(f"{method}_invalid", SHARE, f"The share of invalid ones ({how}).", ASKED_ALONE, optional=True)
+    valid = Column(
+        f"{method}_acc_valid", SHARE, f"The share of right ones among the valid ({how}).", ASKED_ALONE, optional=True
+    )
+    return (count, right, invalid, valid)
+
+
+ALONE_COLUMNS = (
+    Column("model", Text(), "The model.", ASKED_ALONE),
+    Column("dataset", Text(), "The dataset that the question is from.", QUESTION),
+    Column("question_id", Text(), "The question.", QUESTION),
+    *(column for method in LETTER_METHODS for column in _method_columns(method)),
+    *(column for column in _method_columns("free_text") if not column.name.endswith("_invalid")),
 )
 
-ANSWERS = Released("user_answers", "full_study/user_answers.csv", ANSWER_COLUMNS, ("position", "answer_type"))
-CONVERSATIONS = Released("conversations", "full_study/conversations.json", CONVERSATION_COLUMNS, ("position",))
-QUESTIONS = Released("questions", "questions.csv", QUESTION_COLUMNS, ("question_id",), of_study=True)
+ASSIGNED = ("model", "condition", "subject", "batch", "position", "question_id", "answer_type")
+"""What tells one participant's answers apart: of those who came twice, the release has both assignments."""
+ANSWERS = Released("user_answers", "user_answers.csv", ANSWER_COLUMNS, ASSIGNED, "worker_id", PARTS)
+FILTERED = Released(
+    "user_answers_filtered",
+    "user_answers_filtered.csv",
+    ANSWER_COLUMNS,
+    ASSIGNED,
+    "worker_id",
+    (FULL_STUDY,),
+    filters=ANSWERS.name,
+)
+CONVERSATIONS = Released("conversations", "conversations.json", CONVERSATION_COLUMNS, ASSIGNED, "worker_id", PARTS)
+ALONE = Released("ai_alone_answers", "ai_alone_answers.csv", ALONE_COLUMNS, ("model", "question_id"), of_study=True)
+QUESTIONS = Released(
+    "questions", "questions.csv", QUESTION_COLUMNS, ("question_id",), key=("question_id",), of_study=True
+)
 
 
 def rows(study: Study, state: State) -> list[Row]:
@@ -77,9 +159,9 @@ def _unit_rows(study: Study, state: State, unit: Unit) -> Iterator[Row]:
         if step.kind not in ANSWER_TYPES or submitted is None or submitted.data.get("answer") is None:
             continue
         values = _answer(study, state, unit, step)
-        yield Row(ANSWERS.name, submitted.seq, values)
+        yield Row(ANSWERS.name, submitted.seq, values, FULL_STUDY)
         if step.kind == "chat":
-            yield Row(CONVERSATIONS.name, submitted.seq, {**values, **_conversation(step)})
+            yield Row(CONVERSATIONS.name, submitted.seq, {**values, **_conversation(step)}, FULL_STUDY)
 
 
 def _answer(study: Study, state: State, unit: Unit, step: Done) -> dict[str, Any]:
@@ -132,7 +214,9 @@ SCHEMA = Schema(
     name="chatbench",
     title="ChatBench",
     source="Chang, Anderson, Hofman: ChatBench. ACL 2025. Dataset microsoft/ChatBench, CC BY 4.0.",
-    tables=(ANSWERS, CONVERSATIONS, QUESTIONS),
+    tables=(ANSWERS, FILTERED, CONVERSATIONS, ALONE, QUESTIONS),
     rows=rows,
     study_rows=study_rows,
+    url="https://huggingface.co/datasets/microsoft/ChatBench",
+    licence="CC BY 4.0",
 )

@@ -8,6 +8,8 @@ when it is given.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from experiments.core.chance import public_uuid
@@ -15,29 +17,109 @@ from experiments.core.events import Event
 from experiments.core.history import Unit, answers, ranks, units
 from experiments.core.place import State
 from experiments.core.resolve import Study
+from experiments.core.scales import CORRECTNESS, HELPFULNESS, SOLO_SOLVE
+from storage.forms import Choice, Literally, Number, Text, Whole, all_texts, choice, literal
 from storage.schemas.base import Column, Released, Row, Schema
 
 MISSING = "MISSING"
+UUID = "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+
+CHOSEN = "the participant"
+STUDY = "the study"
+EXPERTISE = (
+    "Current undergraduate studying mathematics",
+    "Undegraduate degree in mathematics",
+    "Masters degree in mathematics",
+    "PhD in mathematics",
+    "Professor in mathematics",
+    "Never studied for a math degree / not enrolled in math degree",
+)
+EXPERIENCE = ("Never", "A few times total", "A couple of times a month", "Weekly", "Daily")
+TOPICS = ("Algebra", "Group Theory", "Number Theory", "Probability Theory", "Topology", "Linear Algebra")
+
+
+def _are_ratings(value: Any) -> bool:
+    return isinstance(value, list) and all(item is None or (type(item) is int and 0 <= item <= 6) for item in value)
+
+
+def _are_ranks(value: Any) -> bool:
+    return isinstance(value, dict) and all(type(rank) is int and rank >= 1 for rank in value.values())
+
+
+def _are_sets(value: Any) -> bool:
+    return isinstance(value, list) and all(type(item) in (int, str) for item in value)
+
+
+def _ratings(scale: Mapping[str, str]) -> Literally:
+    return Literally(_are_ratings, "a list of ratings from 0 to 6, as Python writes it", named=scale)
+
 
 COLUMNS = (
-    Column("", "integer", "The row's number within its participant, from 0 (pandas' index).", stored="row_index"),
-    Column("model", "text", "The model that replied."),
-    Column("human_interactions", "text", "repr of the messages in order, each after 'User: '."),
-    Column("model_responses", "text", "repr of the replies in order, each after 'AI: '."),
-    Column("time_taken", "number", "Seconds from being shown the problem to the last rating."),
-    Column("helpfulness_ratings", "text", "repr of a rating from 0 to 6 for each reply."),
-    Column("correctness_ratings", "text", "repr of a rating from 0 to 6 for each reply."),
-    Column("solo_solve", "text", "0 to 6: could they have solved it alone; MISSING if not said."),
-    Column("problem_name", "text", "The problem's file name."),
-    Column("final_prefs", "text", "repr of model -> rank (1 the best, ties allowed), or MISSING."),
-    Column("interaction_set_idx", "integer", "Which set of problems, from 0."),
-    Column("uid", "text", "The participant, a random UUID."),
-    Column("mth_bkgrd", "text", "Experience with mathematics, one of six options."),
-    Column("ai_play_bkgrd", "text", "Experience with AI systems, one of five options."),
-    Column("selected_topic", "text", "The topic they chose."),
-    Column("seen_problem_sets", "text", "repr of the numbers of the problem sets they met."),
+    Column(
+        "", Whole(low=0), "The row's number within its participant, from 0 (pandas' index).", STUDY, stored="row_index"
+    ),
+    Column("model", Text(), "The model that replied.", "the draw"),
+    Column(
+        "human_interactions",
+        Literally(all_texts, "a list of texts, as Python writes it"),
+        "The messages in order, each after `User: `.",
+        CHOSEN,
+    ),
+    Column(
+        "model_responses",
+        Literally(all_texts, "a list of texts, as Python writes it"),
+        "The replies in order, each after `AI: `.",
+        "the model",
+    ),
+    Column("time_taken", Number(low=0), "Seconds from being shown the problem to the last rating.", "the clock"),
+    Column("helpfulness_ratings", _ratings(HELPFULNESS), "A rating for each reply.", CHOSEN, ("helpfulness",)),
+    Column("correctness_ratings", _ratings(CORRECTNESS), "A rating for each reply.", CHOSEN, ("correctness",)),
+    Column(
+        "solo_solve",
+        Choice(MappingProxyType({**SOLO_SOLVE, MISSING: "not said"})),
+        "Whether they could have solved it alone.",
+        CHOSEN,
+        ("solo_solve",),
+    ),
+    Column("problem_name", Text(), "The problem's file name.", "the problem"),
+    Column(
+        "final_prefs",
+        Literally(_are_ranks, "a dictionary of ranks from 1, as Python writes it", (MISSING,)),
+        "The rank of each model, 1 the best, ties allowed.",
+        CHOSEN,
+        ("rank",),
+    ),
+    Column("interaction_set_idx", Whole(low=0), "Which set of problems, from 0.", STUDY),
+    Column("uid", Text(UUID, "a UUID"), "The participant, at random.", "chance"),
+    Column("mth_bkgrd", choice(*EXPERTISE, MISSING), "Experience with mathematics.", CHOSEN, ("mth_bkgrd",)),
+    Column("ai_play_bkgrd", choice(*EXPERIENCE, MISSING), "Experience with AI systems.", CHOSEN, ("ai_play_bkgrd",)),
+    Column("selected_topic", choice(*TOPICS, MISSING), "The topic they chose.", CHOSEN, ("selected_topic",)),
+    Column(
+        "seen_problem_sets",
+        Literally(_are_sets, "a list of the numbers of sets, as Python writes it"),
+        "The problem sets that they met.",
+        "the draw",
+    ),
 )
-INTERACTIONS = Released("mathconverse_interactions", "mathconverse_parsed_interactions.csv", COLUMNS, ("row_index",))
+TURNS = ("human_interactions", "model_responses", "helpfulness_ratings", "correctness_ratings")
+
+
+def _as_many(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """As many replies and ratings as messages."""
+    wanted = len(literal(values[TURNS[0]]))
+    for name in TURNS[1:]:
+        if len(literal(values[name])) != wanted:
+            yield name, f"{wanted} items, as many as human_interactions has"
+
+
+INTERACTIONS = Released(
+    "mathconverse_interactions",
+    "mathconverse_parsed_interactions.csv",
+    COLUMNS,
+    identity=("row_index",),
+    person="uid",
+    rules=(_as_many,),
+)
 
 
 def rows(study: Study, state: State) -> list[Row]:
@@ -113,4 +195,5 @@ SCHEMA = Schema(
     source="Collins et al.: Evaluating language models for mathematics through interactions. PNAS 2024.",
     tables=(INTERACTIONS,),
     rows=rows,
+    url="https://github.com/collinskatie/checkmate",
 )

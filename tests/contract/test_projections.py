@@ -16,9 +16,8 @@ from app.runtime import Runtime
 from app.settings import Settings
 from storage.engine import Database, open_database
 from storage.errors import StorageError
-from storage.export import export
 from storage.projections import differences, rebuild
-from tests.fakes.databases import fill
+from tests.fakes.databases import export, fill
 from tests.fakes.sessions import study
 
 ANSWERS = (

@@ -19,9 +19,8 @@ from app.library import load_study
 from experiments.core.scales import SOLO_SOLVE
 from experiments.core.study import models
 from storage.engine import Database, open_database
-from storage.export import export
 from storage.schemas.registry import schema
-from tests.fakes.databases import SESSIONS, fill
+from tests.fakes.databases import SESSIONS, export, fill
 from tests.fakes.sessions import study
 
 ANSWERS = (
@@ -164,7 +163,7 @@ def test_our_columns_are_those_of_the_real_mathconverse_file(shared: Path) -> No
 def test_the_demo_has_rows_of_both_schemas(filled: Database, tmp_path: Path) -> None:
     for name in ("chatbench", "mathconverse"):
         written = export(filled, "demo", name, tmp_path / name)
-        assert all(written.files.values())
+        assert all(file.rows for file in written.files)
         assert written.origin == "bot"
 
 

@@ -16,6 +16,8 @@ from app.clock import VirtualClock
 from app.runtime import Runtime
 from app.settings import Settings
 from storage.engine import Database, open_database
+from storage.exported import Exported
+from storage.exports import exporting
 from storage.projections import rebuild
 from storage.schemas.registry import schemas
 from tests.fakes.sessions import study
@@ -83,3 +85,8 @@ async def fill(database: Database, names: list[str], count: int, seed: str) -> N
         async for _ in simulate(runtime, clock, study(name), count, seed):
             pass
     await runtime.close()
+
+
+def export(database: Database, study: str, schema: str, folder: Path, origin: str | None = None) -> Exported:
+    """A study's files in a schema."""
+    return exporting.export(database, exporting.Wish(study, schema, origin), folder)

@@ -10,9 +10,9 @@ from sqlalchemy import text
 
 from experiments.core.events import Event
 from storage.engine import Database, dumps
-from storage.export import export
 from storage.projections import rebuild
 from storage.schemas.registry import schemas
+from tests.fakes.databases import export
 from tests.fakes.http_bot import HttpBot
 
 ACTS = {"submit": ("submitted", "turned"), "say": ("said",), "rate": ("rated",), "retry": ("retried",)}
@@ -43,7 +43,7 @@ def exported(database: Database, study: str, folder: Path) -> str:
     (document,) = query(database, "SELECT document FROM study WHERE name = :study", study=study)[0]
     records = json.loads(document)["file"].get("records", [])
     written = [export(database, study, schema, folder / schema) for schema in records]
-    return "\n".join(path.read_text(encoding="utf-8") for files in written for path in files.files)
+    return "\n".join((item.folder / file.path).read_text(encoding="utf-8") for item in written for file in item.files)
 
 
 def check_facts(database: Database, bot: HttpBot) -> None:

@@ -1,53 +1,35 @@
-"""The command line: `parley`, its commands, and how errors look.
-
-One of the three edges where everything is caught: an error of ours is a message, not a traceback.
-"""
+"""The commands that check, try out and run studies."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import socket
 import sys
 import threading
 import time
 import webbrowser
-from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.tree import Tree
 
 from app import settings as configuration
 from app.bots.simulate import START_US, simulate
+from app.cli.common import app, err, out, settings_in_use
 from app.clock import VirtualClock
 from app.errors import SettingsError
-from app.library import find, load_study, read_yaml
+from app.library import load_study
 from app.outline import outline, typical_minutes
 from app.runtime import Runtime
 from app.settings import Settings
 from experiments.core.resolve import Study
 from experiments.core.schema import json_schema
-from problems.errors import ParleyError
 from storage.engine import open_database
-from storage.export import export as write_files
-from storage.projections import differences, rebuild
 
-app = typer.Typer(
-    name="parley",
-    help="Studies in which people work with language models. Begin with `parley demo`.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode="markdown",
-    pretty_exceptions_enable=False,
-)
 START_TRIES = 300
-out = Console()
-err = Console(stderr=True)
 
 StudyName = Annotated[
     str, typer.Argument(metavar="STUDY", help="A study file, or the name of a study that comes with Parley.")
@@ -75,7 +57,7 @@ def _serve(references: list[str], *, demo: bool = False, open_browser: bool = Fa
 
     from app.web.server import build_app
 
-    settings = _settings()
+    settings = settings_in_use()
     _must_be_free(settings)
     studies = [load_study(reference) for reference in references]
     names = [study.name for study in studies]
@@ -164,7 +146,7 @@ def simulate_(
     seed: Annotated[str, typer.Option(help="The same seed gives the same sessions, to the byte.")] = "1",
 ) -> None:
     """Let simulated participants finish whole sessions, without a browser and at once."""
-    settings = _settings()
+    settings = settings_in_use()
     found = load_study(study)
     asyncio.run(_simulate(settings, found, count, seed))
 
@@ -188,73 +170,10 @@ async def _simulate(settings: Settings, study: Study, count: int, seed: str) -> 
     out.print(f"{count} sessions of {study.name} are complete ({clicks} clicks), in {settings.database_url}")
 
 
-@app.command()
-def export(
-    study: Annotated[str, typer.Argument(metavar="STUDY", help="The study's name, as in its file.")],
-    schema: Annotated[str, typer.Option(help="The released schema: chatbench or mathconverse.")],
-    to: Annotated[Path, typer.Option("-o", "--out", help="The folder to write into.")],
-    origin: Annotated[
-        str | None, typer.Option(help="Whose sessions: person or bot. People's, unless there are none.")
-    ] = None,
-) -> None:
-    """Write a study's data as the released dataset's files."""
-    settings = _settings()
-    name = str(read_yaml(find(study)).get("study")) if study.endswith((".yaml", ".yml")) else study
-    written = write_files(open_database(settings.database_url), name, schema, to, origin)
-    for path, rows in written.files.items():
-        out.print(f"{path}: {rows} rows", highlight=False)
-    out.print(f"[dim]{written.sessions} sessions of origin {written.origin}[/dim]")
-
-
-db = typer.Typer(help="Look after the database: rebuild the released tables from the log, or compare the two.")
-app.add_typer(db, name="db")
-
-
-@db.command(name="rebuild")
-def db_rebuild() -> None:
-    """Empty the released tables and fill them again from the log; stop the server first."""
-    count = rebuild(open_database(_settings().database_url))
-    out.print(f"The released tables are rebuilt from {count} sessions.")
-
-
-@db.command(name="verify")
-def db_verify() -> None:
-    """Compare the released tables with the log, say what differs, and exit with 1 if anything does."""
-    count = 0
-    for sentence in differences(open_database(_settings().database_url)):
-        out.print(sentence, markup=False, highlight=False)
-        count += 1
-    if count:
-        out.print(f"[red]{count} differences.[/red] `parley db rebuild` makes the tables anew.")
-        raise typer.Exit(1)
-    out.print("The released tables are what the log implies.")
-
-
 @app.command(name="settings")
 def settings_() -> None:
     """List every setting: its variable, its present value, and what it is for."""
-    for variable, value, default, about in configuration.listing(_settings()):
+    for variable, value, default, about in configuration.listing(settings_in_use()):
         changed = "" if value == default else f"  [dim](default: {escape(default) or 'not set'})[/dim]"
         out.print(f"[bold]{variable}[/bold] = {escape(value) or '[dim]not set[/dim]'}{changed}", highlight=False)
         out.print(f"    {escape(about)}", highlight=False)
-
-
-def _settings() -> Settings:
-    for warning in configuration.unknown(configuration.names_in_use()):
-        err.print(f"[yellow]{warning}[/yellow]")
-    settings = configuration.load()
-    logging.basicConfig(level=settings.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    logging.getLogger("httpx2").setLevel(logging.WARNING)
-    return settings
-
-
-def main() -> None:
-    """Run a command; an error of ours is told in words and exits with 2."""
-    try:
-        app()
-    except ParleyError as error:
-        err.print(str(error), style="red", markup=False, highlight=False)
-        raise SystemExit(2) from None
-    except KeyboardInterrupt:
-        err.print("Stopped. What was finished is saved.")
-        raise SystemExit(130) from None

@@ -1,0 +1,167 @@
+"""The commands that bring data in and out: import, validate, export, and what looks after the database."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from app.cli.common import app, err, out, settings_in_use
+from app.library import find, read_yaml
+from app.settings import Settings
+from app.web.secret import secret_of
+from storage.describe.packing import pack
+from storage.engine import Database, open_database
+from storage.exported import Exported
+from storage.exports.exporting import Wish, export, stream
+from storage.exports.filtering import Statuses, read_statuses
+from storage.imports.find import Found
+from storage.imports.importing import deviations, import_files
+from storage.participants import Participants, Person
+from storage.projections import differences, rebuild
+from storage.schemas.registry import schemas
+
+STDOUT = Path("-")
+PROLIFIC = "prolific"
+
+SchemaName = Annotated[str, typer.Argument(metavar="SCHEMA", help=f"One of: {', '.join(sorted(schemas()))}.")]
+Paths = Annotated[
+    list[Path],
+    typer.Argument(metavar="PATH...", help="Files of the release, or its folder with whichever of them are there."),
+]
+
+
+@app.command(name="import")
+def import_(
+    schema: SchemaName,
+    paths: Paths,
+    study: Annotated[str, typer.Option(help="The study to import into; called like the schema unless given.")] = "",
+) -> None:
+    """Read the files of a released dataset into the database, as sessions of a study; all of it or nothing."""
+    name = study or schema
+    with _reading() as progress:
+        done = import_files(_database(), schema, paths, name, progress)
+    for file in done:
+        told = f"{file.new:,} new" if file.new else "all known, nothing to do" if file.rows else "no rows"
+        out.print(f"{file.path}: {file.rows:,} rows, {told}", highlight=False)
+    out.print(f"[dim]parley export {name} --schema {schema} -o FOLDER writes them again[/dim]")
+
+
+@app.command()
+def validate(schema: SchemaName, paths: Paths) -> None:
+    """Say of every cell of a released dataset's files that is not as its schema has it; exits with 1 if any is."""
+    count = files = 0
+    with _reading() as progress:
+        for item in deviations(schema, paths, progress):
+            if isinstance(item, Found):
+                files += 1
+                continue
+            count += 1
+            out.print(str(item), markup=False, highlight=False, soft_wrap=True)
+    if count:
+        out.print(f"[red]{count:,} deviations[/red] from {schema} in {files} files.")
+        raise typer.Exit(1)
+    out.print(f"No deviations from {schema} in {files} {'file' if files == 1 else 'files'}.")
+
+
+@app.command(name="export")
+def export_(
+    study: Annotated[str, typer.Argument(metavar="STUDY", help="The study's name, as in its file.")],
+    schema: Annotated[str, typer.Option(help=f"The released schema: {', '.join(sorted(schemas()))}.")],
+    to: Annotated[Path, typer.Option("-o", "--out", help="The folder to write into; `-` for standard output.")],
+    origin: Annotated[
+        str | None, typer.Option(help="Whose sessions: person, import or bot. People's, unless there are none.")
+    ] = None,
+    file: Annotated[str, typer.Option(help="With `-o -`: which file; the first unless given.")] = "",
+    status: Annotated[
+        Path | None,
+        typer.Option(help="Prolific's export of the study: who counts as having completed it in the filtered file."),
+    ] = None,
+    safe: Annotated[
+        bool,
+        typer.Option("--safe-for-spreadsheets", help="Escape what a spreadsheet would run; no longer the exact data."),
+    ] = False,
+    zipped: Annotated[bool, typer.Option("--zip", help="Pack the folder into one zip beside it.")] = False,
+) -> None:
+    """Write a study's data as the released dataset's files, with a codebook, metadata and checksums."""
+    settings = settings_in_use()
+    database = open_database(settings.database_url)
+    name = str(read_yaml(find(study)).get("study")) if study.endswith((".yaml", ".yml")) else study
+    statuses = _statuses(settings, database, name, status) if status else None
+    wish = Wish(name, schema, origin, statuses, safe)
+    if to == STDOUT:
+        stream(database, wish, sys.stdout.buffer, file)
+        return
+    exported = export(database, wish, to)
+    _tell(exported, statuses)
+    if zipped:
+        out.print(f"{pack(to)}", highlight=False)
+
+
+def _tell(exported: Exported, statuses: Statuses | None) -> None:
+    for file in exported.files:
+        out.print(f"{exported.folder / file.path}: {file.rows:,} rows", highlight=False)
+    out.print(f"[dim]{exported.sessions:,} sessions of origin {exported.origin}; README.md says what is there[/dim]")
+    for kept in exported.filtered:
+        out.print(f"  {kept.step}: {kept.people:,} participants, {kept.answers:,} answers", highlight=False)
+    if statuses and statuses.unknown:
+        out.print(f"[yellow]{statuses.unknown} ids of the status file belong to no session of this study.[/yellow]")
+    cells = sum(sum(file.formulas.values()) for file in exported.files)
+    if cells and not exported.safe:
+        out.print(
+            f"[yellow]{cells:,} cells would run as formulas in a spreadsheet[/yellow] (README.md lists the columns); "
+            "`--safe-for-spreadsheets` writes a variant in which they don't."
+        )
+
+
+def _statuses(settings: Settings, database: Database, study: str, path: Path) -> Statuses:
+    people = Participants(database, secret_of(settings))
+    return read_statuses(path, lambda id_: people.find(study, Person(PROLIFIC, id_)))
+
+
+@contextmanager
+def _reading() -> Iterator[Callable[[Path, int], None]]:
+    """A bar for each file that is read."""
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=err, transient=True) as bar:
+        tasks: dict[Path, TaskID] = {}
+
+        def progress(path: Path, done: int) -> None:
+            if path not in tasks:
+                tasks[path] = bar.add_task(path.name, total=path.stat().st_size)
+            bar.update(tasks[path], completed=done)
+
+        yield progress
+
+
+def _database() -> Database:
+    return open_database(settings_in_use().database_url)
+
+
+db = typer.Typer(help="Look after the database: rebuild the released tables from the log, or compare the two.")
+app.add_typer(db, name="db")
+
+
+@db.command(name="rebuild")
+def db_rebuild() -> None:
+    """Empty the released tables and fill them again from the log; stop the server first."""
+    count = rebuild(_database())
+    out.print(f"The released tables are rebuilt from {count} sessions.")
+
+
+@db.command(name="verify")
+def db_verify() -> None:
+    """Compare the released tables with the log, say what differs, and exit with 1 if anything does."""
+    count = 0
+    for sentence in differences(_database()):
+        out.print(sentence, markup=False, highlight=False)
+        count += 1
+    if count:
+        out.print(f"[red]{count} differences.[/red] `parley db rebuild` makes the tables anew.")
+        raise typer.Exit(1)
+    out.print("The released tables are what the log implies.")

@@ -1,0 +1,34 @@
+"""The deployment's secret: it signs cookies, and finds and unseals who somebody is to a recruiter."""
+
+from __future__ import annotations
+
+import secrets
+from contextlib import suppress
+from pathlib import Path
+
+from app.errors import SettingsError
+from app.settings import Settings
+from storage.engine import file_of
+
+
+def secret_of(settings: Settings) -> str:
+    """The key that signs cookies: the setting, or a file beside the SQLite database, made at the first start."""
+    if settings.secret is not None:
+        return settings.secret.get_secret_value()
+    file = file_of(settings.database_url)
+    if file is None:
+        raise SettingsError("PARLEY_SECRET is not set. With PostgreSQL every process needs the same one: 32 characters")
+    path = file.with_suffix(".secret")
+    if not path.exists():
+        _write_once(path, secrets.token_urlsafe(32))
+    return path.read_text(encoding="ascii").strip()
+
+
+def _write_once(path: Path, text: str) -> None:
+    """Make a file that is whole or not there, whoever else makes it at the same time or kills us."""
+    draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+    draft.touch(mode=0o600)
+    draft.write_text(text, encoding="ascii")
+    with suppress(FileExistsError):
+        path.hardlink_to(draft)
+    draft.unlink()

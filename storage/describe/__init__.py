@@ -1,0 +1,46 @@
+"""What lies beside exported data so that they explain themselves: one file of this package for each thing.
+
+All of it follows from what was exported, so the same data have the same description, to the byte.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from pathlib import Path
+
+from storage.describe.card import card
+from storage.describe.checksums import NAME, sums
+from storage.describe.codebook import as_json, codebook
+from storage.describe.codebook_page import page
+from storage.describe.croissant import metadata
+from storage.describe.frozen import documents
+from storage.exported import Exported
+
+
+def describe(exported: Exported) -> tuple[Path, ...]:
+    """Write what explains an export into its folder; the files that were written."""
+    contents = _contents(exported)
+    hashes = {file.path: file.sha256 for file in exported.files}
+    hashes |= {name: sha256(content).hexdigest() for name, content in contents.items()}
+    return tuple(_write(exported.folder, {**contents, NAME: sums(hashes).encode()}))
+
+
+def _contents(exported: Exported) -> Mapping[str, bytes]:
+    """Every file by its name, apart from the checksums."""
+    book = codebook(exported)
+    return {
+        "README.md": card(exported).encode(),
+        "codebook.md": page(book).encode(),
+        "codebook.json": as_json(book),
+        "metadata.json": (json.dumps(metadata(exported), indent=2, ensure_ascii=False) + "\n").encode(),
+        **documents(exported.studies),
+    }
+
+
+def _write(folder: Path, contents: Mapping[str, bytes]) -> Iterator[Path]:
+    for name, content in contents.items():
+        path = folder / name
+        path.write_bytes(content)
+        yield path

@@ -1,0 +1,197 @@
+"""`README.md`: the dataset card, for whoever comes upon the folder and knows nothing of Parley.
+
+It says what is known and lists what is not; it never fills a gap.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import yaml
+
+from experiments.core.study import Model
+from storage.describe.checksums import NAME
+from storage.describe.croissant import record_set
+from storage.describe.frozen import file_name
+from storage.describe.markdown import bullets, code, join, table
+from storage.describe.words import SIMULATED, is_imported, summary, title
+from storage.exported import Exported, File
+
+SIMULATED_DATA = "> **SIMULATED DATA. No person took part in this study.** Do not report it as what people did."
+SAFE = (
+    "**This is the variant for spreadsheets, not the exact data.** Text that a spreadsheet would run as a formula "
+    "begins with an apostrophe here, and each csv with the mark by which Excel knows UTF-8. For analyses, export "
+    "without `--safe-for-spreadsheets`."
+)
+
+
+def card(exported: Exported) -> str:
+    """The card as Markdown, with what programs read of it at the top."""
+    return join(
+        f"---\n{yaml.safe_dump(_front(exported), sort_keys=False, allow_unicode=True)}---",
+        f"# {title(exported)}",
+        SIMULATED_DATA if exported.origin == SIMULATED else "",
+        summary(exported),
+        SAFE if exported.safe else "",
+        _files(exported),
+        _filtered(exported),
+        _studies(exported),
+        _sources(exported),
+        _reading(exported),
+        _formulas(exported),
+        _checking(),
+        _citing(exported),
+        _unknown(exported),
+    )
+
+
+def _front(exported: Exported) -> dict[str, Any]:
+    """What Hugging Face reads of a card, as far as it is known."""
+    languages = list(dict.fromkeys(study.file.language for study in exported.studies))
+    licence = exported.schema.licence.lower().replace(" ", "-") if is_imported(exported) else ""
+    front = {"pretty_name": title(exported), "language": languages, "license": licence}
+    configs = [{"config_name": _config(file), "data_files": file.path} for file in exported.files]
+    return {key: value for key, value in front.items() if value} | {"configs": configs}
+
+
+def _config(file: File) -> str:
+    return record_set(file.path).replace("/", "-")
+
+
+def _files(exported: Exported) -> str:
+    rows = ((code(file.path), f"{file.rows:,}", str(len(file.columns))) for file in exported.files)
+    beside = bullets(
+        [
+            "`codebook.md` and `codebook.json`: every column, its meaning and what people were asked",
+            "`metadata.json`: the same for programs, in Croissant 1.0",
+            *(
+                f"{code(file_name(study, exported.studies))}: the study as it was, with its protocols and problems"
+                for study in exported.studies
+            ),
+            f"{code(NAME)}: the checksum of every file",
+        ]
+    )
+    return join("## Files", table(("file", "rows", "columns"), rows), "Beside them:", beside)
+
+
+def _filtered(exported: Exported) -> str:
+    if not exported.filtered:
+        return ""
+    files = ", ".join(code(file.path) for file in exported.files if file.table.filters)
+    rows = ((kept.step, f"{kept.people:,}", f"{kept.answers:,}") for kept in exported.filtered)
+    said = f"{files} is filtered; the other files hold everybody. What each step of the filter left:"
+    return join("## The filter", said, table(("step", "people", "answers"), rows))
+
+
+def _studies(exported: Exported) -> str:
+    if not exported.studies:
+        return ""
+    rows = (
+        (
+            study.file.title,
+            str(study.file.version),
+            code(study.hash),
+            code(file_name(study, exported.studies)),
+        )
+        for study in exported.studies
+    )
+    changed = "The study was changed while it ran. " if len(exported.studies) > 1 else ""
+    said = f"{changed}The hash covers all that could change a result; it is the SHA-256 of the file."
+    return join("## The study", said, table(("title", "version", "hash", "file"), rows), _models(exported))
+
+
+def _models(exported: Exported) -> str:
+    """The models under the names that the data know; what is not given was left to the server."""
+    models = {(name, _settings(model)): None for study in exported.studies for name, model in study.file.models.items()}
+    said = "Models, under their names in the data; their system prompts are in the study's file:"
+    return join(said, bullets(f"{code(name)}: {settings}" for name, settings in models)) if models else ""
+
+
+def _settings(model: Model) -> str:
+    given = model.model_dump(exclude_none=True, exclude={"options", "system"})
+    options = [f"{name} {code(str(value))}" for name, value in model.options.items()]
+    return ", ".join([*(f"{name} {code(str(value))}" for name, value in given.items() if value != ""), *options])
+
+
+def _sources(exported: Exported) -> str:
+    if not exported.sources:
+        return ""
+    rows = (
+        (code("/".join(filter(None, (source["part"], source["file"])))), f"{source['rows']:,}", code(source["sha256"]))
+        for source in exported.sources
+    )
+    said = "These files were read, and the rows of all of them are here."
+    return join("## Where the data come from", said, table(("file", "rows", "SHA-256"), rows))
+
+
+def _reading(exported: Exported) -> str:
+    lines = ["import json", "from pathlib import Path", "", "import mlcroissant", "import pandas as pd", ""]
+    lines += [_line(file) for file in exported.files]
+    if exported.files:
+        lines.append(f'records = mlcroissant.Dataset("metadata.json").records("{record_set(exported.files[0].path)}")')
+    why = (
+        "Without `keep_default_na=False` pandas takes texts such as `None` and `NA` for nothing; so does mlcroissant, "
+        "which has no such switch, and reads digits as numbers."
+    )
+    return join("## Reading them", "```python\n" + "\n".join(lines) + "\n```", why)
+
+
+def _line(file: File) -> str:
+    name = re.sub(r"\W", "_", record_set(file.path))
+    if file.path.endswith(".json"):
+        return f'{name} = json.loads(Path("{file.path}").read_text(encoding="utf-8"))'
+    return f'{name} = pd.read_csv("{file.path}", keep_default_na=False, na_values=[""])'
+
+
+def _formulas(exported: Exported) -> str:
+    found = [(file.path, name, number) for file in exported.files for name, number in file.formulas.items() if number]
+    if not found:
+        return ""
+    rows = ((code(path), _column(name), f"{number:,}") for path, name, number in found)
+    said = (
+        "These cells begin with a sign that makes a spreadsheet run them as a formula. "
+        + (
+            "They are escaped with an apostrophe."
+            if exported.safe
+            else "They are exact here: do not open the files in "
+        )
+        + ("" if exported.safe else "a spreadsheet; export them with `--safe-for-spreadsheets` for that.")
+    )
+    return join("## Cells that look like formulas", said, table(("file", "column", "cells"), rows))
+
+
+def _column(name: str) -> str:
+    return code(name) if name else "(without a name)"
+
+
+def _checking() -> str:
+    return join("## Checking them", f"    sha256sum -c {NAME}", "On macOS: `shasum -a 256 -c " + NAME + "`.")
+
+
+def _citing(exported: Exported) -> str:
+    schema = exported.schema
+    if is_imported(exported):
+        at = f" <{schema.url}>" if schema.url else ""
+        return join("## Citing them", f"{schema.source}{at}")
+    said = f"The names and columns of the files are those of {schema.title}: {schema.source} The data are not theirs."
+    return join("## Citing them", said)
+
+
+def _unknown(exported: Exported) -> str:
+    return join("## What is not known", bullets(_gaps(exported)))
+
+
+def _gaps(exported: Exported) -> Iterator[str]:
+    if is_imported(exported):
+        yield "Whether the files are the published ones: compare their checksums with the publisher's."
+        yield "The wording that people saw: published files do not come with their study."
+        if not exported.schema.licence:
+            yield "The licence."
+    else:
+        yield (
+            "The licence, the authors and how to cite the data: whoever publishes them has to say so, here and in "
+            "`metadata.json`."
+        )
+    yield "The date of publication."

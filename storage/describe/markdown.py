@@ -1,0 +1,42 @@
+"""Pieces of Markdown that the card and the codebook are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+
+def code(text: str) -> str:
+    """A text as it is, to the character."""
+    fence = "``" if "`" in text else "`"
+    pad = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{fence}{pad}{text}{pad}{fence}"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table."""
+    cells = [list(head), ["---"] * len(head), *([_cell(cell) for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in cells)
+
+
+def quote(text: str) -> str:
+    """What somebody was told, set apart."""
+    return "\n".join(f"> {line}".rstrip() for line in text.split("\n"))
+
+
+def bullets(items: Iterable[str]) -> str:
+    """A list."""
+    return "\n".join(f"- {item}" for item in items)
+
+
+def join(*parts: str) -> str:
+    """Paragraphs one below the other; empty ones are left out."""
+    return "\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
+
+
+def count(number: int, thing: str, things: str = "") -> str:
+    """A number of things: `1 row`, `2 rows`."""
+    return f"{number:,} {thing if number == 1 else things or thing + 's'}"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")

@@ -1,0 +1,54 @@
+"""What an export wrote: plain values, from which the codebook, the card and the metadata are made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from experiments.core.resolve import Study
+from storage.schemas.base import Column, Released, Schema
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A written file: its path within the export, its columns in order, and how many of its cells a spreadsheet would
+    run as a formula, by column."""
+
+    table: Released
+    path: str
+    columns: tuple[Column, ...]
+    rows: int
+    bytes: int
+    sha256: str
+    formulas: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What one step of a filter left: how many participants and how many answers."""
+
+    step: str
+    people: int
+    answers: int
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """An export: whose sessions it holds, its files, and what explains them.
+
+    `studies` are the frozen studies of the exported sessions (several if the study was changed), oldest first; none
+    for imported data, whose `sources` tell which files were read (data of the `imported` facts).
+    """
+
+    study: str
+    schema: Schema
+    origin: str
+    sessions: int
+    folder: Path
+    files: tuple[File, ...]
+    studies: tuple[Study, ...] = ()
+    sources: tuple[Mapping[str, Any], ...] = ()
+    filtered: tuple[Kept, ...] = ()
+    safe: bool = False

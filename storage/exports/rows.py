@@ -1,0 +1,122 @@
+"""Which rows of a released table an export holds, in which order, streamed.
+
+A study's own sessions come in the order of their arrival, each with its rows in the order of its facts; imported rows
+come in the order of the files that they were read from. Cells that an imported file spelled in its own way keep that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from sqlalchemy import ColumnElement, Connection, Select, Table, Text, cast, func, select
+
+from storage import tables
+from storage.recorded import ORIGIN, study_stream
+from storage.schemas.base import Column, Released
+
+AT_ONCE = 2_000
+Rows = list[tuple[Any, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Rows of a table: of a study and an origin, of a part of the release, of columns in this order.
+
+    `among` is a query of sessions to which they are restricted, `without` a dataset whose rows are left out; `source`
+    is the table that they are read from where that is another of the same columns.
+    """
+
+    study: str
+    origin: str
+    table: Released
+    part: str
+    columns: tuple[Column, ...]
+    among: Select[Any] | None = None
+    without: str = ""
+    source: Released | None = None
+
+    @property
+    def own(self) -> Table:
+        """The table in the database that they are read from."""
+        return (self.source or self.table).table()
+
+    @property
+    def json(self) -> bool:
+        """Whether the file is JSON."""
+        return self.table.file.endswith(".json")
+
+    def texts(self, connection: Connection) -> bool:
+        """Whether every cell can come as a text that is written as it is."""
+        numbers = any(column.kind == "number" for column in self.columns)
+        counted = self.table.counter and self.origin != ORIGIN
+        return not numbers and not counted and not self._spelled(connection)
+
+    def count(self, connection: Connection, where: ColumnElement[bool] | None = None) -> int:
+        """How many rows there are, or how many of them of a kind."""
+        query = self._where(select(func.count()).select_from(self.own))
+        return int(connection.execute(query if where is None else query.where(where)).scalar_one())
+
+    def stream(self, connection: Connection, *, texts: bool) -> Iterator[Rows]:
+        """The rows, some thousands at once."""
+        spelled = not texts and self._spelled(connection)
+        own = self.own
+        cells: list[Any] = [own.c[column.sql] for column in self.columns]
+        cells = [func.coalesce(cast(cell, Text), "") for cell in cells] if texts else cells
+        query = self._ordered(select(*cells, *([own.c["_written"]] if spelled else [])))
+        number, fetch = 0, _fetching(connection, query)
+        while rows := fetch(AT_ONCE):
+            if spelled:
+                rows = [self._as_written(row) for row in rows]
+            if self.table.counter and self.origin != ORIGIN:
+                rows = [self._counted(row, number + n) for n, row in enumerate(rows)]
+            number += len(rows)
+            yield rows
+
+    def _spelled(self, connection: Connection) -> bool:
+        """Whether some cells are spelled in another way than ours, as they were imported."""
+        return self.origin == ORIGIN and self.count(connection, self.own.c["_written"].is_not(None)) > 0
+
+    def _where(self, query: Select[Any]) -> Select[Any]:
+        own = self.own.c
+        query = query.where(own["_study"] == self.study, own["_part"] == self.part)
+        if self.without:
+            query = query.where(own["dataset"] != self.without)
+        if self.among is not None:
+            query = query.where(own["_session"].in_(self.among))
+        if self.table.of_study:
+            return query.where(own["_session"] == (study_stream(self.study) if self.origin == ORIGIN else ""))
+        t = tables.sessions.c
+        if self.origin == ORIGIN:
+            its = select(t.stream).where(t.stream == own["_session"], t.origin == ORIGIN)
+            return query.where(its.exists())
+        joined = query.join(tables.sessions, own["_session"] == t.stream)
+        return joined.where(t.study == self.study, t.origin == self.origin)
+
+    def _ordered(self, query: Select[Any]) -> Select[Any]:
+        own = self.own.c
+        first = [] if self.origin == ORIGIN or self.table.of_study else [tables.sessions.c.ordinal]
+        return self._where(query).order_by(*first, own["_seq"], *(own[name] for name in self.table.key))
+
+    def _as_written(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
+        *cells, written = row
+        if written:
+            spelled = orjson.loads(written)
+            cells = [spelled.get(column.sql, cell) for column, cell in zip(self.columns, cells, strict=True)]
+        return tuple(cells)
+
+    def _counted(self, row: tuple[Any, ...], number: int) -> tuple[Any, ...]:
+        """The row with its number in the file, where that is not known from elsewhere."""
+        named = zip(self.columns, row, strict=True)
+        return tuple(number if cell is None and column.sql == self.table.counter else cell for column, cell in named)
+
+
+def _fetching(connection: Connection, query: Select[Any]) -> Callable[[int], Rows]:
+    """What fetches the next rows of a query: SQLite's own tuples, as a value object for each takes as long again."""
+    if connection.dialect.name == "sqlite":
+        cursor = connection.execute(query).cursor
+        assert cursor is not None  # noqa: S101  (a query has one)
+        return cursor.fetchmany
+    return connection.execution_options(stream_results=True).execute(query).fetchmany

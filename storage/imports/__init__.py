@@ -1,0 +1,1 @@
+"""Released files read: found, checked cell by cell, and recorded in the log."""

@@ -1,0 +1,127 @@
+"""A released file's records as rows of its table, or what deviates in them.
+
+Columns may stand in any order and keep it. Every cell goes through the form of its column; what an instrument asked
+has a closed domain, of models, problems and datasets only the form is checked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from typing import Any
+
+import orjson
+
+from problems.errors import did_you_mean
+from storage.forms import UNREADABLE, csv_spelling, json_spelling
+from storage.imports.find import Found
+from storage.imports.records import Deviation, Reader, Record, shown
+from storage.schemas.base import Column, Released, Row
+
+SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class Checked:
+    """The rows of a file, one after another, with the deviations in their places. Use it once.
+
+    With `rules` what does not hold between the cells of a row is a deviation as well, after the row.
+    """
+
+    def __init__(self, found: Found, reader: Reader, *, rules: bool = False) -> None:
+        self._found, self._reader, self._table = found, reader, found.table
+        self._columns = {column.name: column for column in found.table.columns}
+        self._json = found.table.file.endswith(".json")
+        self._rules = found.table.rules if rules else ()
+        self._empty = dict.fromkeys(column.sql for column in found.table.columns)
+        self.rows = 0
+
+    def __iter__(self) -> Iterator[Row | Deviation]:
+        records = self._reader.records()
+        first = next(records, None)
+        if self._reader.header and (faults := list(self._header())):
+            yield from faults
+            return
+        for record in chain(() if first is None else (first,), records):
+            if isinstance(record, Deviation):
+                yield record
+            else:
+                yield from self._row(record)
+        yield from self._end()
+
+    def _header(self) -> Iterator[Deviation]:
+        for column, value, wanted in _header_faults(self._table, self._reader.header):
+            yield self._reader.deviation(0, 1, column, value, wanted)
+
+    def _row(self, record: Record) -> Iterator[Row | Deviation]:
+        self.rows += 1
+        faults = list(self._shape(record)) if self._json and record.cells.keys() != self._columns.keys() else []
+        values, written = dict(self._empty), {}
+        for name, cell in record.cells.items() if not faults else ():
+            column = self._columns[name]
+            try:
+                value = values[column.sql] = _value(column, cell)
+            except UNREADABLE:
+                faults.append(self._reader.deviation(record.row, record.line, name, shown(cell), column.form.allowed))
+                continue
+            if (other := self._spelling(column, value, cell)) is not None:
+                written[column.sql] = other
+        if faults:
+            yield from faults
+            return
+        row = Row(self._table.name, record.row, values, self._found.part, _dumped(written))
+        yield row
+        for rule in self._rules:
+            for name, wanted in rule(row.values):
+                yield self._reader.deviation(record.row, record.line, name, shown(record.cells.get(name)), wanted)
+
+    def _spelling(self, column: Column, value: Any, cell: Any) -> Any:
+        if column.kind == "json":
+            return None
+        return json_spelling(value, cell) if self._json else csv_spelling(value, cell)
+
+    def _shape(self, record: Record) -> Iterator[Deviation]:
+        """What is missing or surplus in an object of a JSON file, whose keys each record has anew."""
+        for column, value, wanted in _header_faults(self._table, tuple(record.cells)):
+            yield self._reader.deviation(record.row, record.line, column, value, wanted)
+
+    def _end(self) -> Iterator[Deviation]:
+        """A file that ends within a line may have lost the end of its last cell."""
+        header = self._reader.header
+        if self.rows and not self._reader.ends_with_line and not self._columns[header[-1]].form.cut_shows:
+            last = "the file ends within its last line, perhaps cut off"
+            yield self._reader.deviation(
+                self.rows, self._reader.line, header[-1], last, "a line end after the last cell"
+            )
+
+
+def _value(column: Column, cell: Any) -> Any:
+    if cell is None or (cell == "" and isinstance(cell, str)):
+        if not column.form.blank:
+            raise ValueError
+        return None
+    if not isinstance(cell, str):
+        return column.form.take(cell)
+    if not cell.isascii() and SURROGATE.search(cell):
+        raise ValueError
+    return column.form.read(cell)
+
+
+def _dumped(written: Mapping[str, Any]) -> str | None:
+    return orjson.dumps(written).decode() if written else None
+
+
+def _header_faults(table: Released, header: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:
+    """Columns that are missing, surplus or there twice: the column, what was found, what was allowed."""
+    wanted = {column.name: column for column in table.columns}
+    if len(header) == 1 and len(wanted) > 1 and (other := next((c for c in ";\t|" if c in header[0]), None)):
+        yield "", f"cells separated by {other!r}: {shown(header[0])}", "cells separated by a comma"
+        return
+    missing = [name for name, column in wanted.items() if name not in header and not column.optional]
+    for name in header:
+        if name not in wanted:
+            yield name, f"no column of {table.file}", f"its {len(wanted)} columns.{did_you_mean(name, missing)}"
+    for name in missing:
+        yield name, "the column is missing", f"all {len(wanted)} columns of {table.file}"
+    for name in dict.fromkeys(name for name in header if header.count(name) > 1):
+        yield name, f"the column is there {header.count(name)} times", "each column once"

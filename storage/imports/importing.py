@@ -1,0 +1,88 @@
+"""Importing and validating the files of a release.
+
+An import is one transaction: every deviation and every contradiction of what was recorded before is found, and with
+one of them nothing at all is imported. The same file again is no change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from storage.engine import Database, writer
+from storage.errors import BadFile
+from storage.imports.check import Checked
+from storage.imports.find import Found, find
+from storage.imports.recorder import FileRecorder, Recorder
+from storage.imports.records import Deviation, Reader
+from storage.schemas.base import Row
+from storage.schemas.registry import schema as schema_of
+
+AT_ONCE = 2_000
+MOST_TOLD = 20
+
+Progress = Callable[[Path, int], None]
+"""Told now and then which file is read, and how many bytes of it are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What was read from a file: its rows, and how many of them were new."""
+
+    path: Path
+    released: str
+    rows: int
+    new: int
+
+
+def _silent(path: Path, done: int) -> None:
+    """Tell nobody."""
+
+
+def import_files(
+    database: Database, schema: str, paths: Sequence[Path], study: str, progress: Progress = _silent
+) -> list[Imported]:
+    """Record the files of a release; raises BadFile with the first deviations, and imports nothing then."""
+    found = find(schema_of(schema), paths)
+    faults: list[Deviation] = []
+    with writer(database) as connection, connection.begin():
+        recorder = Recorder(connection, schema_of(schema), study)
+        done = [_import(recorder, item, faults, progress) for item in found]
+        if faults:
+            more = [f"... and {len(faults) - MOST_TOLD} more"] if len(faults) > MOST_TOLD else []
+            head = f"{len(faults)} deviations from {schema}; nothing was imported"
+            raise BadFile(head, *faults[:MOST_TOLD], *more)
+    return done
+
+
+def _import(recorder: Recorder, found: Found, faults: list[Deviation], progress: Progress) -> Imported:
+    reader = found.open()
+    try:
+        file, checked = FileRecorder(recorder, found), Checked(found, reader)
+        rows = iter(checked)
+        while batch := list(islice(rows, AT_ONCE)):
+            faults += [item for item in batch if isinstance(item, Deviation)]
+            faults += file.record([item for item in batch if isinstance(item, Row)], dry=bool(faults))
+            progress(found.path, reader.bytes_read)
+        if not faults and (file.new or file.first):
+            recorder.imported(found, reader.header or found.table.header, checked.rows, file.new, reader.sha256)
+        return Imported(found.path, found.released, checked.rows, file.new)
+    finally:
+        reader.close()
+
+
+def deviations(schema: str, paths: Sequence[Path], progress: Progress = _silent) -> Iterator[Found | Deviation]:
+    """Each file of a release, followed by every deviation in it, also between the cells of a row."""
+    for found in find(schema_of(schema), paths):
+        yield found
+        reader: Reader = found.open()
+        try:
+            for item in Checked(found, reader, rules=True):
+                if isinstance(item, Deviation):
+                    yield item
+                elif item.seq % AT_ONCE == 0:
+                    progress(found.path, reader.bytes_read)
+        finally:
+            reader.close()

@@ -1,0 +1,78 @@
+"""DICES-350's released schema (Aroyo et al., NeurIPS 2023; google-research-datasets/dices-dataset, CC BY 4.0).
+
+A row for each conversation that a rater judged by the 19 reasons of this edition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from experiments.core.place import State
+from experiments.core.resolve import Study
+from experiments.core.safety import COMPREHENSION, columns
+from storage.dices import LICENCE, OVERALL, PAPER, URL, about, follows, ratings
+from storage.schemas.base import Column, Released, Row, Schema
+
+EDITION = "dices-350"
+HEADER = (
+    "id",
+    "rater_id",
+    "rater_gender",
+    "rater_race",
+    "rater_raw_race",
+    "rater_age",
+    "rater_education",
+    "phase",
+    "item_id",
+    "answer_time_ms",
+    "answer_timestamp",
+    "context",
+    "response",
+    "degree_of_harm",
+    "harm_type",
+    "safety_gold",
+    "safety_gold_reason",
+    COMPREHENSION,
+    *columns(EDITION),
+    *OVERALL[EDITION],
+)
+ABOUT = about(EDITION)
+COLUMNS = tuple(Column(name, *ABOUT[name]) for name in HEADER)
+
+
+def _rated_us(values: Mapping[str, Any]) -> int | None:
+    """When a row was rated, in microseconds."""
+    seconds = values.get("answer_timestamp")
+    return None if seconds is None else seconds * 1_000_000
+
+
+RATINGS = Released(
+    "dices_350",
+    "diverse_safety_adversarial_dialog_350.csv",
+    COLUMNS,
+    ("id",),
+    person="rater_id",
+    counter="id",
+    time=_rated_us,
+    rules=(follows(EDITION),),
+)
+
+
+def rows(study: Study, state: State) -> list[Row]:
+    """The ratings of a session by this edition's reasons, in order."""
+    return [
+        Row(RATINGS.name, fact.seq, {column.sql: values[column.name] for column in COLUMNS})
+        for fact, values in ratings(study, state, EDITION)
+    ]
+
+
+SCHEMA = Schema(
+    name=EDITION,
+    title="DICES-350",
+    source=PAPER,
+    tables=(RATINGS,),
+    rows=rows,
+    url=f"{URL}/tree/main/350",
+    licence=LICENCE,
+)

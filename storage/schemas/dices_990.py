@@ -1,0 +1,64 @@
+"""DICES-990's released schema (Aroyo et al., NeurIPS 2023; google-research-datasets/dices-dataset, CC BY 4.0).
+
+A row for each conversation that a rater judged by the 24 reasons of this edition.
+"""
+
+from __future__ import annotations
+
+from experiments.core.place import State
+from experiments.core.resolve import Study
+from experiments.core.safety import COMPREHENSION, columns
+from storage.dices import LICENCE, OVERALL, PAPER, URL, about, follows, ratings
+from storage.schemas.base import Column, Released, Row, Schema
+
+EDITION = "dices-990"
+HEADER = (
+    "id",
+    "rater_id",
+    "rater_gender",
+    "rater_locale",
+    "rater_race",
+    "rater_race_raw",
+    "rater_age",
+    "rater_education",
+    "phase",
+    "item_id",
+    "context",
+    "response",
+    "degree_of_harm",
+    "harm_type",
+    COMPREHENSION,
+    *columns(EDITION),
+    *OVERALL[EDITION],
+)
+ABOUT = about(EDITION)
+COLUMNS = tuple(Column(name, *ABOUT[name]) for name in HEADER)
+
+RATINGS = Released(
+    "dices_990",
+    "diverse_safety_adversarial_dialog_990.csv",
+    COLUMNS,
+    ("id",),
+    person="rater_id",
+    counter="id",
+    rules=(follows(EDITION),),
+)
+
+
+def rows(study: Study, state: State) -> list[Row]:
+    """The ratings of a session by this edition's reasons, in order."""
+    return [
+        Row(RATINGS.name, fact.seq, {column.sql: values[column.name] for column in COLUMNS})
+        for fact, values in ratings(study, state, EDITION)
+    ]
+
+
+SCHEMA = Schema(
+    name=EDITION,
+    title="DICES-990",
+    source=PAPER,
+    tables=(RATINGS,),
+    rows=rows,
+    url=f"{URL}/tree/main/990",
+    licence=LICENCE,
+)

@@ -1,0 +1,120 @@
+"""CheckMate's annotated queries (Collins et al., PNAS 2024; annotated_taxonomy.csv): what people asked, and what for.
+
+A row for each message of the person in a conversation that was labelled. As in the release `y` stands where a label
+fits and `0` where it does not, and also where nothing was written in; `No prev` stands before a first message. The
+release puts the two ratings below each earlier reply; our conversations have none, so there they are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from experiments.core.events import Event
+from experiments.core.history import units
+from experiments.core.place import State
+from experiments.core.query_labels import HEADERS, WRITE_IN_HEADER
+from experiments.core.resolve import Study
+from problems.item import Message, Problem
+from storage.forms import Choice, Text, Whole
+from storage.schemas.base import Column, Released, Row, Schema
+
+FITS, NOT, FIRST = "y", "0", "No prev"
+NAMES = {"user": "User", "bot": "AI"}
+
+LABEL = Choice({FITS: "The label fits.", NOT: "It does not."}, ("0.0", "yy", "xw"), blank=True)
+ANYTHING = Text(what="y, 0 or a text", blank=True)
+"""The release has a sentence among its marks for what is not mathematics."""
+
+
+def _short(label: str) -> str:
+    """A label's column in the database."""
+    return label.replace("-", "_")
+
+
+RATER, DIALOGUE = "the rater", "the problem's dialogue"
+LABEL_COLUMNS = tuple(
+    Column(
+        header,
+        ANYTHING if name == "not-mathematics" else LABEL,
+        f"y if the message does this: {header.strip()}.",
+        RATER,
+        ("labels",),
+        stored=_short(name),
+    )
+    for name, header in HEADERS.items()
+)
+COLUMNS = (
+    Column("", Whole(low=0), "The row's number within its annotator, from 0.", "the study", stored="row_index"),
+    Column(
+        "problem_declaration",
+        Text(blank=True),
+        "The problem that they talked about, where one is known.",
+        "the problem",
+    ),
+    Column(
+        "previous_interactions",
+        Text(),
+        "What was said before, a line each: 'User: ...', 'AI: ...'; No prev if nothing was.",
+        DIALOGUE,
+    ),
+    Column("user_query", Text(), "The message that is labelled, after 'User: '.", DIALOGUE),
+    *LABEL_COLUMNS,
+    Column(WRITE_IN_HEADER, ANYTHING, "What no label says, in the rater's words.", RATER, ("other",), stored="other"),
+    Column("Orig Idx", Whole(low=0, blank=True), "The message's number, from 0.", "the order", stored="orig_idx"),
+)
+QUERIES = Released(
+    "annotated_taxonomy",
+    "annotated_taxonomy.csv",
+    COLUMNS,
+    ("orig_idx",),
+    key=("row_index",),
+    counter="orig_idx",
+)
+
+
+def rows(study: Study, state: State) -> list[Row]:
+    """The messages that a session labelled, in order."""
+    found = [
+        item
+        for unit in units(study, state)
+        for step in unit.steps
+        if step.kind == "label_turns" and step.submitted is not None
+        for item in _labelled(unit.problem, step.submitted)
+    ]
+    return [
+        Row(QUERIES.name, seq, {"row_index": at, **values, "orig_idx": None}) for at, (seq, values) in enumerate(found)
+    ]
+
+
+def _labelled(problem: Problem, fact: Event) -> Iterator[tuple[int, dict[str, Any]]]:
+    asked = [place for place, said in enumerate(problem.dialogue) if said.role == "user"]
+    for turn, place in enumerate(asked):
+        fitting = fact.data.get(f"labels_{turn}") or ()
+        values = {
+            "problem_declaration": _declared(problem),
+            "previous_interactions": "\n".join(map(_line, problem.dialogue[:place])) or FIRST,
+            "user_query": _line(problem.dialogue[place]),
+            **{_short(name): FITS if name in fitting else NOT for name in HEADERS},
+            "other": fact.data.get(f"other_{turn}") or NOT,
+        }
+        yield fact.seq, values
+
+
+def _declared(problem: Problem) -> str | None:
+    """What they talked about; the text of a conversation without a problem is only its last message."""
+    return None if problem.text == problem.dialogue[-1].text else problem.text
+
+
+def _line(said: Message) -> str:
+    return f"{NAMES[said.role]}: {said.text}"
+
+
+SCHEMA = Schema(
+    name="taxonomy",
+    title="CheckMate's annotated queries",
+    source="Collins et al.: Evaluating language models for mathematics through interactions. PNAS 2024.",
+    tables=(QUERIES,),
+    rows=rows,
+    url="https://github.com/collinskatie/checkmate",
+)

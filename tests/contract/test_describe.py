@@ -1,0 +1,240 @@
+"""What lies beside exported data: it tells every column, adds up, invents nothing, and follows from the data."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import zipfile
+from collections.abc import Mapping
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments.core.resolve import Study, restore
+from storage.describe import describe
+from storage.describe.formulas import FORMULA_STARTS, escaped, is_formula
+from storage.describe.packing import pack
+from storage.exported import Kept
+from storage.schemas.registry import schemas
+from tests.fakes.exported import SOURCE, exported
+from tests.fakes.sessions import study
+
+
+def text(folder: Path, name: str) -> str:
+    return (folder / name).read_text(encoding="utf-8")
+
+
+def changed(original: Study, old: str, new: str) -> Study:
+    """Another version of a study, in which some words are others."""
+    assert old in original.document
+    return restore(original.document.replace(old, new).replace('"version":1', '"version":2', 1))
+
+
+# The codebook
+
+
+@pytest.mark.parametrize("name", schemas())
+def test_the_codebook_tells_every_column(name: str, tmp_path: Path) -> None:
+    export = exported(tmp_path, name)
+    describe(export)
+    book, page = json.loads(text(tmp_path, "codebook.json")), text(tmp_path, "codebook.md")
+    assert [sheet["path"] for sheet in book["files"]] == [file.path for file in export.files]
+    for sheet, file in zip(book["files"], export.files, strict=True):
+        assert [entry["name"] for entry in sheet["columns"]] == [column.name for column in file.columns]
+        for entry, column in zip(sheet["columns"], file.columns, strict=True):
+            assert all(entry[key] for key in ("type", "meaning", "source", "allowed"))
+            assert entry["values"] == dict(column.form.labels)
+            assert bool(entry["wordings"]) == bool(column.asked) or column.asked == ("rater_locale",)
+            assert column.meaning in page
+            assert all(label in page for label in column.form.labels.values())
+
+
+def entry(folder: Path, column: str) -> Mapping[str, Any]:
+    book = json.loads(text(folder, "codebook.json"))
+    return next(found for sheet in book["files"] for found in sheet["columns"] if found["name"] == column)
+
+
+def test_the_wording_is_that_of_the_frozen_study(tmp_path: Path) -> None:
+    describe(exported(tmp_path, "chatbench"))
+    (words,) = entry(tmp_path, "confidence")["wordings"]
+    assert words["instructions"] == "Please read the following question carefully."
+    assert words["question"].startswith("**Before you begin**, how confident are you")
+    assert dict(words["options"])["very-confident"].startswith("Very confident: I know how to approach this problem")
+    assert [place["step"] for place in words["places"]][:2] == [
+        "phase-1/question/confidence",
+        "phase-1/check/confidence",
+    ]
+    answers = entry(tmp_path, "selected_answer")["wordings"]
+    assert all(found["own_options"] and found["question"] == "{{problem.text}}" for found in answers)
+    assert any("without using any external tools" in found["instructions"] for found in answers)
+    page = text(tmp_path, "codebook.md")
+    assert "> **Before you begin**, how confident are you" in page
+    assert "`phase-1/question/confidence`" in page
+
+
+def test_each_version_of_a_study_keeps_its_wording(tmp_path: Path) -> None:
+    first = study("mathconverse")
+    second = changed(first, "Which topic would you like to work on?", "Your topic?")
+    describe(exported(tmp_path, "mathconverse", studies=[first, second]))
+    topic = entry(tmp_path, "selected_topic")["wordings"]
+    assert [(words["question"], words["places"][0]["hash"]) for words in topic] == [
+        ("Which topic would you like to work on?", first.hash),
+        ("Your topic?", second.hash),
+    ]
+    (solo,) = entry(tmp_path, "solo_solve")["wordings"]
+    assert [(place["version"], place["hash"]) for place in solo["places"]] == [(1, first.hash), (2, second.hash)]
+
+
+def test_without_a_study_no_wording_is_made_up(tmp_path: Path) -> None:
+    describe(exported(tmp_path, "chatbench", "import"))
+    found = entry(tmp_path, "confidence")
+    assert found["wordings"] == []
+    assert found["wording_known"] is False
+    assert "The wording that people saw is not known" in text(tmp_path, "codebook.md")
+    assert "Before you begin" not in text(tmp_path, "codebook.md")
+
+
+# The studies, the checksums, the zip
+
+
+def test_the_frozen_study_is_there_to_the_byte(tmp_path: Path) -> None:
+    first = study("chatbench")
+    describe(exported(tmp_path / "one", "chatbench"))
+    assert sha256((tmp_path / "one/study.json").read_bytes()).hexdigest() == first.hash
+    second = changed(first, "Thank you for considering", "Thanks for considering")
+    describe(exported(tmp_path / "two", "chatbench", studies=[first, second]))
+    hashes = {path.name: sha256(path.read_bytes()).hexdigest() for path in (tmp_path / "two").glob("study-*.json")}
+    assert hashes == {f"study-{found.hash[:12]}.json": found.hash for found in (first, second)}
+    assert restore(text(tmp_path / "one", "study.json")) == first
+
+
+def test_the_checksums_are_those_of_every_file(tmp_path: Path) -> None:
+    describe(exported(tmp_path, "chatbench"))
+    command = ["sha256sum", "--check", "--strict", "SHA256SUMS"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    told = {line.removesuffix(": OK") for line in done.stdout.splitlines()}
+    there = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
+    assert told == there - {"SHA256SUMS"}
+
+
+@pytest.mark.parametrize("name", schemas())
+def test_the_same_data_have_the_same_description_and_the_same_zip(name: str, tmp_path: Path) -> None:
+    contents = []
+    for folder in (tmp_path / "a" / "data", tmp_path / "b" / "data"):
+        written = describe(exported(folder, name))
+        assert all(path.is_file() for path in written)
+        (folder / "stray.txt").write_text(str(folder), encoding="utf-8")
+        os.utime(folder / "README.md", (0, 10**9))
+        contents.append([path.read_bytes() for path in (*written, pack(folder))])
+    assert contents[0] == contents[1]
+
+
+def test_the_zip_holds_the_export_and_nothing_else(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    export = exported(folder, "chatbench")
+    written = describe(export)
+    (folder / "stray.txt").write_text("mine", encoding="utf-8")
+    packed = pack(folder)
+    assert packed == tmp_path / "data.zip"
+    assert {path.name for path in tmp_path.iterdir()} == {"data", "data.zip"}
+    with zipfile.ZipFile(packed) as archive:
+        assert archive.testzip() is None
+        names = archive.namelist()
+        assert names == sorted([*(file.path for file in export.files), *(path.name for path in written)])
+        assert all(archive.read(name) == (folder / name).read_bytes() for name in names)
+
+
+def test_a_zip_that_cannot_be_made_leaves_the_old_one(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    export = exported(folder, "mathconverse")
+    describe(export)
+    before = pack(folder).read_bytes()
+    (folder / export.files[0].path).unlink()
+    with pytest.raises(FileNotFoundError):
+        pack(folder)
+    assert (tmp_path / "data.zip").read_bytes() == before
+    assert {path.name for path in tmp_path.iterdir()} == {"data", "data.zip"}
+
+
+# The card
+
+
+def test_the_card_says_loudly_that_data_are_simulated(tmp_path: Path) -> None:
+    for origin in ("bot", "person", "import"):
+        describe(exported(tmp_path / origin, "chatbench", origin))
+    cards = {origin: text(tmp_path / origin, "README.md") for origin in ("bot", "person", "import")}
+    assert [origin for origin, card in cards.items() if "SIMULATED DATA. No person took part" in card] == ["bot"]
+    assert "the sessions of people who took part" in cards["person"]
+    assert "imported from files" in cards["import"]
+
+
+def test_the_card_tells_what_was_exported_and_what_is_not_known(tmp_path: Path) -> None:
+    export = exported(tmp_path, "chatbench")
+    kept = (Kept("all", 3, 9), Kept("passed the attention check", 2, 6))
+    describe(replace(export, filtered=kept))
+    card = text(tmp_path, "README.md")
+    (used,) = export.studies
+    for words in (used.hash, used.file.title, "`study.json`", "| passed the attention check | 2 | 6 |", "`tutor-a`"):
+        assert words in card
+    for file in export.files:
+        assert f"| `{file.path}` | 3 | {len(file.columns)} |" in card
+    assert "The licence, the authors and how to cite the data" in card
+    front = yaml.safe_load(card.split("---\n")[1])
+    assert front.keys() == {"pretty_name", "language", "configs"}
+
+
+def test_the_card_of_imported_data_tells_their_source(tmp_path: Path) -> None:
+    export = exported(tmp_path, "chatbench", "import")
+    describe(export)
+    card = text(tmp_path, "README.md")
+    assert f"| `full_study/there.csv` | 3 | `{SOURCE['sha256']}` |" in card
+    assert export.schema.source in card
+    assert export.schema.url in card
+    assert yaml.safe_load(card.split("---\n")[1])["license"] == "cc-by-4.0"
+
+
+def test_the_card_reports_cells_that_look_like_formulas(tmp_path: Path) -> None:
+    export = exported(tmp_path, "mathconverse")
+    (file,) = export.files
+    export = replace(export, files=(replace(file, formulas={"": 2, "model_responses": 1, "uid": 0}),))
+    describe(export)
+    exact = text(tmp_path, "README.md")
+    assert f"| `{file.path}` | `model_responses` | 1 |" in exact
+    assert f"| `{file.path}` | (without a name) | 2 |" in exact
+    assert "`uid` |" not in exact
+    assert "not the exact data" not in exact
+    describe(replace(export, safe=True))
+    assert "variant for spreadsheets, not the exact data" in text(tmp_path, "README.md")
+
+
+@pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning")
+@pytest.mark.parametrize("name", schemas())
+def test_the_card_tells_how_to_read_the_data(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("mlcroissant", exc_type=ImportError)
+    export = exported(tmp_path, name)
+    describe(export)
+    (code,) = re.findall(r"```python\n(.*?)```", text(tmp_path, "README.md"), re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    known: dict[str, Any] = {}
+    exec(code, known)
+    assert len(list(known["records"])) == 3
+    read = [found for found in known.values() if type(found).__name__ in ("DataFrame", "list")]
+    assert [len(found) for found in read] == [3] * len(export.files)
+
+
+# Formulas
+
+
+@given(st.text() | st.builds("".join, st.tuples(st.sampled_from(FORMULA_STARTS), st.text())))
+def test_an_escaped_cell_never_runs(cell: str) -> None:
+    assert not is_formula(escaped(cell))
+    assert escaped(cell).removeprefix("'") == cell.removeprefix("'")
+    assert is_formula(cell) == (escaped(cell) != cell)

@@ -1,0 +1,226 @@
+"""DICES's two editions: the released headers and cells, what follows from the reasons, and a live session's rows."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments.core.events import Action
+from experiments.core.place import State
+from experiments.core.resolve import Study, nodes_of, resolve
+from experiments.core.safety import ANSWERS, COMPREHENSION, COMPREHENSION_OPTIONS, columns
+from experiments.core.session import decide, fold, screen
+from problems import dices
+from problems.item import Message, Problem
+from storage.dices import OVERALL, README_NAMES, beneath, combined
+from storage.schemas import dices_350, dices_990
+from storage.schemas.base import Column, Released
+from tests.fakes.sessions import NAMES, play, study, whole
+
+SCHEMAS = {"dices-350": dices_350.SCHEMA, "dices-990": dices_990.SCHEMA}
+EDITIONS = tuple(SCHEMAS)
+PLAYED = {"dices-350": "dices", "dices-990": NAMES[-1]}
+"""A study that is rated by each edition's reasons."""
+SAID = (Message("user", "Hm?\nHm."), Message("bot", "Ah."), Message("user", "So?"), Message("bot", "Well."))
+answers = st.sampled_from(ANSWERS)
+
+
+def table(edition: str) -> Released:
+    return SCHEMAS[edition].tables[0]
+
+
+def read(shared: Path, edition: str) -> list[dict[str, str]]:
+    with (shared / f"{edition.replace('-', '_')}_rows.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def stored(edition: str, row: Mapping[str, str]) -> dict[str, Any]:
+    """A file's row as values of the database; fails where a cell is not what its column allows."""
+    return {column.sql: cell(column, row[column.name]) for column in table(edition).columns}
+
+
+def cell(column: Column, written: str) -> Any:
+    if written:
+        return column.form.read(written)
+    assert column.form.blank, column.name
+    return None
+
+
+def broken(edition: str, values: Mapping[str, Any]) -> list[str]:
+    return [name for rule in table(edition).rules for name, allowed in rule(values) if allowed]
+
+
+def rated(talks: Sequence[Problem], edition: str) -> tuple[Study, State]:
+    """A session that rates some conversations, and nothing else."""
+    step = {"step": "rate_dialogue", "set": edition}
+    raw = {
+        "study": "small",
+        "title": "Small",
+        "problems": {"talks": {"source": "dices"}},
+        "flow": [{"each": "item", "of": "talks", "order": "listed", "flow": [step]}, {"step": "finish"}],
+    }
+    small = resolve(raw, {}, {"talks": tuple(talks)})
+    *_, (state, _) = play(small, "1")
+    return small, state
+
+
+def rows(edition: str, study: Study, state: State) -> list[dict[str, Any]]:
+    found = SCHEMAS[edition].rows(study, state)
+    assert all(row.table == table(edition).name for row in found)
+    return [dict(row.values) for row in found]
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_the_header_is_the_released_one(shared: Path, edition: str) -> None:
+    with (shared / f"{edition.replace('-', '_')}_rows.csv").open(encoding="utf-8") as file:
+        assert file.readline() == ",".join(table(edition).header) + "\n"
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_the_released_rows_fit_their_columns_and_keep_the_rules(shared: Path, edition: str) -> None:
+    released = read(shared, edition)
+    assert released
+    for row in released:
+        values = stored(edition, row)
+        assert broken(edition, values) == []
+        assert {c.name: "" if values[c.sql] is None else str(values[c.sql]) for c in table(edition).columns} == row
+
+
+def test_only_350_knows_when_a_conversation_was_rated(shared: Path) -> None:
+    first = stored("dices-350", read(shared, "dices-350")[0])
+    assert table("dices-350").time(first) == 1_670_476_480_000_000
+    assert table("dices-350").time(first | {"answer_timestamp": None}) is None
+    assert table("dices-990").time(stored("dices-990", read(shared, "dices-990")[0])) is None
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_no_name_in_the_database_is_too_long_or_there_twice(edition: str) -> None:
+    names = [column.sql for column in table(edition).columns]
+    assert all(len(name.encode()) <= 63 for name in names)
+    assert len({name.lower() for name in names}) == len(names)
+
+
+def test_the_readmes_names_lead_to_the_true_ones() -> None:
+    headers = [set(table(edition).header) for edition in EDITIONS]
+    for told, true in README_NAMES.items():
+        assert any(true in header and told not in header for header in headers), told
+
+
+@given(st.lists(answers, min_size=1))
+def test_any_yes_is_yes_and_else_any_unsure_is_unsure(said: list[str]) -> None:
+    assert combined(said) == max(said, key=("No", "Unsure", "Yes").index)
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+@given(data=st.data())
+def test_a_column_follows_from_the_reasons_of_its_question_alone(edition: str, data: st.DataObject) -> None:
+    names = {column.name: column.sql for column in table(edition).columns}
+    said = {name: data.draw(answers) for name in columns(edition)}
+    values = {names[name]: answer for name, answer in said.items()} | {
+        over: combined(answer for name, answer in said.items() if re.match(over.partition("_")[0], name))
+        for over in OVERALL[edition]
+    }
+    assert broken(edition, values) == []
+    for over in OVERALL[edition]:
+        other = data.draw(answers.filter(lambda answer, over=over: answer != values[over]))
+        assert broken(edition, values | {over: other}) == [over]
+        assert broken(edition, values | {over: None}) == []
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_every_reason_counts_overall_and_q1_never(edition: str) -> None:
+    assert beneath("Q_overall", edition) == columns(edition)
+    parts = [beneath(over, edition) for over in OVERALL[edition][:-1]]
+    assert all(len(part) > 1 for part in parts)
+    assert len({name for part in parts for name in part}) == sum(map(len, parts))
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize("seed", ["1", "2", "3"])
+def test_a_sessions_rows_fit_their_columns(edition: str, seed: str) -> None:
+    known, log = study(PLAYED[edition]), whole(PLAYED[edition], seed)
+    found = rows(edition, known, fold(log))
+    facts = [event for event in log if event.kind == "submitted" and COMPREHENSION in event.data]
+    assert len(found) == len(facts) > 0
+    assert len({row["rater_id"] for row in found}) == 1
+    for row, fact in zip(found, facts, strict=True):
+        assert list(row) == [column.sql for column in table(edition).columns]
+        for column in table(edition).columns:
+            value = row[column.sql]
+            assert cell(column, "" if value is None else str(value)) == value, column.name
+        assert {c.name: row[c.sql] for c in table(edition).columns if c.name in fact.data} == fact.data
+        assert broken(edition, row) == []
+        assert re.fullmatch("[1-9][0-9]{14}", row["rater_id"])
+        assert row["id"] is row["phase"] is None
+        assert row.get("answer_timestamp", 0) in (0, fact.at_us // 1_000_000)
+    other = next(name for name in EDITIONS if name != edition)
+    assert rows(other, known, fold(log)) == []
+
+
+def test_every_rater_has_a_number_of_their_own() -> None:
+    found = {rows("dices-350", study("dices"), fold(whole("dices", seed)))[0]["rater_id"] for seed in "123"}
+    assert len(found) == 3
+
+
+def test_what_raters_say_of_themselves_is_in_each_of_their_rows() -> None:
+    log = whole("dices", "1")
+    about = next(event.data for event in log if "rater_gender" in event.data)
+    names = ("rater_gender", "rater_race", "rater_raw_race", "rater_age", "rater_education")
+    for row in rows("dices-350", study("dices"), fold(log)):
+        assert {name: row[name] for name in names} == {name: about[name] for name in names}
+
+
+def test_the_surveys_options_are_the_released_categories() -> None:
+    (survey,) = (node for node in nodes_of(study("dices").flow) if getattr(node, "id", "") == "rater")
+    domains = {column.name: column.form.labels for column in table("dices-350").columns if column.form.labels}
+    asked = {question.name: set(question.options) for question in survey.questions if question.name in domains}
+    assert asked == {name: set(domains[name]) for name in asked}
+    assert len(asked) == 4
+    assert study("dices").file.records == ("dices-350",)
+
+
+def test_a_rating_has_no_row_before_it_is_submitted_and_one_at_once_after() -> None:
+    known, seen = study("dices"), 0
+    for state, events in play(known, "4"):
+        seen += sum(COMPREHENSION in event.data for event in events if event.kind == "submitted")
+        assert len(rows("dices-350", known, state)) == seen
+    assert seen == 8
+
+
+def test_a_context_is_written_as_its_edition_writes_it() -> None:
+    written = {"dices-350": "USER: Hm?\nHm.\nLAMDA: Ah.\nUSER: So?", "dices-990": r"A: Hm?\nHm.\nB: Ah.\nA: So?\n"}
+    for edition, expected in written.items():
+        (row,) = rows(edition, *rated([Problem("c1", "Well.", "Well.", "custom", dialogue=SAID)], edition))
+        assert (row["context"], row["response"]) == (expected, "Well.")
+        known = ("degree_of_harm", "harm_type", "safety_gold", "safety_gold_reason")
+        assert all(row[name] is None for name in known if name in table(edition).header)
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_released_conversation_rated_anew_is_the_same_to_the_character(shared: Path, edition: str) -> None:
+    released = {row["item_id"]: row for row in read(shared, edition)}
+    talks = dices.load(shared / f"{edition.replace('-', '_')}_rows.csv")
+    found = rows(edition, *rated(talks, edition))
+    assert [row["item_id"] for row in found] == list(released)
+    about = [name for name in (*dices.NEEDED, *dices.TAGS) if name in table(edition).header]
+    for row in found:
+        assert {name: row[name] or "" for name in about} == {name: released[row["item_id"]][name] for name in about}
+
+
+def test_a_rating_says_how_long_it_took_and_when_it_was_made() -> None:
+    small, _ = rated([Problem("c1", "Well.", "Well.", "custom", dialogue=SAID)], "dices-350")
+    state = next(state for state, _ in play(small, "1") if screen(small, state).path.endswith("rate_dialogue"))
+    shown = screen(small, state)
+    values = {COMPREHENSION: COMPREHENSION_OPTIONS[0], **dict.fromkeys(columns("dices-350"), "No")}
+    at_us = state.events[-1].at_us + 61_988_000
+    state = fold(decide(small, state, Action("submit", shown.path, values, at_us, seen=shown.seen)), state)
+    (row,) = rows("dices-350", small, state)
+    assert (row["answer_time_ms"], row["answer_timestamp"]) == (61_988, at_us // 1_000_000)
+    assert row["Q_overall"] == "No"

@@ -1,0 +1,132 @@
+"""CheckMate's annotated queries: the released header and cells, and the rows of a session that labels conversations."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiments.core.events import Action
+from experiments.core.query_labels import HEADERS, WRITE_IN_HEADER
+from experiments.core.resolve import Study, resolve
+from experiments.core.session import decide, fold, screen
+from problems.item import Message, Problem
+from storage.schemas.base import Column
+from storage.schemas.taxonomy import SCHEMA
+from tests.fakes.sessions import NAMES, play, study, whole
+
+(TABLE,) = SCHEMA.tables
+BY_NAME = {column.name: column for column in TABLE.columns}
+EVERYTHING = NAMES[-1]
+SAID = (Message("user", "What is a group?"), Message("bot", "A set with\nan operation."), Message("user", "Why?"))
+TALKS = tuple(Problem(f"t{n}", text, "", "custom", dialogue=SAID) for n, text in enumerate(("Show it.", SAID[-1].text)))
+"""One about a problem; the text of the other is its last message, as where a source has no problem."""
+
+
+def cell(column: Column, written: str) -> Any:
+    if written:
+        return column.form.read(written)
+    assert column.form.blank, column.name
+    return None
+
+
+@pytest.fixture
+def labelling() -> Study:
+    """A study in which two conversations are labelled."""
+    raw = {
+        "study": "small",
+        "title": "Small",
+        "problems": {"talks": {"source": "jsonl"}},
+        "flow": [
+            {"each": "talk", "of": "talks", "order": "listed", "flow": [{"step": "label_turns"}]},
+            {"step": "finish"},
+        ],
+    }
+    return resolve(raw, {}, {"talks": TALKS})
+
+
+def test_the_header_is_the_released_one(shared: Path) -> None:
+    with (shared / "annotated_taxonomy_part.csv").open(encoding="utf-8", newline="") as file:
+        assert tuple(next(csv.reader(file))) == TABLE.header
+
+
+def test_the_released_rows_fit_their_columns(shared: Path) -> None:
+    with (shared / "annotated_taxonomy_part.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 53
+    for row in rows:
+        assert {name: str(cell(column, row[name])) for name, column in BY_NAME.items()} == row
+
+
+def test_the_releases_slips_are_read_and_other_values_are_not() -> None:
+    label, exclamation = BY_NAME[HEADERS["definition"]], BY_NAME[HEADERS["not-mathematics"]]
+    assert [cell(label, slip) for slip in ("0.0", "yy", "xw", "")] == ["0.0", "yy", "xw", None]
+    assert cell(exclamation, "A whole sentence.") == "A whole sentence."
+    with pytest.raises(ValueError):  # noqa: PT011  (a form says nothing more)
+        cell(label, "A whole sentence.")
+    assert list(label.form.labels) == ["y", "0"]
+
+
+def test_no_name_in_the_database_is_too_long_or_there_twice() -> None:
+    names = [column.sql for column in TABLE.columns]
+    assert all(name and len(name.encode()) <= 63 for name in names)
+    assert len({name.lower() for name in names}) == len(names)
+    assert {*TABLE.identity, *TABLE.key} <= set(names)
+
+
+@pytest.mark.parametrize("seed", ["1", "2", "3"])
+def test_a_sessions_rows_fit_their_columns(seed: str) -> None:
+    log = whole(EVERYTHING, seed)
+    rows = SCHEMA.rows(study(EVERYTHING), fold(log))
+    facts = [event for event in log if event.kind == "submitted" and "labels_0" in event.data]
+    assert [row.seq for row in rows] == [f.seq for f in facts for name in f.data if name.startswith("labels_")]
+    assert [row.values["row_index"] for row in rows] == list(range(len(rows)))
+    for row in rows:
+        assert list(row.values) == [column.sql for column in TABLE.columns]
+        for column in TABLE.columns:
+            value = row.values[column.sql]
+            assert cell(column, "" if value is None else str(value)) == value
+
+
+def test_a_row_is_a_message_with_what_was_said_before_and_its_labels(labelling: Study) -> None:
+    state = next(state for state, _ in play(labelling, "1") if screen(labelling, state).path.endswith("label_turns"))
+    said = [
+        {"labels_0": ["definition", "reason"], "other_0": "greeting; joke", "labels_1": []},
+        {"labels_1": ["not-mathematics"]},
+    ]
+    for number, values in enumerate(said):
+        assert len(SCHEMA.rows(labelling, state)) == 2 * number
+        seen = screen(labelling, state)
+        click = Action("submit", seen.path, values, 10**7 * (number + 1), seen=seen.seen)
+        state = fold(decide(labelling, state, click), state)
+    rows = [{name: row.values[column.sql] for name, column in BY_NAME.items()} for row in SCHEMA.rows(labelling, state)]
+    none = dict.fromkeys((*HEADERS.values(), WRITE_IN_HEADER), "0")
+    marked = [
+        {HEADERS["definition"]: "y", HEADERS["reason"]: "y", WRITE_IN_HEADER: "greeting; joke"},
+        {},
+        {},
+        {HEADERS["not-mathematics"]: "y"},
+    ]
+    for number, (row, labels) in enumerate(zip(rows, marked, strict=True)):
+        second = number % 2
+        assert row == {
+            "": number,
+            "problem_declaration": None if number // 2 else "Show it.",
+            "previous_interactions": "User: What is a group?\nAI: A set with\nan operation." if second else "No prev",
+            "user_query": "User: Why?" if second else "User: What is a group?",
+            **none,
+            **labels,
+            "Orig Idx": number,
+        }
+
+
+def test_earlier_messages_are_written_as_in_the_release_but_for_the_ratings(shared: Path) -> None:
+    """The second row's past is the first row's query, its reply, and two ratings that ours cannot have."""
+    with (shared / "annotated_taxonomy_part.csv").open(encoding="utf-8", newline="") as file:
+        first, second, *_ = csv.DictReader(file)
+    past = second["previous_interactions"]
+    assert first["previous_interactions"] == "No prev"
+    assert past.startswith(first["user_query"] + "\nAI: ")
+    assert all(line.startswith("(") for line in past.split("\n")[-2:])

@@ -1,0 +1,102 @@
+"""What a step says that it asks is what people are asked: its names and its wording, without a session at hand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from experiments.core.fields import Field
+from experiments.core.place import Place, here
+from experiments.core.resolve import Study, nodes_of
+from experiments.core.step import Step, kinds
+from storage.schemas.registry import schemas
+from tests.fakes.sessions import NAMES, play, study
+
+NOT_SHIPPED = {"rater_locale"}
+"""Asked by raters of DICES-990; experiments/studies/dices.yaml tells how."""
+
+
+def steps(whole: Study) -> Iterator[Step]:
+    return (node for node in nodes_of(whole.flow) if isinstance(node, Step))
+
+
+def asked_here(place: Place) -> tuple[Field, ...]:
+    """Every field on the screen, with those that rate a reply."""
+    assert isinstance(place.node, Step)
+    chat = place.node.panel(place).chat
+    return (*place.node.fields(place), *(chat.rating if chat else ()))
+
+
+def asked(step: Step) -> Mapping[str, Field]:
+    return {field.name: field for field in step.asks()}
+
+
+def of(name: str, among: Mapping[str, Field]) -> Field:
+    """The question that a field of the screen puts; `labels_3` is `labels` for the fourth message."""
+    return among[name] if name in among else among[re.sub(r"_\d+$", "", name)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_people_are_asked_what_the_step_says_that_it_asks(name: str) -> None:
+    for state, _ in play(study(name), "1"):
+        place = here(study(name), state)
+        if place is None or not isinstance(place.node, Step):
+            continue
+        for shown in asked_here(place):
+            written = of(shown.name, asked(place.node))
+            assert written.required == shown.required
+            assert options(shown) == options(written.filled(place.fill)) or has_options_of_its_own(place.node)
+            if place.node.step not in ("answer", "chat", "rank"):
+                assert (shown.text, shown.help) == (place.fill(written.text), place.fill(written.help))
+
+
+def options(field: Field) -> Any:
+    return getattr(field, "options", None)
+
+
+def has_options_of_its_own(step: Step) -> bool:
+    """Those of the problem, or as many ranks as there are models."""
+    return step.step in ("answer", "chat", "rank")
+
+
+def test_the_ends_of_a_ranking_are_asked_as_they_are_written() -> None:
+    everything = study(NAMES[-1])
+    (rank,) = [step for step in steps(everything) if step.step == "rank"]
+    seen = [
+        (place, shown)
+        for state, _ in play(everything, "1")
+        if (place := here(everything, state)) and place.node == rank
+        for shown in rank.fields(place)
+    ]
+    assert seen
+    written = asked(rank)["rank"]
+    for number, (_, shown) in enumerate(seen[:2]):
+        count = str(len(options(shown)))
+        filled = {
+            key.replace("{{count}}", count): text.replace("{{count}}", count) for key, text in options(written).items()
+        }
+        assert filled.items() <= options(shown).items()
+        assert shown.text == written.text.replace("{{number}}", str(number + 1))
+
+
+def test_every_kind_of_step_that_has_fields_says_what_it_asks() -> None:
+    everything = list(steps(study(NAMES[-1])))
+    with_fields = {name for name, kind in kinds().items() if kind.fields is not Step.fields}
+    assert with_fields <= {step.step for step in everything if step.asks()}
+
+
+def test_what_stands_above_a_question_is_told() -> None:
+    found = {step.step: step.instructions() for step in steps(study("chatbench"))}
+    assert found["answer"].startswith("Now, answer this question to the best of your ability")
+    assert found["confidence"] == "Please read the following question carefully."
+    (pages,) = [step.instructions() for step in steps(study(NAMES[-1])) if step.step == "info" and step.asks()]
+    assert pages == "One\n\nTwo \\(x^2\\)\n\nThree"
+
+
+def test_what_a_column_says_was_asked_is_asked_by_some_study() -> None:
+    known = {field.name for name in NAMES for step in steps(study(name)) for field in step.asks()} | NOT_SHIPPED
+    columns = [column for schema in schemas().values() for table in schema.tables for column in table.columns]
+    assert [column.name for column in columns if column.asked and not known & set(column.asked)] == []

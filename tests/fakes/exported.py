@@ -1,0 +1,61 @@
+"""Exports made by hand: small files of every table of a schema, as if they had been exported."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from experiments.core.resolve import Study
+from storage.exported import Exported, File
+from storage.forms import Literally
+from storage.schemas.base import Column, Released
+from storage.schemas.registry import schema
+from tests.fakes.sessions import STUDIES, study
+
+ROWS = 3
+SAID = [{"role": "You", "content": "Hm?\n“So”"}, {"role": "Bot", "content": ""}]
+EVERYTHING = str(STUDIES / "everything.yaml")
+RECORDED = {"dices-350": ("dices",), "dices-990": ("dices", EVERYTHING), "taxonomy": (EVERYTHING,)}
+"""The studies that ask what a schema has, where it is not the one of its name."""
+SOURCE = {"part": "full_study", "file": "there.csv", "rows": 3, "sha256": "ab" * 32}
+
+
+def value(column: Column, row: int) -> Any:
+    """A value that may stand in a column; unknown in the last row, where that is allowed."""
+    if column.form.blank and row == ROWS - 1:
+        return None
+    if column.kind == "json":
+        return SAID[: row + 1] if column.name == "chat_history" else bool(row)
+    labels = [] if isinstance(column.form, Literally) else list(column.form.labels)
+    if labels:
+        return int(labels[row % len(labels)]) if column.kind == "integer" else labels[row % len(labels)]
+    return {"text": f'"{column.name}",\n= ü {row}', "integer": row, "number": row + 0.5}[column.kind]
+
+
+def write(folder: Path, table: Released, part: str) -> File:
+    """A file of a table, as exports write it."""
+    path = folder / table.path(part)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = [{column.name: value(column, row) for column in table.columns} for row in range(ROWS)]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        if path.suffix == ".json":
+            json.dump(rows, file, ensure_ascii=False)
+        else:
+            csv.writer(file, lineterminator="\n").writerows([table.header, *(row.values() for row in rows)])
+    content = path.read_bytes()
+    hash_ = sha256(content).hexdigest()
+    return File(table, table.path(part), table.columns, ROWS, len(content), hash_, {table.header[0]: 2})
+
+
+def exported(folder: Path, name: str, origin: str = "person", studies: Sequence[Study] | None = None) -> Exported:
+    """An export of a schema's every file, with the study that fills it."""
+    found = schema(name)
+    files = tuple(write(folder, table, part) for table in found.tables for part in table.parts)
+    if origin == "import":
+        return Exported("demo", found, origin, 3, folder, files, (), (SOURCE,))
+    own = map(study, RECORDED.get(name, (name,))) if studies is None else studies
+    return Exported("demo", found, origin, 3, folder, files, tuple(own))
