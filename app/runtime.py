@@ -10,10 +10,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeGuard
 from uuid import uuid4
 
 from app.backends import registry as backends
@@ -34,6 +34,7 @@ from storage.log import Append, Draft, Enrolment, Log, Spent
 from storage.projections import changed_rows, rows_of
 from storage.schemas.base import Row
 from storage.studies import Studies
+from storage.supply import taken
 
 MOST_TRIES = 20
 MOST_KEPT = 5_000
@@ -62,12 +63,14 @@ class Runtime:
     def __init__(self, database: Database, settings: Settings, clock: Clock) -> None:
         self.studies = Studies(database)
         self.log = Log(database)
+        self._database = database
         self._settings = settings
         self._clock = clock
         self._backends: dict[str, Backend] = {}
         self._kept: OrderedDict[str, Live] = OrderedDict()
         self._replies: dict[str, Reply] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._drawing: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     def prepare(self, study: Study) -> None:
         """Keep a study, and make its backends, so that a missing setting is told now; raises SettingsError."""
@@ -184,6 +187,26 @@ class Runtime:
         events, state = _with_what_follows(live, action)
         if not events:
             return live
+        if not _needs_counts(owed(live.study, state)):
+            return await self._append(live, action, events, state, enrolment)
+        # Whoever draws next counts what this one took; across processes roughly, until an advisory lock (PostgreSQL).
+        async with self._drawing[live.study.name]:
+            while _needs_counts(job := owed(live.study, state)):
+                draw = await self._counted(live.study, state, job, action.at_us)
+                more, state = _with_what_follows(replace(live, state=state), draw)
+                events += more
+            return await self._append(live, action, events, state, enrolment)
+
+    async def _counted(self, study: Study, state: State, job: Job, at_us: int) -> Action:
+        """A draw, with how often each problem is taken now."""
+        origin = state.enrolled["origin"]
+        counts = await asyncio.to_thread(taken, self._database, study.name, origin, job.path, self._clock.now_us())
+        return Action("draw", job.path, {"taken": counts}, at_us, by="system")
+
+    async def _append(
+        self, live: Live, action: Action, events: tuple[Event, ...], state: State, enrolment: Enrolment | None
+    ) -> Live:
+        """Write the facts of an action with what they imply; see to what is owed then."""
         done = any(event.kind == "submitted" for event in events)
         rows = rows_of(live.study, state) if done else live.rows
         spent = Spent(action.path, None if done else tuple(action.data)) if action.by == "participant" else None
@@ -236,11 +259,19 @@ class Runtime:
         return self._backends[name]
 
 
+def _needs_counts(job: Job | None) -> TypeGuard[Job]:
+    """Whether a job is a draw that goes by how often each problem is taken by all participants."""
+    return job is not None and job.kind == "draw" and "target" in job.data
+
+
 def _with_what_follows(live: Live, action: Action) -> tuple[tuple[Event, ...], State]:
-    """The facts of an action and of everything owed at once after it, and the state that they make."""
+    """The facts of an action and of everything owed at once after it, and the state that they make.
+
+    It stops before a draw that needs counts, as before a reply.
+    """
     events: Sequence[Event] = decide(live.study, live.state, action)
     state = fold(events, live.state)
-    while events and (job := owed(live.study, state)) is not None and job.kind != "reply":
+    while events and (job := owed(live.study, state)) is not None and job.kind != "reply" and not _needs_counts(job):
         more = decide(live.study, state, Action(job.kind, job.path, {}, action.at_us, by="system"))
         events, state = (*events, *more), fold(more, state)
     return tuple(events), state

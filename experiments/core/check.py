@@ -179,11 +179,25 @@ def _draws(study: Study, node: Each, at: str) -> Iterator[Fault]:
         if name not in tags and pool:
             yield Fault(at, f"no problem of {node.pool!r} has the tag {name!r}{allowed(name, sorted(tags))}")
     yield from _wheres(node, pool, at)
+    yield from _target(node, f"{at}.target")
     if node.take and node.tag is None and node.take > len(pool):
         yield Fault(f"{at}.take", f"{node.take} is more than the {len(pool)} problems of {node.pool!r}")
     for value in node.beside.get("model", ()):
         if value not in study.file.models:
             yield Fault(f"{at}.beside", f"no model is called {value!r}{allowed(value, list(study.file.models))}")
+
+
+def _target(node: Each, at: str) -> Iterator[Fault]:
+    if node.target is None:
+        return
+    if node.tag is not None:
+        yield Fault(at, f"counts problems, but this loop is over groups ({node.of}); write `of: {node.pool}`")
+    if not node.take and not node.up_to:
+        yield Fault(at, "needs `take` or `up_to`: where everybody is given all problems, there is nothing to balance")
+    if node.order != "shuffled":
+        yield Fault(at, f"draws by chance and does not go with `order: {node.order}`; leave `order` out")
+    if node.strata:
+        yield Fault(at, "does not go with `strata`; keep one of them")
 
 
 def _wheres(node: Each, pool: Sequence[Problem], at: str) -> Iterator[Fault]:

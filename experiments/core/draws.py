@@ -1,11 +1,12 @@
 """What a loop draws for a participant: problems (or groups of them) that fit, and what goes with each.
 
-Reads the seed and the path, so the same seed gives the same study; the outcome is recorded and never drawn again.
+Reads the seed and the path, so the same seed gives the same study; the outcome is recorded and never drawn again. A
+loop with a target also reads how often each problem is taken by all participants, which the world counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from experiments.core.assign import matching, values_of
@@ -16,8 +17,11 @@ from experiments.errors import Fault, StudyError
 from problems.item import Problem
 
 
-def drawn(place: Place) -> dict[str, Any]:
-    """The data of a `drawn` fact for the undrawn loop at this place; raises StudyError where the pool is too small."""
+def drawn(place: Place, taken: Mapping[str, int]) -> dict[str, Any]:
+    """The data of a `drawn` fact for the undrawn loop at this place; raises StudyError where the pool is too small.
+
+    `taken` says how often each problem is taken already; only loops with a target read it.
+    """
     node, seed = place.node, place.state.seed
     assert isinstance(node, Each)  # noqa: S101
     wanted = {tag: place.fill(value) for tag, value in node.where.items()}
@@ -28,6 +32,8 @@ def drawn(place: Place) -> dict[str, Any]:
     else:
         fitting = [item for item in matching(place.study.pools[node.pool], wanted) if item.id not in used]
         chosen = _spread(fitting, node, seed, place.path)
+        if node.target:
+            chosen = _fewest(fitting, node, seed, place.path, taken)
     wish = node.take or 1
     if len(chosen) < wish:
         raise StudyError(
@@ -44,7 +50,8 @@ def drawn(place: Place) -> dict[str, Any]:
         order = shuffled(companions, seed, f"{place.path}:{name}")
         for number, item in enumerate(items):
             item[name] = order[number % len(order)]
-    return {"of": node.of, "items": items}
+    known = {"taken": {item: taken.get(item, 0) for item in chosen}} if node.target else {}
+    return {"of": node.of, "items": items, **known}
 
 
 def _used(place: Place, of: str) -> set[str]:
@@ -56,6 +63,12 @@ def _used(place: Place, of: str) -> set[str]:
 def _chosen(values: Sequence[str], node: Each, seed: str, label: str) -> list[str]:
     ordered = list(shuffled(values, seed, label) if node.order == "shuffled" else values)
     return ordered[: node.take or node.up_to]
+
+
+def _fewest(pool: Sequence[Problem], node: Each, seed: str, label: str, taken: Mapping[str, int]) -> list[str]:
+    """Ids of the problems taken least often, equal ones by chance; their order is shuffled anew and tells no counts."""
+    ordered = sorted(shuffled([item.id for item in pool], seed, label), key=lambda item: taken.get(item, 0))
+    return list(shuffled(ordered[: node.take or node.up_to], seed, f"{label}:order"))
 
 
 def _spread(pool: Sequence[Problem], node: Each, seed: str, label: str) -> list[str]:

@@ -53,7 +53,10 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Something the world still has to do for a session: assign, draw, finish (at once), or reply (by a model)."""
+    """Something the world still has to do for a session: assign, draw, finish (at once), or reply (by a model).
+
+    A draw with a `target` in its data needs to know how often each problem is taken: the action's `taken`, by id.
+    """
 
     kind: Literal["assign", "draw", "finish", "reply"]
     path: str

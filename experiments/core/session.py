@@ -67,7 +67,9 @@ def owed(study: Study, state: State) -> Job | None:
     place = here(study, state)
     if place is None:
         return None
-    return place.node.owed(place) if isinstance(place.node, Step) else Job("draw", place.path, {})
+    if isinstance(place.node, Step):
+        return place.node.owed(place)
+    return Job("draw", place.path, {"target": place.node.target} if place.node.target else {})
 
 
 def screen(study: Study, state: State) -> Screen:
@@ -149,7 +151,9 @@ def _system(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
         case "draw":
             place = here(study, state)
             assert place is not None  # noqa: S101  (a draw is owed at a place)
-            return (Fact("drawn", drawn(place)),)
+            if "target" in job.data and "taken" not in action.data:
+                raise Refused("not_offered", f"a draw with a target needs `taken`: how often each {job.path!r} has")
+            return (Fact("drawn", drawn(place, action.data.get("taken", {}))),)
         case "finish":
             return (Fact("finished", {}),)
         case "reply":

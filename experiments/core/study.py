@@ -121,6 +121,9 @@ class Each(Config):
     """How many at most, where there may be fewer."""
     order: Literal["shuffled", "listed"] = "shuffled"
     """In an order of the participant's own, or in the order of the pool."""
+    target: Annotated[int, Field(ge=1)] | None = None
+    """How many times each is wanted over all participants: those with the fewest so far are drawn first, equal ones by
+    chance; none is refused when all have enough."""
     strata: Slug | None = None
     """A tag over which the draw is spread as evenly as the supply allows, and by which it is ordered."""
     beside: dict[Slug, tuple[str, ...]] = {}

@@ -45,6 +45,8 @@ def put(*path: Any, value: Any) -> Callable[[dict[str, Any]], None]:
 
 
 EACH = ("flow", 1, "flow", 0)
+INFO = {"step": "info", "text": "Read."}
+TARGET = {"each": "question", "of": "questions", "take": 2, "target": 5, "flow": [INFO]}
 FAULTY = {
     "an unknown key, with the one that was meant": (
         put("contakt", value="me@example.org"),
@@ -108,6 +110,23 @@ FAULTY = {
         ["no pool of problems is called 'question'", "Did you mean 'questions'?"],
     ),
     "more problems than there are": (put(*EACH, "take", value=61), ["61 is more than the 60 problems of 'questions'"]),
+    "a target for groups": (
+        put(*EACH, value={"each": "subject", "of": "questions.subject", "take": 1, "target": 5, "flow": [INFO]}),
+        ["flow[1].flow[0].target: counts problems", "over groups (questions.subject)", "`of: questions`"],
+    ),
+    "a target where all is given to everybody": (
+        put(*EACH, value={"each": "question", "of": "questions", "target": 5, "flow": [INFO]}),
+        ["flow[1].flow[0].target: needs `take` or `up_to`"],
+    ),
+    "a target for a loop without chance": (
+        put(*EACH, value={**TARGET, "order": "listed"}),
+        ["flow[1].flow[0].target", "does not go with `order: listed`"],
+    ),
+    "a target over strata": (
+        put(*EACH, value={**TARGET, "strata": "dataset"}),
+        ["flow[1].flow[0].target: does not go with `strata`"],
+    ),
+    "a target of nothing": (put(*EACH, "target", value=0), ["flow[1].flow[0].target: 0"]),
     "a tag that no problem has": (
         put(*EACH, "where", value={"topik": "x"}),
         ["no problem of 'questions' has the tag 'topik'"],

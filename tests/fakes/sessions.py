@@ -37,7 +37,7 @@ def world(study: Study, state: State, at_us: int, words: str = "Let us see.") ->
         return None
     if job.kind == "reply":
         return Action("reply", job.path, {"text": words, "model": job.data["model"]}, at_us, by="model")
-    return Action(job.kind, job.path, {}, at_us, by="system")
+    return Action(job.kind, job.path, {"taken": {}} if "target" in job.data else {}, at_us, by="system")
 
 
 def click(study: Study, state: State, bot: RandomBot, at_us: int, **known: Any) -> Action:

@@ -1,0 +1,73 @@
+"""How often each item of a loop is taken so far, over all sessions of a study: what a draw with a target goes by.
+
+An item is taken by everybody who has rated it, and for a while by those who were given it and may still do so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from sqlalchemy import Select, and_, func, or_, select
+
+from storage import tables
+from storage.engine import Database
+
+RESERVED_S = 2 * 60 * 60
+"""How long after somebody's last fact the places that they were given are kept for them. A session takes minutes and
+may have a break; who is gone for longer has most likely left, and others shall have the places the same day. Who comes
+back later still goes on with them: an item may then be rated once more than it would have been."""
+
+INDEX = re.compile(r"\[\d+\]")
+
+_fact, _session = tables.events.c, tables.sessions.c
+
+
+def taken(database: Database, study: str, origin: str, path: str, now_us: int) -> dict[str, int]:
+    """How often each item is taken in the loop at a path, whichever turn of outer loops it stands in.
+
+    Only sessions of the same origin count: what simulated participants do takes no place from people.
+    """
+    root, item = path.partition("[")[0], path.rpartition("/")[2]
+    with database.connect() as connection:
+        draws = connection.execute(_draws(study, origin, root)).all()
+        facts = connection.execute(_progress(study, origin, root)).all()
+    finished = {stream for stream, _, kind in facts if kind == "finished"}
+    rated = {(stream, turn) for stream, at, kind in facts if kind == "submitted" for turn in _turns(at)}
+    counts: Counter[str] = Counter()
+    for stream, at, data, last_us in draws:
+        if INDEX.sub("", at) != INDEX.sub("", path):
+            continue
+        reserved = stream not in finished and now_us - last_us < RESERVED_S * 1_000_000
+        for index, drawn in enumerate(data["items"]):
+            counts[drawn[item]] += reserved or (stream, f"{at}[{index}]") in rated
+    return dict(counts)
+
+
+def _turns(path: str) -> Iterator[str]:
+    """The turns of loops in which a path lies, from the outside in."""
+    return (path[: found.end()] for found in INDEX.finditer(path))
+
+
+def _draws(study: str, origin: str, root: str) -> Select[str, str, dict[str, Any], int]:
+    """What was drawn below a path, each draw with the time of its session's last fact."""
+    any_fact = tables.events.alias().c
+    last_us = select(func.max(any_fact.at_us)).where(any_fact.stream == _fact.stream).scalar_subquery()
+    return (
+        select(_fact.stream, _fact.path, _fact.data, last_us)
+        .join(tables.sessions, _session.stream == _fact.stream)
+        .where(_session.study == study, _session.origin == origin)
+        .where(_fact.kind == "drawn", _fact.path.startswith(root, autoescape=True))
+    )
+
+
+def _progress(study: str, origin: str, root: str) -> Select[str, str, str]:
+    """What was submitted inside loops below a path, and which sessions are over."""
+    inside = and_(_fact.kind == "submitted", _fact.path.startswith(f"{root}[", autoescape=True))
+    return (
+        select(_fact.stream, _fact.path, _fact.kind)
+        .join(tables.sessions, _session.stream == _fact.stream)
+        .where(_session.study == study, _session.origin == origin, or_(inside, _fact.kind == "finished"))
+    )

@@ -1,0 +1,104 @@
+"""Draws with a target: those with the fewest ratings first, by chance among equals; and a draw says what it knew."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from experiments.core.chance import shuffled
+from experiments.core.events import Action, Data, Event
+from experiments.core.place import State
+from experiments.core.resolve import Study, resolve
+from experiments.core.session import decide, fold, owed
+from experiments.errors import Refused
+from problems.item import Problem
+from tests.fakes.sessions import enrolment
+
+
+def rating(size: int, **loop: Any) -> Study:
+    """A study that begins with a loop over a pool of this size."""
+    pool = [Problem(f"i{number}", text := f"Number {number}", text, "numbers") for number in range(size)]
+    each = {"each": "item", "of": "items", "flow": [{"step": "info", "text": "{{item.text}}"}], **loop}
+    flow = [each, {"step": "finish", "code": "DONE"}]
+    raw = {"study": "s", "title": "S", "problems": {"items": {"source": "jsonl"}}, "flow": flow}
+    return resolve(raw, {}, {"items": pool})
+
+
+def draw(study: Study, seed: str, data: Data) -> Event:
+    """What the first loop draws for a newcomer who has this seed, where the world supplies this."""
+    state = fold(decide(study, State(), enrolment(seed)))
+    (event,) = decide(study, state, Action("draw", "item", data, 0, by="system"))
+    return event
+
+
+def ids(event: Event) -> list[str]:
+    """What was drawn, in order."""
+    return [item["item"] for item in event.data["items"]]
+
+
+@st.composite
+def sizes(choose: st.DrawFn) -> tuple[int, int, int]:
+    """A pool, how many of it each rater is given, and how many raters there are."""
+    size = choose(st.integers(1, 30))
+    return size, choose(st.integers(1, size)), choose(st.integers(1, 40))
+
+
+@given(sizes(), st.integers(1, 9), st.sampled_from(["take", "up_to"]), st.text(max_size=5))
+@settings(max_examples=60, deadline=None)
+def test_ratings_differ_by_one_at_most_and_nobody_rates_an_item_twice(
+    sizes: tuple[int, int, int], target: int, how: str, seed: str
+) -> None:
+    size, take, raters = sizes
+    study = rating(size, target=target, **{how: take})
+    taken: Counter[str] = Counter({f"i{number}": 0 for number in range(size)})
+    for rater in range(raters):
+        drawn = draw(study, f"{seed}{rater}", {"taken": dict(+taken)})
+        assert len(set(ids(drawn))) == len(ids(drawn)) == take
+        assert drawn.data["taken"] == {item: taken[item] for item in ids(drawn)}
+        taken.update(ids(drawn))
+        assert max(taken.values()) - min(taken.values()) <= 1
+    assert taken.total() == take * raters
+
+
+@given(st.dictionaries(st.sampled_from([f"i{n}" for n in range(8)]), st.integers(0, 5)), st.integers(1, 8), st.text())
+def test_nothing_is_drawn_while_something_has_fewer(taken: dict[str, int], take: int, seed: str) -> None:
+    drawn = ids(draw(rating(8, take=take, target=2), seed, {"taken": taken}))
+    left = {f"i{number}" for number in range(8)} - set(drawn)
+    assert not left or max(taken.get(i, 0) for i in drawn) <= min(taken.get(i, 0) for i in left)
+
+
+def firsts(taken: dict[str, int], take: int) -> Iterator[str]:
+    """Who comes first, for many raters."""
+    study = rating(4, take=take, target=5)
+    return (ids(draw(study, str(number), {"taken": taken}))[0] for number in range(2_000))
+
+
+@pytest.mark.parametrize(
+    ("taken", "take"), [({}, 2), ({"i0": 3, "i1": 3}, 4), ({"i0": 9, "i1": 9, "i2": 9, "i3": 9}, 1)]
+)
+def test_equal_ones_are_drawn_by_chance_and_the_order_tells_no_counts(taken: dict[str, int], take: int) -> None:
+    """2,000 draws of 4: each comes first in a quarter of them, within 4 standard errors."""
+    seen = Counter(firsts(taken, take))
+    assert all(abs(seen[f"i{number}"] - 500) < 4 * (2_000 * 0.25 * 0.75) ** 0.5 for number in range(4))
+
+
+def test_a_draw_with_a_target_is_owed_with_it_and_refused_without_counts() -> None:
+    study = rating(4, take=2, target=5)
+    job = owed(study, fold(decide(study, State(), enrolment("1"))))
+    assert job is not None
+    assert (job.kind, job.data) == ("draw", {"target": 5})
+    with pytest.raises(Refused, match="needs `taken`"):
+        draw(study, "1", {})
+
+
+@given(st.text())
+def test_a_draw_without_a_target_reads_the_seed_alone(seed: str) -> None:
+    study = rating(9, take=3)
+    wanted = list(shuffled([f"i{number}" for number in range(9)], seed, "item")[:3])
+    for data in ({}, {"taken": dict.fromkeys(wanted, 7)}):
+        assert draw(study, seed, data).data == {"of": "items", "items": [{"item": item} for item in wanted]}

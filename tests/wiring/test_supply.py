@@ -1,0 +1,161 @@
+"""A target number of ratings per item with the real runtime: who comes at once, who leaves, who is simulated."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from app.bots.simulate import START_US, simulate
+from app.clock import VirtualClock
+from app.library import load_study
+from app.runtime import Live, Runtime
+from app.settings import Settings
+from experiments.core.resolve import Study
+from storage.engine import Database, open_database
+from storage.log import load
+from storage.supply import RESERVED_S, taken
+from tests.fakes import sessions, studies
+
+pytestmark = pytest.mark.anyio
+
+POOL, TAKE, RATERS = 7, 3, 30
+RATE = {"each": "item", "of": "items", "take": TAKE, "target": 5, "flow": [{"step": "info", "text": "{{item.text}}"}]}
+PARTS = {"each": "part", "of": "items.part", "order": "listed", "flow": [{**RATE, "where": {"part": "{{part}}"}}]}
+NESTED = {"phase": "All", "flow": [PARTS]}
+
+
+def rating(folder: Path, name: str, loop: Mapping[str, object]) -> Study:
+    """Consent, a loop over items of two parts, the end."""
+    items = [{"id": f"i{n}", "text": f"Number {n}", "tags": {"part": "ab"[n >= POOL]}} for n in range(2 * POOL)]
+    pool = items if loop is NESTED else items[:POOL]
+    (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, pool)), encoding="utf-8")
+    flow = [{"step": "consent", "text": "Do you agree?"}, dict(loop), {"step": "finish", "code": "DONE"}]
+    problems = {"items": {"source": "jsonl", "path": f"{name}.jsonl"}}
+    raw = {"study": name, "title": "Rating", "problems": problems, "flow": flow}
+    return load_study(str(studies.write(folder, raw)))
+
+
+@dataclass
+class Rating:
+    """A study of ratings at work."""
+
+    study: Study
+    database: Database
+    runtime: Runtime
+    clock: VirtualClock
+
+    async def arrive(self, origin: str = "person", seed: str = "") -> Live:
+        """Somebody agrees, and is given items."""
+        live = await self.runtime.enrol(self.study, origin=origin, seed=seed)
+        return await self.submit(live, agreed="on")
+
+    async def submit(self, live: Live, **values: str) -> Live:
+        """Leave a screen behind."""
+        seen = live.screen
+        return await self.runtime.participant(live.stream, "submit", seen.path, values, seen=seen.seen)
+
+    def taken(self, path: str = "item", origin: str = "person") -> dict[str, int]:
+        """How often each item that was ever drawn is taken now."""
+        return taken(self.database, self.study.name, origin, path, self.clock.now_us())
+
+
+@pytest.fixture(params=[RATE], ids=["one loop"])
+async def at_work(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Rating]:
+    study = rating(tmp_path, "rating", request.param)
+    database, clock = open_database(f"sqlite:///{tmp_path / 'parley.db'}"), VirtualClock(START_US)
+    runtime = Runtime(database, Settings(), clock)
+    runtime.studies.register(study)
+    yield Rating(study, database, runtime, clock)
+    await runtime.close()
+    database.dispose()
+
+
+def ids(live: Live, path: str = "item") -> list[str]:
+    """What somebody was given, in order."""
+    return [item["item"] for item in live.state.draws[path].items]
+
+
+def spread_of(counts: Mapping[str, int], size: int = POOL) -> int:
+    """By how much the counts of all items differ."""
+    return max(counts.values()) - (min(counts.values()) if len(counts) == size else 0)
+
+
+async def test_thirty_who_arrive_at_once_are_given_items_evenly(at_work: Rating) -> None:
+    raters = await asyncio.gather(*(at_work.arrive() for _ in range(RATERS)))
+    given = Counter(item for live in raters for item in ids(live))
+    assert given == at_work.taken()
+    assert given.total() == TAKE * RATERS
+    assert spread_of(given) <= 1
+    known = [live.state.events[-1].data["taken"] for live in raters]
+    assert all(set(counts) == set(ids(live)) for live, counts in zip(raters, known, strict=True))
+    assert sum(not any(counts.values()) for counts in known) == POOL // TAKE  # the first two knew of nobody
+
+
+async def test_what_was_drawn_and_not_rated_is_given_back_after_a_while(at_work: Rating) -> None:
+    gone = await at_work.arrive()
+    for _ in range(2):
+        gone = await at_work.submit(gone)
+    rated, unrated = ids(gone)[:2], ids(gone)[2:]
+    at_work.clock.advance(RESERVED_S - 1)
+    assert at_work.taken() == dict.fromkeys(ids(gone), 1)
+    at_work.clock.advance(1)
+    assert at_work.taken() == {**dict.fromkeys(rated, 1), **dict.fromkeys(unrated, 0)}
+    others = [await at_work.arrive() for _ in range(2)]
+    given = Counter([*rated, *(item for live in others for item in ids(live))])
+    assert spread_of(given) <= 1
+    back = await at_work.submit(gone)
+    assert ids(back) == ids(gone)  # who comes back goes on as they were
+    assert at_work.taken()[unrated[0]] == given[unrated[0]] + 1
+
+
+async def test_all_that_was_rated_counts_for_ever(at_work: Rating) -> None:
+    live = await at_work.arrive()
+    while not live.screen.ended:
+        live = await at_work.submit(live)
+    at_work.clock.advance(1_000 * RESERVED_S)
+    assert at_work.taken() == dict.fromkeys(ids(live), 1)
+
+
+async def test_simulated_participants_take_no_place_from_people(at_work: Rating) -> None:
+    for number in range(4):
+        await at_work.arrive("bot", str(number))
+    assert sum(at_work.taken(origin="bot").values()) == 4 * TAKE
+    assert at_work.taken() == {}
+    person = await at_work.arrive()
+    assert set(person.state.events[-1].data["taken"].values()) == {0}
+
+
+@pytest.mark.parametrize("at_work", [NESTED], ids=["a loop in a loop"], indirect=True)
+async def test_inner_loops_are_counted_over_the_turns_of_outer_ones(at_work: Rating) -> None:
+    raters = list(await asyncio.gather(*(at_work.arrive() for _ in range(10))))
+    for number, live in enumerate(raters):
+        for _ in range(TAKE):
+            raters[number] = live = await at_work.submit(live)
+    counts = at_work.taken("all/part[1]/item")
+    assert counts == Counter(item for live in raters for turn in (0, 1) for item in ids(live, f"all/part[{turn}]/item"))
+    for part in (range(POOL), range(POOL, 2 * POOL)):
+        assert spread_of({f"i{number}": counts[f"i{number}"] for number in part}) <= 1
+    at_work.clock.advance(RESERVED_S)
+    assert sum(at_work.taken("all/part[0]/item").values()) == 10 * TAKE  # the first parts were rated
+
+
+async def test_simulated_sessions_are_the_same_for_the_same_seed(tmp_path: Path) -> None:
+    logs = []
+    for name in ("one", "other"):
+        database, clock = open_database(f"sqlite:///{tmp_path / name}.db"), VirtualClock(START_US)
+        runtime = Runtime(database, Settings(), clock)
+        study = sessions.study("dices")
+        runtime.studies.register(study)
+        streams = [walked.live.stream async for walked in simulate(runtime, clock, study, 7, "1")]
+        await runtime.close()
+        logs.append([load(database, stream) for stream in streams])
+        counts = taken(database, "dices", "bot", "item", clock.now_us())
+        assert spread_of(counts, len(study.pools["conversations"])) <= 1
+        database.dispose()
+    assert logs[0] == logs[1]
