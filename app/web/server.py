@@ -24,6 +24,7 @@ from app.web.api import ParticipantApi
 from app.web.arrival import Arrival, lost
 from app.web.cookies import Cookies
 from app.web.gate import Gate
+from app.web.secret import secret_of
 from experiments.core.resolve import Study
 from experiments.errors import StudyError
 from problems.errors import ParleyError

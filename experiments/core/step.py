@@ -115,6 +115,6 @@ def step(kind: type[Step]) -> type[Step]:
 
 
 def kinds() -> Mapping[str, type[Step]]:
-    """Every kind of step by name: this package's files, then the entry points of group `parley.steps`."""
+    """Every kind of step by name, sorted: this package's files and the entry points of group `parley.steps`."""
     discover("experiments.steps", "parley.steps")
-    return dict(_KINDS)
+    return dict(sorted(_KINDS.items()))

@@ -55,8 +55,8 @@ def _asked(entry: Entry) -> str:
 
 
 def _wording(wording: Wording) -> str:
-    """What stood on the screen, from the top down, set apart as a quotation."""
-    options = bullets(f"{code(stored)}: {shown}" for stored, shown in wording.options)
+    """What stood on the screen, from the top down, set apart as a quotation; what is stored stands as code."""
+    options = bullets(shown if stored == shown else f"{code(stored)}: {shown}" for stored, shown in wording.options)
     heading = f"**{wording.heading}**" if wording.heading else ""
     matrix = f"**{wording.table}**" if wording.table else ""
     own = "(the problem's own options)" if wording.own_options else ""

@@ -44,12 +44,12 @@ class Wording:
 
 def wordings(studies: Sequence[Study]) -> Mapping[str, tuple[Wording, ...]]:
     """Every wording of every question, by the question's name; in the order of the studies and their steps."""
-    found: dict[str, dict[Wording, list[Place]]] = {}
+    found: dict[str, dict[Wording, dict[Place, None]]] = {}
     for study in studies:
         for path, step in _steps(study.flow):
             for asked in step.asks():
-                places = found.setdefault(asked.name, {}).setdefault(_wording(step, asked), [])
-                places.append(Place(study.file.version, study.hash, path))
+                places = found.setdefault(asked.name, {}).setdefault(_wording(step, asked), {})
+                places[Place(study.file.version, study.hash, path)] = None
     return {
         name: tuple(replace(wording, places=tuple(places)) for wording, places in wordings.items())
         for name, wordings in found.items()

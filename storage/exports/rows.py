@@ -6,7 +6,7 @@ come in the order of the files that they were read from. Cells that an imported 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from storage.recorded import ORIGIN, study_stream
 from storage.schemas.base import Column, Released
 
 AT_ONCE = 2_000
-Rows = list[tuple[Any, ...]]
+Rows = Sequence[Sequence[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +100,14 @@ class Chosen:
         first = [] if self.origin == ORIGIN or self.table.of_study else [tables.sessions.c.ordinal]
         return self._where(query).order_by(*first, own["_seq"], *(own[name] for name in self.table.key))
 
-    def _as_written(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _as_written(self, row: Sequence[Any]) -> tuple[Any, ...]:
         *cells, written = row
         if written:
             spelled = orjson.loads(written)
             cells = [spelled.get(column.sql, cell) for column, cell in zip(self.columns, cells, strict=True)]
         return tuple(cells)
 
-    def _counted(self, row: tuple[Any, ...], number: int) -> tuple[Any, ...]:
+    def _counted(self, row: Sequence[Any], number: int) -> tuple[Any, ...]:
         """The row with its number in the file, where that is not known from elsewhere."""
         named = zip(self.columns, row, strict=True)
         return tuple(number if cell is None and column.sql == self.table.counter else cell for column, cell in named)

@@ -22,7 +22,9 @@ from experiments.core.resolve import Study, restore
 from storage.describe import describe
 from storage.describe.formulas import FORMULA_STARTS, escaped, is_formula
 from storage.describe.packing import pack
+from storage.engine import Database
 from storage.exported import Kept
+from storage.exports.exporting import Wish, export
 from storage.schemas.registry import schemas
 from tests.fakes.exported import SOURCE, exported
 from tests.fakes.sessions import study
@@ -43,7 +45,7 @@ def changed(original: Study, old: str, new: str) -> Study:
 
 @pytest.mark.parametrize("name", schemas())
 def test_the_codebook_tells_every_column(name: str, tmp_path: Path) -> None:
-    export = exported(tmp_path, name)
+    found = exported(tmp_path, name)
     describe(export)
     book, page = json.loads(text(tmp_path, "codebook.json")), text(tmp_path, "codebook.md")
     assert [sheet["path"] for sheet in book["files"]] == [file.path for file in export.files]
@@ -139,7 +141,7 @@ def test_the_same_data_have_the_same_description_and_the_same_zip(name: str, tmp
 
 def test_the_zip_holds_the_export_and_nothing_else(tmp_path: Path) -> None:
     folder = tmp_path / "data"
-    export = exported(folder, "chatbench")
+    found = exported(folder, "chatbench")
     written = describe(export)
     (folder / "stray.txt").write_text("mine", encoding="utf-8")
     packed = pack(folder)
@@ -154,7 +156,7 @@ def test_the_zip_holds_the_export_and_nothing_else(tmp_path: Path) -> None:
 
 def test_a_zip_that_cannot_be_made_leaves_the_old_one(tmp_path: Path) -> None:
     folder = tmp_path / "data"
-    export = exported(folder, "mathconverse")
+    found = exported(folder, "mathconverse")
     describe(export)
     before = pack(folder).read_bytes()
     (folder / export.files[0].path).unlink()
@@ -162,6 +164,17 @@ def test_a_zip_that_cannot_be_made_leaves_the_old_one(tmp_path: Path) -> None:
         pack(folder)
     assert (tmp_path / "data.zip").read_bytes() == before
     assert {path.name for path in tmp_path.iterdir()} == {"data", "data.zip"}
+
+
+@pytest.mark.parametrize("safe", [False, True])
+def test_a_real_export_explains_itself_and_is_the_same_again(filled: Database, safe: bool, tmp_path: Path) -> None:
+    wish = Wish("chatbench", "chatbench", safe=safe)
+    packed = [pack(export(filled, wish, tmp_path / name).folder).read_bytes() for name in ("a", "b")]
+    assert packed[0] == packed[1]
+    subprocess.run(["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"], cwd=tmp_path / "a", check=True)
+    assert sha256((tmp_path / "a/study.json").read_bytes()).hexdigest() == study("chatbench").hash
+    assert "SIMULATED" in text(tmp_path / "a", "README.md")
+    assert ("not the exact data" in text(tmp_path / "a", "README.md")) is safe
 
 
 # The card
@@ -177,7 +190,7 @@ def test_the_card_says_loudly_that_data_are_simulated(tmp_path: Path) -> None:
 
 
 def test_the_card_tells_what_was_exported_and_what_is_not_known(tmp_path: Path) -> None:
-    export = exported(tmp_path, "chatbench")
+    found = exported(tmp_path, "chatbench")
     kept = (Kept("all", 3, 9), Kept("passed the attention check", 2, 6))
     describe(replace(export, filtered=kept))
     card = text(tmp_path, "README.md")
@@ -192,7 +205,7 @@ def test_the_card_tells_what_was_exported_and_what_is_not_known(tmp_path: Path) 
 
 
 def test_the_card_of_imported_data_tells_their_source(tmp_path: Path) -> None:
-    export = exported(tmp_path, "chatbench", "import")
+    found = exported(tmp_path, "chatbench", "import")
     describe(export)
     card = text(tmp_path, "README.md")
     assert f"| `full_study/there.csv` | 3 | `{SOURCE['sha256']}` |" in card
@@ -202,7 +215,7 @@ def test_the_card_of_imported_data_tells_their_source(tmp_path: Path) -> None:
 
 
 def test_the_card_reports_cells_that_look_like_formulas(tmp_path: Path) -> None:
-    export = exported(tmp_path, "mathconverse")
+    found = exported(tmp_path, "mathconverse")
     (file,) = export.files
     export = replace(export, files=(replace(file, formulas={"": 2, "model_responses": 1, "uid": 0}),))
     describe(export)
@@ -219,7 +232,7 @@ def test_the_card_reports_cells_that_look_like_formulas(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", schemas())
 def test_the_card_tells_how_to_read_the_data(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("mlcroissant", exc_type=ImportError)
-    export = exported(tmp_path, name)
+    found = exported(tmp_path, name)
     describe(export)
     (code,) = re.findall(r"```python\n(.*?)```", text(tmp_path, "README.md"), re.DOTALL)
     monkeypatch.chdir(tmp_path)

@@ -9,7 +9,7 @@ import pytest
 from app.clock import WorldClock
 from app.library import load_study
 from app.runtime import Runtime
-from app.web.server import secret_of
+from app.web.secret import secret_of
 from experiments.core.events import Event
 from storage.engine import Database, open_database
 from storage.log import Log
