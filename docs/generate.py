@@ -196,20 +196,26 @@ def columns_page() -> str:
     """Every column of every released schema."""
     text = (
         "The tables that grow while people take part, with the released files' names, columns and order. In the "
-        "database each has three more columns, which exports leave out: `_study`, `_session` (empty where a row "
-        "belongs to the study itself) and `_seq`, the number of the fact that completed the row.\n"
+        "database each has five more columns, which exports leave out: `_study`; `_session` (empty where a row "
+        "belongs to the study itself); `_part`, the folder of a release with several; `_seq`, the number of the fact "
+        "that completed the row, or of an imported row among those of its files; `_written`, JSON of the cells that "
+        "an imported file spells in another way.\n"
     )
     for name, schema in sorted(schemas().items()):
         text += f"\n# {name}\n\n{schema.source}\n"
         for released in schema.tables:
-            text += f"\n## {released.name}\n\nExported as `{released.file}`.\n\n"
-            text += table(("column", "kind", "meaning"), map(_column, released.columns))
+            files = ", ".join(f"`{released.path(part)}`" for part in released.parts)
+            text += f"\n## {released.name}\n\nReleased as {files}.\n\n"
+            head = ("column", "kind", "what may stand there", "meaning", "from")
+            text += table(head, map(_column, released.columns))
     return _page("Columns", text)
 
 
-def _column(column: Column) -> tuple[str, str, str]:
+def _column(column: Column) -> tuple[str, ...]:
     name = f"`{column.name}`" if column.name else "(no name)"
-    return name + (f" (in the database `{column.stored}`)" if column.stored else ""), column.kind, column.meaning
+    name += f" (in the database `{column.stored}`)" if column.stored else ""
+    name += " (in older copies)" if column.theirs else " (may be missing)" if column.optional else ""
+    return name, column.kind, column.form.allowed, column.meaning, column.source
 
 
 def settings_page() -> str:

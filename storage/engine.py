@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import orjson
-from sqlalchemy import Connection, Engine, create_engine, event, make_url, select
+from sqlalchemy import Connection, Engine, create_engine, event, inspect, make_url, select
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
 
 from storage.errors import StorageError
@@ -30,8 +30,11 @@ PRAGMAS = (
 WRITING = "parley_writing"
 
 
-def open_database(url: str) -> Database:
-    """An engine on a database whose tables exist; raises StorageError with what to do."""
+def open_database(url: str, *, outdated: bool = False) -> Database:
+    """An engine on a database whose tables exist; raises StorageError with what to do.
+
+    Released tables as an older Parley made them are an error, unless they may be `outdated`.
+    """
     try:
         engine = create_engine(make_url(url), json_serializer=dumps, json_deserializer=orjson.loads)
     except (ArgumentError, NoSuchModuleError) as error:
@@ -49,7 +52,19 @@ def open_database(url: str) -> Database:
         metadata.create_all(engine)
     except OperationalError as error:
         raise StorageError(f"the database {engine.url!r} cannot be opened: {error.orig}") from error
+    if not outdated and (old := _outdated(engine)):
+        raise StorageError(
+            f"{engine.url!r}: an older Parley made the table {old}. The log is as it was; make the released tables "
+            "anew from it, with the server stopped: parley db rebuild"
+        )
     return engine
+
+
+def _outdated(engine: Engine) -> str:
+    """A released table that has other columns than it should; empty if none has."""
+    found = inspect(engine)
+    made = [table.table() for schema in schemas().values() for table in schema.tables]
+    return next((t.name for t in made if {c["name"] for c in found.get_columns(t.name)} != set(t.columns.keys())), "")
 
 
 def ping(database: Database) -> None:

@@ -23,6 +23,11 @@ Kind = Literal["text", "integer", "number", "json"]
 NONE: Mapping[str, Any] = MappingProxyType({})
 UNREADABLE = (ValueError, SyntaxError, TypeError, MemoryError, RecursionError)
 """What Python's own reader of literals raises."""
+BITS = 63
+
+
+class TooLarge(ValueError):
+    """A whole number that no database holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +128,8 @@ class Whole(Form):
     def read(self, cell: str) -> int:
         """The number; `3.0` is 3."""
         value = self.spelt[cell] if cell in self.spelt else int(cell.removesuffix(".0"))
+        if value.bit_length() > BITS:
+            raise TooLarge
         if (self.low is not None and value < self.low) or (self.high is not None and value > self.high):
             raise ValueError
         return value

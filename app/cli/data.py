@@ -64,9 +64,14 @@ def validate(schema: SchemaName, paths: Paths) -> None:
             count += 1
             out.print(str(item), markup=False, highlight=False, soft_wrap=True)
     if count:
-        out.print(f"[red]{count:,} deviations[/red] from {schema} in {files} files.")
+        word = "deviation" if count == 1 else "deviations"
+        out.print(f"[red]{count:,} {word}[/red] from {schema} in {files} {_files(files)}.")
         raise typer.Exit(1)
-    out.print(f"No deviations from {schema} in {files} {'file' if files == 1 else 'files'}.")
+    out.print(f"No deviations from {schema} in {files} {_files(files)}.")
+
+
+def _files(count: int) -> str:
+    return "file" if count == 1 else "files"
 
 
 @app.command(name="export")
@@ -128,7 +133,7 @@ def _statuses(settings: Settings, database: Database, study: str, path: Path) ->
 def _reading() -> Iterator[Callable[[Path, int], None]]:
     """A bar for each file that is read."""
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=err, transient=True) as bar:
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
         tasks: dict[Path, TaskID] = {}
 
         def progress(path: Path, done: int) -> None:
@@ -150,7 +155,7 @@ app.add_typer(db, name="db")
 @db.command(name="rebuild")
 def db_rebuild() -> None:
     """Empty the released tables and fill them again from the log; stop the server first."""
-    count = rebuild(_database())
+    count = rebuild(open_database(settings_in_use().database_url, outdated=True))
     out.print(f"The released tables are rebuilt from {count} sessions.")
 
 

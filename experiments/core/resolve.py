@@ -20,6 +20,8 @@ from experiments.core.check import check
 from experiments.core.config import Config
 from experiments.core.faults import faults_of
 from experiments.core.mend import apart, mended
+from experiments.core.query_labels import LABELS, WRITE_IN
+from experiments.core.safety import COMPREHENSION_OPTIONS, REASONS
 from experiments.core.scales import QUESTIONS, SCALES
 from experiments.core.step import Step
 from experiments.core.study import Each, Groups, Model, Node, Phase, Pick, ProtocolFile, StudyFile, models
@@ -78,7 +80,7 @@ def resolve(
             "file": _plain(file),
             "protocols": {key: _plain(protocol) for key, protocol in read.items()},
             "problems": {key: [item.to_json() for item in pools.get(key, ())] for key in file.problems},
-            "wording": {"scales": {key: dict(scale) for key, scale in SCALES.items()}, "questions": dict(QUESTIONS)},
+            "wording": _wording(),
         },
         ensure_ascii=False,
         separators=(",", ":"),
@@ -89,6 +91,17 @@ def resolve(
     if faults:
         raise StudyError(name, faults)
     return study
+
+
+def _wording() -> dict[str, Any]:
+    """The words of the instruments, which a study's file only names."""
+    return {
+        "scales": {key: dict(scale) for key, scale in SCALES.items()},
+        "questions": dict(QUESTIONS),
+        "comprehension": list(COMPREHENSION_OPTIONS),
+        "reasons": {name: {key: dict(part) for key, part in edition.items()} for name, edition in REASONS.items()},
+        "labels": {**LABELS, "other": WRITE_IN},
+    }
 
 
 def restore(document: str) -> Study:

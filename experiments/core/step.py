@@ -39,13 +39,13 @@ class Step(Config):
     def _named(cls, raw: Any) -> Any:
         return {"id": raw.get("step"), **raw} if isinstance(raw, Mapping) else raw
 
-    def fields(self, place: Place) -> tuple[Field, ...]:
-        """The form that `submit` reads."""
+    def asks(self) -> tuple[Field, ...]:
+        """The questions it puts, as they are written in the study."""
         return ()
 
-    def asks(self) -> tuple[Field, ...]:
-        """The questions it puts, as they are written in the study, for the codebook."""
-        return ()
+    def fields(self, place: Place) -> tuple[Field, ...]:
+        """The form that `submit` reads: what is asked, in the words that hold at this place."""
+        return self.asks()
 
     def instructions(self) -> str:
         """What stands above its questions, as it is written in the study, for the codebook."""

@@ -177,7 +177,7 @@ class StudyFile(Config):
     contact: str = ""
     """Whom participants may write to; shown on every screen."""
     records: tuple[str, ...] = ()
-    """The released schemas whose tables the study fills: chatbench, mathconverse."""
+    """The released schemas whose tables the study fills: chatbench, mathconverse, taxonomy, dices-350, dices-990."""
     dollar_maths: bool = False
     """Whether `$x$` is mathematics in conversations; `\\(x\\)`, `\\[x\\]` and `$$x$$` always are."""
     problems: dict[Slug, Source] = {}

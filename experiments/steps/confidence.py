@@ -27,10 +27,6 @@ class Confidence(Step):
         """ChatBench's question and words (seeds 1.1)."""
         return (Single(name="confidence", text=QUESTIONS["confidence"], options=CONFIDENCE),)
 
-    def fields(self, place: Place) -> tuple[Field, ...]:
-        """The one question."""
-        return self.asks()
-
     def panel(self, place: Place) -> Panel:
         """The problem, then the question."""
         options = tuple((option.key, option.text) for option in place.problem.options)

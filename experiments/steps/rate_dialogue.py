@@ -50,10 +50,6 @@ class RateDialogue(Step):
             *(Single(name=column, text=words, options=answers, matrix=heading) for heading, column, words in asked),
         )
 
-    def fields(self, place: Place) -> tuple[Field, ...]:
-        """The same for every conversation."""
-        return self.asks()
-
     def panel(self, place: Place) -> Panel:
         """The conversation with its last response marked, and the questions."""
         talk = dialogue(place.problem.dialogue, place.fill(self.person), place.fill(self.called), judged=True)

@@ -3,19 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from hashlib import sha256
-from pathlib import Path
 
 NAME = "SHA256SUMS"
-
-
-def checksum(path: Path) -> str:
-    """The SHA-256 of a file's bytes."""
-    found = sha256()
-    with path.open("rb") as file:
-        while part := file.read(1 << 20):
-            found.update(part)
-    return found.hexdigest()
 
 
 def sums(hashes: Mapping[str, str]) -> str:

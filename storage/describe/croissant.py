@@ -27,8 +27,6 @@ TYPES: Mapping[Kind, str] = MappingProxyType(
 )
 MESSAGE = ("role", "content")
 """What each message of a conversation has."""
-NAMELESS = "Unnamed: 0"
-"""What pandas, and with it mlcroissant, calls a first column that has no name."""
 CONTEXT: Mapping[str, Any] = MappingProxyType(
     {
         "@language": "en",
@@ -125,8 +123,8 @@ def _field(record_set: str, file: File, column: Column) -> Json | None:
     about = {
         "@type": "cr:Field",
         "@id": f"{record_set}/{column.sql}",
-        "name": column.name or NAMELESS,
-        "description": _description(column),
+        "name": _name(file, column),
+        "description": _description(file, column),
     }
     source = {"fileObject": {"@id": file.path}, "extract": _extract(file, column)}
     if column.kind != "json" or file.path.endswith(".csv"):
@@ -152,9 +150,14 @@ def _part(field: str, source: Json, name: str) -> Json:
 
 def _extract(file: File, column: Column) -> Json:
     if not file.path.endswith(".json"):
-        return {"column": column.name or NAMELESS}
+        return {"column": _name(file, column)}
     key = column.name if column.name.isidentifier() else f"'{column.name}'"
     return {"jsonPath": f"$[*].{key}"}
+
+
+def _name(file: File, column: Column) -> str:
+    """The column's name; where it has none, what pandas, and with it mlcroissant, calls it."""
+    return column.name or f"Unnamed: {file.columns.index(column)}"
 
 
 def _takes(form: Form, value: Any) -> bool:
@@ -165,8 +168,9 @@ def _takes(form: Form, value: Any) -> bool:
     return True
 
 
-def _description(column: Column) -> str:
+def _description(file: File, column: Column) -> str:
     labels = "; ".join(f"{value}: {label}" for value, label in column.form.labels.items() if label)
-    nameless = "" if column.name else f" The file has no name for it; pandas and mlcroissant call it {NAMELESS!r}."
+    called = _name(file, column)
+    nameless = "" if column.name else f" The file has no name for it; pandas and mlcroissant call it {called!r}."
     said = f"{column.meaning} From: {column.source}. Allowed: {column.form.allowed}."
     return said + (f" {labels}." if labels else "") + nameless

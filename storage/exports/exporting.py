@@ -132,7 +132,7 @@ def _records(connection: Connection, study: str) -> list[str]:
 
 def _own(connection: Connection, schema: Schema, wish: Wish, origin: str) -> _Plan:
     """The files of a study's own sessions; those that belong to the study only where it has such rows."""
-    chosen = [Chosen(wish.study, origin, table, table.parts[0], table.columns) for table in schema.tables]
+    chosen = [Chosen(wish.study, origin, table, table.parts[0], table.ours) for table in schema.tables]
     files = [item for item in chosen if not item.table.of_study or item.count(connection)]
     for number, item in enumerate(files):
         if item.table.filters:

@@ -14,10 +14,11 @@ from typing import Any
 import orjson
 
 from problems.errors import did_you_mean
-from storage.forms import UNREADABLE, csv_spelling, json_spelling
+from storage.forms import BITS, UNREADABLE, TooLarge, csv_spelling, json_spelling
 from storage.imports.find import Found
 from storage.imports.records import Deviation, Reader, Record, shown
 from storage.schemas.base import Column, Released, Row
+from storage.schemas.registry import schemas
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -35,6 +36,7 @@ class Checked:
         self._rules = found.table.rules if rules else ()
         self._empty = dict.fromkeys(column.sql for column in found.table.columns)
         self.rows = 0
+        self._last: Any = None
 
     def __iter__(self) -> Iterator[Row | Deviation]:
         records = self._reader.records()
@@ -50,19 +52,25 @@ class Checked:
         yield from self._end()
 
     def _header(self) -> Iterator[Deviation]:
-        for column, value, wanted in _header_faults(self._table, self._reader.header):
+        """What is wrong with the header; a word is enough where it is another file's of these datasets."""
+        faults = list(_header_faults(self._table, self._reader.header))
+        if faults and (other := _named(self._reader.header)):
+            faults = [("", f"the columns of {other}", f"those of {self._table.file}")]
+        for column, value, wanted in faults:
             yield self._reader.deviation(0, 1, column, value, wanted)
 
     def _row(self, record: Record) -> Iterator[Row | Deviation]:
         self.rows += 1
+        self._last = record.cells
         faults = list(self._shape(record)) if self._json and record.cells.keys() != self._columns.keys() else []
         values, written = dict(self._empty), {}
         for name, cell in record.cells.items() if not faults else ():
             column = self._columns[name]
             try:
                 value = values[column.sql] = _value(column, cell)
-            except UNREADABLE:
-                faults.append(self._reader.deviation(record.row, record.line, name, shown(cell), column.form.allowed))
+            except UNREADABLE as error:
+                wanted = column.form.allowed + (f", of at most {BITS} bits" if isinstance(error, TooLarge) else "")
+                faults.append(self._reader.deviation(record.row, record.line, name, shown(cell), wanted))
                 continue
             if (other := self._spelling(column, value, cell)) is not None:
                 written[column.sql] = other
@@ -77,7 +85,7 @@ class Checked:
 
     def _spelling(self, column: Column, value: Any, cell: Any) -> Any:
         if column.kind == "json":
-            return None
+            return orjson.dumps(cell).decode() if isinstance(cell, str) else None
         return json_spelling(value, cell) if self._json else csv_spelling(value, cell)
 
     def _shape(self, record: Record) -> Iterator[Deviation]:
@@ -88,11 +96,15 @@ class Checked:
     def _end(self) -> Iterator[Deviation]:
         """A file that ends within a line may have lost the end of its last cell."""
         header = self._reader.header
-        if self.rows and not self._reader.ends_with_line and not self._columns[header[-1]].form.cut_shows:
+        if self.rows and not self._reader.ends_with_line and not self._cut_shows(header[-1]):
             last = "the file ends within its last line, perhaps cut off"
             yield self._reader.deviation(
                 self.rows, self._reader.line, header[-1], last, "a line end after the last cell"
             )
+
+    def _cut_shows(self, name: str) -> bool:
+        """Whether the last cell is whole; nothing may be there because it was cut off, even where it may be blank."""
+        return self._columns[name].form.cut_shows and bool(self._last.get(name))
 
 
 def _value(column: Column, cell: Any) -> Any:
@@ -101,6 +113,8 @@ def _value(column: Column, cell: Any) -> Any:
             raise ValueError
         return None
     if not isinstance(cell, str):
+        if column.kind != "json":
+            orjson.dumps(cell)  # raises TypeError for what cannot be kept: half a surrogate pair, more than 64 bits
         return column.form.take(cell)
     if not cell.isascii() and SURROGATE.search(cell):
         raise ValueError
@@ -111,17 +125,23 @@ def _dumped(written: Mapping[str, Any]) -> str | None:
     return orjson.dumps(written).decode() if written else None
 
 
+def _named(header: tuple[str, ...]) -> str:
+    """Which released file has these columns: its schema and name; empty if none has."""
+    found = ((schema, table) for schema in schemas().values() for table in schema.tables)
+    return next((f"{schema.name}, {table.file}" for schema, table in found if set(table.header) == set(header)), "")
+
+
 def _header_faults(table: Released, header: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:
     """Columns that are missing, surplus or there twice: the column, what was found, what was allowed."""
     wanted = {column.name: column for column in table.columns}
     if len(header) == 1 and len(wanted) > 1 and (other := next((c for c in ";\t|" if c in header[0]), None)):
         yield "", f"cells separated by {other!r}: {shown(header[0])}", "cells separated by a comma"
         return
-    missing = [name for name, column in wanted.items() if name not in header and not column.optional]
+    missing = [name for name, column in wanted.items() if name not in header and not (column.optional or column.theirs)]
     for name in header:
         if name not in wanted:
-            yield name, f"no column of {table.file}", f"its {len(wanted)} columns.{did_you_mean(name, missing)}"
+            yield name, f"no column of {table.file}", f"its {len(table.header)} columns.{did_you_mean(name, missing)}"
     for name in missing:
-        yield name, "the column is missing", f"all {len(wanted)} columns of {table.file}"
+        yield name, "the column is missing", f"all {len(table.header)} columns of {table.file}"
     for name in dict.fromkeys(name for name in header if header.count(name) > 1):
         yield name, f"the column is there {header.count(name)} times", "each column once"

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from sqlalchemy.exc import SQLAlchemyError
+
 from storage.engine import Database, writer
-from storage.errors import BadFile
+from storage.errors import BadFile, StorageError
 from storage.imports.check import Checked
 from storage.imports.find import Found, find
 from storage.imports.recorder import FileRecorder, Recorder
@@ -22,6 +24,8 @@ from storage.schemas.registry import schema as schema_of
 
 AT_ONCE = 2_000
 MOST_TOLD = 20
+MOST_COUNTED = 1_000
+"""Of more deviations than these an import does not speak; `validate` tells every one."""
 
 Progress = Callable[[Path, int], None]
 """Told now and then which file is read, and how many bytes of it are."""
@@ -44,17 +48,27 @@ def _silent(path: Path, done: int) -> None:
 def import_files(
     database: Database, schema: str, paths: Sequence[Path], study: str, progress: Progress = _silent
 ) -> list[Imported]:
-    """Record the files of a release; raises BadFile with the first deviations, and imports nothing then."""
+    """Record the files of a release; raises BadFile with the first deviations, or StorageError, and imports nothing
+    then."""
     found = find(schema_of(schema), paths)
     faults: list[Deviation] = []
-    with writer(database) as connection, connection.begin():
-        recorder = Recorder(connection, schema_of(schema), study)
-        done = [_import(recorder, item, faults, progress) for item in found]
-        if faults:
-            more = [f"... and {len(faults) - MOST_TOLD} more"] if len(faults) > MOST_TOLD else []
-            head = f"{len(faults)} deviations from {schema}; nothing was imported"
-            raise BadFile(head, *faults[:MOST_TOLD], *more)
+    try:
+        with writer(database) as connection, connection.begin():
+            recorder = Recorder(connection, schema_of(schema), study)
+            done = [_import(recorder, item, faults, progress) for item in found]
+            if faults:
+                raise _bad(schema, faults)
+    except SQLAlchemyError as error:
+        cause = getattr(error, "orig", error)
+        raise StorageError(f"the database cannot take the rows of {study!r}: {cause}; nothing was imported") from error
     return done
+
+
+def _bad(schema: str, faults: list[Deviation]) -> BadFile:
+    more = [f"... `parley validate {schema}` lists them all"] if len(faults) > MOST_TOLD else []
+    word = "deviation" if len(faults) == 1 else "deviations"
+    least = "at least " if len(faults) >= MOST_COUNTED else ""
+    return BadFile(f"{least}{len(faults):,} {word} from {schema}; nothing was imported", *faults[:MOST_TOLD], *more)
 
 
 def _import(recorder: Recorder, found: Found, faults: list[Deviation], progress: Progress) -> Imported:
@@ -62,9 +76,10 @@ def _import(recorder: Recorder, found: Found, faults: list[Deviation], progress:
     try:
         file, checked = FileRecorder(recorder, found), Checked(found, reader)
         rows = iter(checked)
-        while batch := list(islice(rows, AT_ONCE)):
+        while len(faults) < MOST_COUNTED and (batch := list(islice(rows, AT_ONCE))):
             faults += [item for item in batch if isinstance(item, Deviation)]
-            faults += file.record([item for item in batch if isinstance(item, Row)], dry=bool(faults))
+            if not faults:
+                faults += file.record([item for item in batch if isinstance(item, Row)])
             progress(found.path, reader.bytes_read)
         if not faults and (file.new or file.first):
             recorder.imported(found, reader.header or found.table.header, checked.rows, file.new, reader.sha256)

@@ -40,6 +40,9 @@ class JsonReader(Reader):
                 self._next()
             line = self.line
             yield self._record(line, self._element())
+        self._at += 1
+        if self._next():
+            raise ValueError("the file goes on after its list")
 
     def _record(self, line: int, value: Any) -> Record | Deviation:
         if not isinstance(value, dict):

@@ -98,13 +98,13 @@ class FileRecorder:
         self._met: Counter[int] = Counter()
         self.new = 0
 
-    def record(self, rows: Iterable[Row], *, dry: bool = False) -> list[Deviation]:
-        """Write the rows that are new, unless `dry`; the contradictions among the others."""
+    def record(self, rows: Iterable[Row]) -> list[Deviation]:
+        """Write the rows that are new; or, if others contradict what was recorded, say which."""
         contradicted: list[Deviation] = []
         facts, values = [], []
         for row in rows:
             stream = self._stream(row)
-            about, says = self._digests(row)
+            about, says = self._digests(stream, row)
             known = stream.known.get(about)
             if known is None:
                 placed = replace(row, seq=self._base + row.seq)
@@ -112,7 +112,7 @@ class FileRecorder:
                 values.append(self._values(stream, placed))
             elif says not in known:
                 contradicted.append(self._contradiction(stream, row, about))
-        if facts and not contradicted and not dry:
+        if facts and not contradicted:
             self._recorder.connection.execute(insert(tables.events), facts)
             self._recorder.connection.execute(insert(self._table.table()), values)
         self.new += len(facts)
@@ -126,8 +126,8 @@ class FileRecorder:
             self._streams[person] = self._recorder.stream(name)
         return self._streams[person]
 
-    def _digests(self, row: Row) -> tuple[str, str]:
-        what = (row.table, row.part, *(row.values[name] for name in self._table.identity))
+    def _digests(self, stream: _Stream, row: Row) -> tuple[str, str]:
+        what = (stream.name, row.table, row.part, *(row.values[name] for name in self._table.identity))
         return _digest(what, ABOUT), _digest((list(row.values.values()), row.written), SAYS)
 
     def _fact(self, stream: _Stream, row: Row, about: str, says: str) -> dict[str, Any]:

@@ -34,7 +34,8 @@ class Column:
     """A released column: what may stand in it, what it means, and where its values come from.
 
     `asked` are the names of the questions whose wording explains it, `stored` is its name in the database where that
-    cannot bear the released one, and a published file may lack it if it is `optional`.
+    cannot bear the released one, and a published file may lack it if it is `optional`. Some published files have
+    columns of `theirs` that ours never do.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Column:
     asked: tuple[str, ...] = ()
     stored: str = ""
     optional: bool = False
+    theirs: bool = False
 
     @property
     def kind(self) -> Kind:
@@ -101,9 +103,14 @@ class Released:
         return f"{part}/{self.file}" if part else self.file
 
     @property
+    def ours(self) -> tuple[Column, ...]:
+        """The columns of a study's own file."""
+        return tuple(column for column in self.columns if not column.theirs)
+
+    @property
     def header(self) -> tuple[str, ...]:
         """The released names of its columns, in order."""
-        return tuple(column.name for column in self.columns)
+        return tuple(column.name for column in self.ours)
 
     def table(self) -> Table:
         """The table in the database, made once."""

@@ -30,7 +30,7 @@ CHOSEN = "the participant"
 DRAWN = "the draw on arrival"
 QUESTION = "the question"
 ANNOTATED = "an annotator"
-ASKED_ALONE = "the models, asked alone"
+ALONE_MODEL = "the models, asked alone"
 FULL_STUDY = "full_study"
 PARTS = (FULL_STUDY, "pilot_1_no_incentives", "pilot_2_w_incentives_math")
 """The collections of the release, each a folder."""
@@ -38,10 +38,13 @@ LETTERS = "ABCD"
 PHASES = MappingProxyType({"1": "alone", "2": "with the chatbot"})
 RIGHT = MappingProxyType({"0": "wrong", "1": "right"})
 TRUTH = MappingProxyType({"True": 1, "true": 1, "False": 0, "false": 0})
-SPELT = MappingProxyType({"pretest": 1, "test": 2})
-"""What the study's own event log calls the phases."""
+SPELT = MappingProxyType(
+    {"pretest": 1, "test": 2} | {f"{word}{n}": n for word in ("phase", "phase_", "phase-", "Phase ") for n in (1, 2)}
+)
+"""What the study's event log calls the phases, and how the release, whose types are not told, might."""
 TYPES = MappingProxyType({"user-alone": "answered alone", "user-AI": "answered with the chatbot at hand"})
 SHARE = Number(low=0, high=1, blank=True)
+ANY = Number(low=0, blank=True)
 
 
 def _is_history(value: Any) -> bool:
@@ -111,22 +114,26 @@ LETTER_METHODS = ("letter_only_zero_shot", "letter_only_few_shot")
 
 
 def _method_columns(method: str) -> tuple[Column, ...]:
-    how = method.replace("_", " ")
-    count = Column(f"{method}_count", Whole(low=0, blank=True), f"How many answers ({how}).", ASKED_ALONE)
-    right = Column(f"{method}_acc", SHARE, f"The share of right ones; invalid ones are wrong ({how}).", ASKED_ALONE)
-    invalid = Column(f"{method}_invalid", SHARE, f"The share of invalid ones ({how}).", ASKED_ALONE, optional=True)
-    valid = Column(
-        f"{method}_acc_valid", SHARE, f"The share of right ones among the valid ({how}).", ASKED_ALONE, optional=True
+    """A method's columns. `_invalid` stands for letter methods; older copies of the release have `_none` as well."""
+    how, free = method.replace("_", " "), method not in LETTER_METHODS
+    return (
+        Column(f"{method}_count", Whole(low=0, blank=True), f"How many answers ({how}).", ALONE_MODEL),
+        Column(f"{method}_acc", SHARE, f"The share of right ones; invalid ones are wrong ({how}).", ALONE_MODEL),
+        Column(
+            f"{method}_invalid", ANY, f"How much of it was invalid ({how}).", ALONE_MODEL, optional=True, theirs=free
+        ),
+        Column(
+            f"{method}_acc_valid", SHARE, f"The share of right ones of the valid ({how}).", ALONE_MODEL, optional=True
+        ),
+        Column(f"{method}_none", ANY, f"How much of it was no answer ({how}).", ALONE_MODEL, theirs=True),
     )
-    return (count, right, invalid, valid)
 
 
 ALONE_COLUMNS = (
-    Column("model", Text(), "The model.", ASKED_ALONE),
+    Column("model", Text(), "The model.", ALONE_MODEL),
     Column("dataset", Text(), "The dataset that the question is from.", QUESTION),
     Column("question_id", Text(), "The question.", QUESTION),
-    *(column for method in LETTER_METHODS for column in _method_columns(method)),
-    *(column for column in _method_columns("free_text") if not column.name.endswith("_invalid")),
+    *(column for method in (*LETTER_METHODS, "free_text") for column in _method_columns(method)),
 )
 
 ASSIGNED = ("model", "condition", "subject", "batch", "position", "question_id", "answer_type")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import zipfile
 from collections.abc import Mapping
@@ -29,6 +30,8 @@ from storage.schemas.registry import schemas
 from tests.fakes.exported import SOURCE, exported
 from tests.fakes.sessions import study
 
+SUMS = ["sha256sum"] if shutil.which("sha256sum") else ["shasum", "-a", "256"]
+
 
 def text(folder: Path, name: str) -> str:
     return (folder / name).read_text(encoding="utf-8")
@@ -45,11 +48,11 @@ def changed(original: Study, old: str, new: str) -> Study:
 
 @pytest.mark.parametrize("name", schemas())
 def test_the_codebook_tells_every_column(name: str, tmp_path: Path) -> None:
-    found = exported(tmp_path, name)
-    describe(export)
+    made = exported(tmp_path, name)
+    describe(made)
     book, page = json.loads(text(tmp_path, "codebook.json")), text(tmp_path, "codebook.md")
-    assert [sheet["path"] for sheet in book["files"]] == [file.path for file in export.files]
-    for sheet, file in zip(book["files"], export.files, strict=True):
+    assert [sheet["path"] for sheet in book["files"]] == [file.path for file in made.files]
+    for sheet, file in zip(book["files"], made.files, strict=True):
         assert [entry["name"] for entry in sheet["columns"]] == [column.name for column in file.columns]
         for entry, column in zip(sheet["columns"], file.columns, strict=True):
             assert all(entry[key] for key in ("type", "meaning", "source", "allowed"))
@@ -120,8 +123,7 @@ def test_the_frozen_study_is_there_to_the_byte(tmp_path: Path) -> None:
 
 def test_the_checksums_are_those_of_every_file(tmp_path: Path) -> None:
     describe(exported(tmp_path, "chatbench"))
-    command = ["sha256sum", "--check", "--strict", "SHA256SUMS"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    done = subprocess.run([*SUMS, "-c", "SHA256SUMS"], cwd=tmp_path, capture_output=True, text=True, check=True)
     told = {line.removesuffix(": OK") for line in done.stdout.splitlines()}
     there = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
     assert told == there - {"SHA256SUMS"}
@@ -141,8 +143,8 @@ def test_the_same_data_have_the_same_description_and_the_same_zip(name: str, tmp
 
 def test_the_zip_holds_the_export_and_nothing_else(tmp_path: Path) -> None:
     folder = tmp_path / "data"
-    found = exported(folder, "chatbench")
-    written = describe(export)
+    made = exported(folder, "chatbench")
+    written = describe(made)
     (folder / "stray.txt").write_text("mine", encoding="utf-8")
     packed = pack(folder)
     assert packed == tmp_path / "data.zip"
@@ -150,16 +152,16 @@ def test_the_zip_holds_the_export_and_nothing_else(tmp_path: Path) -> None:
     with zipfile.ZipFile(packed) as archive:
         assert archive.testzip() is None
         names = archive.namelist()
-        assert names == sorted([*(file.path for file in export.files), *(path.name for path in written)])
+        assert names == sorted([*(file.path for file in made.files), *(path.name for path in written)])
         assert all(archive.read(name) == (folder / name).read_bytes() for name in names)
 
 
 def test_a_zip_that_cannot_be_made_leaves_the_old_one(tmp_path: Path) -> None:
     folder = tmp_path / "data"
-    found = exported(folder, "mathconverse")
-    describe(export)
+    made = exported(folder, "mathconverse")
+    describe(made)
     before = pack(folder).read_bytes()
-    (folder / export.files[0].path).unlink()
+    (folder / made.files[0].path).unlink()
     with pytest.raises(FileNotFoundError):
         pack(folder)
     assert (tmp_path / "data.zip").read_bytes() == before
@@ -171,7 +173,7 @@ def test_a_real_export_explains_itself_and_is_the_same_again(filled: Database, s
     wish = Wish("chatbench", "chatbench", safe=safe)
     packed = [pack(export(filled, wish, tmp_path / name).folder).read_bytes() for name in ("a", "b")]
     assert packed[0] == packed[1]
-    subprocess.run(["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"], cwd=tmp_path / "a", check=True)
+    subprocess.run([*SUMS, "-c", "SHA256SUMS"], cwd=tmp_path / "a", capture_output=True, check=True)
     assert sha256((tmp_path / "a/study.json").read_bytes()).hexdigest() == study("chatbench").hash
     assert "SIMULATED" in text(tmp_path / "a", "README.md")
     assert ("not the exact data" in text(tmp_path / "a", "README.md")) is safe
@@ -190,14 +192,14 @@ def test_the_card_says_loudly_that_data_are_simulated(tmp_path: Path) -> None:
 
 
 def test_the_card_tells_what_was_exported_and_what_is_not_known(tmp_path: Path) -> None:
-    found = exported(tmp_path, "chatbench")
+    made = exported(tmp_path, "chatbench")
     kept = (Kept("all", 3, 9), Kept("passed the attention check", 2, 6))
-    describe(replace(export, filtered=kept))
+    describe(replace(made, filtered=kept))
     card = text(tmp_path, "README.md")
-    (used,) = export.studies
+    (used,) = made.studies
     for words in (used.hash, used.file.title, "`study.json`", "| passed the attention check | 2 | 6 |", "`tutor-a`"):
         assert words in card
-    for file in export.files:
+    for file in made.files:
         assert f"| `{file.path}` | 3 | {len(file.columns)} |" in card
     assert "The licence, the authors and how to cite the data" in card
     front = yaml.safe_load(card.split("---\n")[1])
@@ -205,26 +207,26 @@ def test_the_card_tells_what_was_exported_and_what_is_not_known(tmp_path: Path) 
 
 
 def test_the_card_of_imported_data_tells_their_source(tmp_path: Path) -> None:
-    found = exported(tmp_path, "chatbench", "import")
-    describe(export)
+    made = exported(tmp_path, "chatbench", "import")
+    describe(made)
     card = text(tmp_path, "README.md")
     assert f"| `full_study/there.csv` | 3 | `{SOURCE['sha256']}` |" in card
-    assert export.schema.source in card
-    assert export.schema.url in card
+    assert made.schema.source in card
+    assert made.schema.url in card
     assert yaml.safe_load(card.split("---\n")[1])["license"] == "cc-by-4.0"
 
 
 def test_the_card_reports_cells_that_look_like_formulas(tmp_path: Path) -> None:
-    found = exported(tmp_path, "mathconverse")
-    (file,) = export.files
-    export = replace(export, files=(replace(file, formulas={"": 2, "model_responses": 1, "uid": 0}),))
-    describe(export)
+    made = exported(tmp_path, "mathconverse")
+    (file,) = made.files
+    made = replace(made, files=(replace(file, formulas={"": 2, "model_responses": 1, "uid": 0}),))
+    describe(made)
     exact = text(tmp_path, "README.md")
     assert f"| `{file.path}` | `model_responses` | 1 |" in exact
     assert f"| `{file.path}` | (without a name) | 2 |" in exact
     assert "`uid` |" not in exact
     assert "not the exact data" not in exact
-    describe(replace(export, safe=True))
+    describe(replace(made, safe=True))
     assert "variant for spreadsheets, not the exact data" in text(tmp_path, "README.md")
 
 
@@ -232,15 +234,15 @@ def test_the_card_reports_cells_that_look_like_formulas(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", schemas())
 def test_the_card_tells_how_to_read_the_data(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("mlcroissant", exc_type=ImportError)
-    found = exported(tmp_path, name)
-    describe(export)
+    made = exported(tmp_path, name)
+    describe(made)
     (code,) = re.findall(r"```python\n(.*?)```", text(tmp_path, "README.md"), re.DOTALL)
     monkeypatch.chdir(tmp_path)
     known: dict[str, Any] = {}
     exec(code, known)
     assert len(list(known["records"])) == 3
     read = [found for found in known.values() if type(found).__name__ in ("DataFrame", "list")]
-    assert [len(found) for found in read] == [3] * len(export.files)
+    assert [len(found) for found in read] == [3] * len(made.files)
 
 
 # Formulas
