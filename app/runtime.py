@@ -13,14 +13,16 @@ import secrets
 from collections import OrderedDict, defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeGuard
+from itertools import count
+from typing import Any
 from uuid import uuid4
 
 from app.backends import registry as backends
 from app.backends.base import Backend
 from app.clock import Clock
-from app.errors import BackendError, SettingsError
-from app.replies import Reply, ask, request_for
+from app.replies.answering import Answering
+from app.replies.breaker import Breaker
+from app.replies.patient import Attempt, Means, attempt_values
 from app.settings import Settings
 from experiments.core.events import Action, Event, Job
 from experiments.core.place import State
@@ -31,6 +33,7 @@ from experiments.errors import Refused
 from storage.engine import Database
 from storage.errors import Conflict, StorageError
 from storage.log import Append, Draft, Enrolment, Log, Spent
+from storage.log import Attempt as AttemptRow
 from storage.projections import changed_rows, rows_of
 from storage.schemas.base import Row
 from storage.studies import Studies
@@ -68,8 +71,8 @@ class Runtime:
         self._clock = clock
         self._backends: dict[str, Backend] = {}
         self._kept: OrderedDict[str, Live] = OrderedDict()
-        self._replies: dict[str, Reply] = {}
-        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._breakers: dict[tuple[str, str], Breaker] = {}
+        self._answering = Answering(self._means, self.act)
         self._drawing: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     def prepare(self, study: Study) -> None:
@@ -80,10 +83,7 @@ class Runtime:
 
     async def close(self) -> None:
         """Stop: replies on their way are left owed, everything that was accepted is written."""
-        tasks = list(self._tasks.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._answering.close()
         for backend in self._backends.values():
             await backend.close()
         await asyncio.to_thread(self.log.close)
@@ -117,7 +117,7 @@ class Runtime:
             if found is None:
                 return None
             found = self._keep(found)
-        self._settle(found)
+        self._answering.settle(found.stream, found.study, found.state)
         return found
 
     async def act(self, stream: str, action: Action) -> Live:
@@ -143,13 +143,11 @@ class Runtime:
         """A participant's action, dated now; `known` holds `seen` and `key`."""
         return await self.act(stream, Action(kind, path, data, self._clock.now_us(), **known))
 
-    async def follow(self, stream: str, offset: int) -> AsyncIterator[tuple[str, int]]:
+    async def follow(self, stream: str, offset: int, slot: str = "") -> AsyncIterator[tuple[str, int]]:
         """The reply on its way in a session, after its first `offset` characters; ends when it is recorded."""
         await self.live(stream)
-        reply = self._replies.get(stream)
-        if reply is not None:
-            async for piece in reply.follow(offset):
-                yield piece
+        async for piece in self._answering.follow(stream, slot, offset):
+            yield piece
 
     async def draft(self, stream: str, path: str) -> dict[str, Any]:
         """What has been typed at a place and not yet sent."""
@@ -161,9 +159,7 @@ class Runtime:
 
     async def settled(self, stream: str) -> None:
         """Wait until no reply is on its way in a session."""
-        task = self._tasks.get(stream)
-        if task is not None:
-            await asyncio.wait([task])
+        await self._answering.settled(stream)
 
     def _load(self, stream: str) -> Live | None:
         events = self.log.load(stream)
@@ -187,11 +183,11 @@ class Runtime:
         events, state = _with_what_follows(live, action)
         if not events:
             return live
-        if not _needs_counts(owed(live.study, state)):
+        if _draw_that_counts(live.study, state) is None:
             return await self._append(live, action, events, state, enrolment)
         # Whoever draws next counts what this one took; across processes roughly, until an advisory lock (PostgreSQL).
         async with self._drawing[live.study.name]:
-            while _needs_counts(job := owed(live.study, state)):
+            while (job := _draw_that_counts(live.study, state)) is not None:
                 draw = await self._counted(live.study, state, job, action.at_us)
                 more, state = _with_what_follows(replace(live, state=state), draw)
                 events += more
@@ -214,44 +210,31 @@ class Runtime:
         await asyncio.wrap_future(self.log.append(work))
         after = Live(live.stream, live.study, state, rows)
         self._keep(after)
-        self._settle(after)
+        self._answering.settle(after.stream, after.study, after.state)
         return after
 
-    def _settle(self, live: Live) -> None:
-        """See that an owed reply is on its way, once."""
-        if live.stream in self._replies:
-            return
-        job = owed(live.study, live.state)
-        if job is not None and job.kind == "reply":
-            reply = self._replies[live.stream] = Reply()
-            self._tasks[live.stream] = asyncio.create_task(self._reply(live, job, reply))
+    def _means(self, stream: str, job: Job, state: State) -> Means:
+        """What asking for a session's reply needs; each attempt is kept in the database."""
+        numbers = count(1)
 
-    async def _reply(self, live: Live, job: Job, reply: Reply) -> None:
-        """Record what becomes of a reply; whatever happens, those who listen are let go."""
-        try:
-            await self.act(live.stream, await self._asked(live, job, reply))
-        except Refused as refused:
-            log.info("session %s: a reply came too late: %s", live.stream, refused)
-        except StorageError:
-            log.exception("session %s: a reply could not be written; it stays owed", live.stream)
-        finally:
-            self._replies.pop(live.stream, None)
-            self._tasks.pop(live.stream, None)
-            reply.end()
+        async def record(attempt: Attempt) -> None:
+            study = self.studies.get(state.enrolled["hash"])
+            values = attempt_values(study, attempt)
+            own = {"stream": stream, "turn": state.seq, "slot": job.slot, "number": next(numbers), "path": job.path}
+            await asyncio.wrap_future(self.log.record_attempt(AttemptRow({**own, **values})))
 
-    async def _asked(self, live: Live, job: Job, reply: Reply) -> Action:
-        """Ask the model: its reply, or its failure, which is a fact as well."""
-        name = job.data["model"]
-        request = request_for(live.study, job.data, f"{live.state.seed}:{job.path}:{live.state.seq}")
-        try:
-            backend = self._backend(live.study.model(name).backend)
-            data = await ask(backend, request, self._settings, reply, self._clock)
-            return Action("reply", job.path, {"model": name, **data}, self._clock.now_us(), by="model")
-        except (BackendError, SettingsError) as error:
-            log.warning("session %s: no reply from %s at %s: %s", live.stream, name, job.path, error)
-            reason = error.reason if isinstance(error, BackendError) else "settings"
-            cause = {"model": name, "reason": reason, "cause": str(error)}
-            return Action("fail", job.path, cause, self._clock.now_us(), by="model")
+        return Means(self._settings, self._clock, self._backend_of, self._breaker_of, record)
+
+    def _backend_of(self, study: Study, model: str) -> Backend:
+        return self._backend(study.model(model).backend)
+
+    def _breaker_of(self, study: Study, model: str) -> Breaker:
+        found = study.model(model)
+        key = (found.backend, found.model or model)
+        if key not in self._breakers:
+            pause_s, failures = self._settings.breaker_pause_s, self._settings.breaker_failures
+            self._breakers[key] = Breaker(self._clock, failures, pause_s)
+        return self._breakers[key]
 
     def _backend(self, name: str) -> Backend:
         if name not in self._backends:
@@ -259,19 +242,21 @@ class Runtime:
         return self._backends[name]
 
 
-def _needs_counts(job: Job | None) -> TypeGuard[Job]:
-    """Whether a job is a draw that goes by how often each problem is taken by all participants."""
-    return job is not None and job.kind == "draw" and "target" in job.data
+def _draw_that_counts(study: Study, state: State) -> Job | None:
+    """The owed draw that goes by how often each problem is taken by all participants; None if none is owed."""
+    return next((job for job in owed(study, state) if job.kind == "draw" and "target" in job.data), None)
 
 
 def _with_what_follows(live: Live, action: Action) -> tuple[tuple[Event, ...], State]:
     """The facts of an action and of everything owed at once after it, and the state that they make.
 
-    It stops before a draw that needs counts, as before a reply.
+    It stops before a draw that needs counts, as before replies.
     """
     events: Sequence[Event] = decide(live.study, live.state, action)
     state = fold(events, live.state)
-    while events and (job := owed(live.study, state)) is not None and job.kind != "reply" and not _needs_counts(job):
-        more = decide(live.study, state, Action(job.kind, job.path, {}, action.at_us, by="system"))
+    while events and (jobs := owed(live.study, state)) and jobs[0].kind != "reply":
+        if "target" in jobs[0].data:
+            break
+        more = decide(live.study, state, Action(jobs[0].kind, jobs[0].path, {}, action.at_us, by="system"))
         events, state = (*events, *more), fold(more, state)
     return tuple(events), state

@@ -82,6 +82,17 @@ class Settings(BaseSettings):
     max_reply_chars: int = Field(
         20_000, ge=1, description="Characters after which a reply counts as runaway and fails."
     )
+    model_tries: int = Field(3, ge=1, le=10, description="How often a model is asked for one reply before it failed.")
+    retry_wait_s: Seconds = Field(
+        1, description="Seconds before a busy model server is asked again; twice as long each time."
+    )
+    longest_retry_wait_s: Seconds = Field(
+        20, description="The longest such pause; a server that asks for a longer one is not asked again."
+    )
+    breaker_failures: int = Field(
+        5, ge=1, description="Failures in a row after which a model is left alone for a while, for everybody."
+    )
+    breaker_pause_s: Seconds = Field(30, description="Seconds for which it is left alone.")
     requests_per_second: float = Field(
         5.0,
         gt=0,

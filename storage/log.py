@@ -75,7 +75,19 @@ class Draft:
     at_us: int
 
 
-Work = Append | Draft
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """An attempt to get a reply: a row of the table `attempt`."""
+
+    values: Mapping[str, Any]
+
+    @property
+    def stream(self) -> str:
+        """The session's."""
+        return str(self.values["stream"])
+
+
+Work = Append | Draft | Attempt
 
 
 @dataclass(slots=True)
@@ -108,6 +120,10 @@ class Log:
 
     def save_draft(self, work: Draft) -> Future[None]:
         """Keep what has been typed at a place."""
+        return self._put(work)
+
+    def record_attempt(self, work: Attempt) -> Future[None]:
+        """Keep what became of an attempt to get a reply."""
         return self._put(work)
 
     def draft(self, stream: str, path: str) -> dict[str, Any]:
@@ -174,6 +190,8 @@ def _write(connection: Connection, work: Work) -> BaseException | None:
         with connection.begin_nested():
             if isinstance(work, Append):
                 _write_append(connection, work)
+            elif isinstance(work, Attempt):
+                connection.execute(insert(tables.attempts), [dict(work.values)])
             else:
                 if _is_done(connection, work):
                     return None

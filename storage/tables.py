@@ -12,6 +12,7 @@ from sqlalchemy import (
     JSON,
     BigInteger,
     Column,
+    Float,
     Index,
     Integer,
     LargeBinary,
@@ -81,6 +82,36 @@ drafts = Table(
     Column("data", JSON, nullable=False),
     Column("at_us", BigInteger, nullable=False),
 )
+
+attempts = Table(
+    "attempt",
+    metadata,
+    Column("stream", String(36), primary_key=True),
+    Column("turn", Integer, primary_key=True, autoincrement=False),
+    Column("slot", String(16), primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("study", String(60), nullable=False),
+    Column("path", Text, nullable=False),
+    Column("started_us", BigInteger, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("backend", Text, nullable=False),
+    Column("request", JSON, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("finish_reason", Text),
+    Column("version", Text),
+    Column("prompt_tokens", Integer),
+    Column("completion_tokens", Integer),
+    Column("first_token_us", BigInteger),
+    Column("total_us", BigInteger, nullable=False),
+    Column("cost", Float),
+    Column("reason", Text),
+    Column("cause", Text),
+    Index("ix_attempt_study", "study"),
+)
+"""Every attempt to get a reply: what was asked, what came back (or came before it failed), how long, at what cost.
+
+Beside the log, because a transcript holds only what was said; `turn` is the session's last fact when it was asked.
+"""
 
 erasures = Table(
     "erasure",

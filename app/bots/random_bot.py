@@ -66,6 +66,8 @@ class RandomBot:
         chat, actions = screen.panel.chat, screen.actions
         if "rate" in actions and chat:
             return "rate", self._fill(chat.rating)
+        if "skip" in actions or "stop" in actions:
+            return "skip" if "skip" in actions else "stop", {}
         if "retry" in actions:
             return "retry", {}
         if "say" in actions and ("submit" not in actions or (chat and self._talks(len(chat.messages)))):

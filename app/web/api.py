@@ -115,13 +115,18 @@ class ParticipantApi:
             await self._runtime.save_draft(live.stream, body.path, body.values)
         return JSONResponse({"saved": present})
 
-    async def reply(self, request: Request, offset: Annotated[int, Query(ge=0)] = 0) -> Response:
-        """Events `delta` (text, and the offset after it), then `done`."""
+    async def reply(
+        self,
+        request: Request,
+        offset: Annotated[int, Query(ge=0)] = 0,
+        slot: Annotated[str, Query(max_length=16)] = "",
+    ) -> Response:
+        """Events `delta` (text, and the offset after it; 0 where the reply begins anew), then `done`."""
         live = await self._known(request)
         if live is None:
             return _nobody()
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-        events = _events(self._runtime, live.stream, offset)
+        events = _events(self._runtime, live.stream, offset, slot)
         return StreamingResponse(events, media_type="text/event-stream", headers=headers)
 
     async def _known(self, request: Request) -> Live | None:
@@ -164,7 +169,7 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} has no JSON")
 
 
-async def _events(runtime: Runtime, stream: str, offset: int) -> AsyncIterator[bytes]:
-    async for text, end in runtime.follow(stream, offset):
+async def _events(runtime: Runtime, stream: str, offset: int, slot: str) -> AsyncIterator[bytes]:
+    async for text, end in runtime.follow(stream, offset, slot):
         yield b"event: delta\ndata: " + orjson.dumps({"text": text, "offset": end}) + b"\n\n"
     yield b"event: done\ndata: {}\n\n"

@@ -161,9 +161,10 @@ def _side(screen: Screen, draft: Mapping[str, Any]) -> Part:
         "chat": chat,
         "missing": max(0, chat.minimum - said),
         "fields": _views(chat.rating, draft),
-        "retry": "retry" in screen.actions,
+        "actions": [name for name in screen.actions if name in ("retry", "skip", "stop")],
     }
-    return Part("side.html.j2", (said, len(chat.messages), chat.rating, chat.failed, chat.waiting), values)
+    shown = (said, len(chat.messages), chat.rating, chat.failed, chat.waiting, values["actions"])
+    return Part("side.html.j2", shown, values)
 
 
 def _box(chat: Chat, text: str | None) -> Update:

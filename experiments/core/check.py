@@ -35,7 +35,7 @@ def check(study: Study) -> list[Fault]:
     """Every fault of a resolved study."""
     known = frozenset(study.constants) | frozenset(study.file.factors)
     have = frozenset({"model"} & known)
-    faults = list(_factors(study))
+    faults = [*_fallbacks(study), *_factors(study)]
     _, found = _flow(study, study.flow, Names(known, frozenset(), have), "flow")
     faults += found
     last = study.flow[-1] if study.flow else None
@@ -44,6 +44,14 @@ def check(study: Study) -> list[Fault]:
     elif last and last.when:
         faults.append(Fault(f"flow[{len(study.flow) - 1}].when", "the last `finish` must be there for everybody"))
     return faults
+
+
+def _fallbacks(study: Study) -> Iterator[Fault]:
+    for name, model in study.file.models.items():
+        for other in model.fallback:
+            if other == name or other not in study.file.models:
+                others = [known for known in study.file.models if known != name]
+                yield Fault(f"models.{name}.fallback", f"{other!r} is no other model{allowed(other, others)}")
 
 
 def _factors(study: Study) -> Iterator[Fault]:

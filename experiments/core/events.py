@@ -56,8 +56,10 @@ class Job:
     """Something the world still has to do for a session: assign, draw, finish (at once), or reply (by a model).
 
     A draw with a `target` in its data needs to know how often each problem is taken: the action's `taken`, by id.
+    `slot` tells several replies at one place apart; the action that gives one has it in its data.
     """
 
     kind: Literal["assign", "draw", "finish", "reply"]
     path: str
     data: Data
+    slot: str = ""

@@ -154,7 +154,7 @@ def walk(study: Study, state: State) -> Iterator[Place]:
 
 
 def _walk(study: Study, state: State, nodes: Sequence[Node], prefix: str, scope: Scope) -> Iterator[Place]:
-    """Yields places; the return value of the generator is unused, an undone place ends the caller's loop."""
+    """Yields places; an undone place ends the caller's loop, a skipped one the flow that it is in."""
     for node in nodes:
         path = prefix + node.id
         if node.when and not Place(path, node, scope, study, state).holds(node.when):
@@ -165,7 +165,10 @@ def _walk(study: Study, state: State, nodes: Sequence[Node], prefix: str, scope:
         elif isinstance(node, Each) and path in state.draws:
             yield from _turns(study, state, node, path, scope)
         else:
-            yield Place(path, node, scope, study, state)
+            place = Place(path, node, scope, study, state)
+            yield place
+            if any(event.kind == "skipped" for event in place.facts):
+                return
 
 
 def _turns(study: Study, state: State, node: Each, path: str, scope: Scope) -> Iterator[Place]:

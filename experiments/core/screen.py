@@ -75,7 +75,7 @@ class Chat:
     max_chars: int
     rating: tuple[Field, ...] = ()
     waiting: bool = False
-    failed: bool = False
+    failed: str = ""
     minimum: int = 0
     dollar_maths: bool = False
 

@@ -3,7 +3,7 @@
     decide(study, state, action) -> facts | Refused     may this happen, and what does it mean?
     evolve(state, event)         -> state                what is known now?
     screen(study, state)         -> Screen               what does the participant see?
-    owed(study, state)           -> Job | None           what must the world still do?
+    owed(study, state)           -> jobs                 what must the world still do?
 
 Invariants: facts are numbered from 1 without gaps; a refused action leaves no trace; an action whose key is known has
 already happened and makes nothing; a participant acts only on the screen that is present (`seen`). Rules for editors:
@@ -58,18 +58,21 @@ def evolve(state: State, event: Event) -> State:
             return replace(state, facts={**state.facts, event.path: facts})
 
 
-def owed(study: Study, state: State) -> Job | None:
-    """What the world still has to do before the participant can go on; None if it is the participant's turn."""
+def owed(study: Study, state: State) -> tuple[Job, ...]:
+    """What the world still has to do before the participant can go on; nothing if it is the participant's turn.
+
+    It is one thing that is done at once (assign, draw, finish), or replies, which models give side by side.
+    """
     if not state.seq:
-        return None
+        return ()
     if not state.factors and study.file.factors:
-        return Job("assign", "", {})
+        return (Job("assign", "", {}),)
     place = here(study, state)
     if place is None:
-        return None
+        return ()
     if isinstance(place.node, Step):
         return place.node.owed(place)
-    return Job("draw", place.path, {"target": place.node.target} if place.node.target else {})
+    return (Job("draw", place.path, {"target": place.node.target} if place.node.target else {}),)
 
 
 def screen(study: Study, state: State) -> Screen:
@@ -140,8 +143,8 @@ def _participant(study: Study, state: State, action: Action) -> tuple[Fact, ...]
 
 
 def _system(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
-    job = owed(study, state)
-    if job is None or (job.kind, job.path) != (action.kind, action.path):
+    job = next((job for job in owed(study, state) if (job.kind, job.path) == (action.kind, action.path)), None)
+    if job is None:
         raise Refused("not_offered", f"{action.kind!r} at {action.path!r} is not owed")
     match job.kind:
         case "assign":
@@ -155,7 +158,7 @@ def _system(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
                 raise Refused("not_offered", f"a draw with a target needs `taken`: how often each {job.path!r} has")
             return (Fact("drawn", drawn(place, action.data.get("taken", {}))),)
         case "finish":
-            return (Fact("finished", {}),)
+            return (Fact("finished", job.data),)
         case "reply":
             raise Refused("not_offered", "a reply comes from a model")
         case _ as other:
@@ -163,7 +166,7 @@ def _system(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
 
 
 def _model(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
-    job = owed(study, state)
-    if job is None or job.kind != "reply" or job.path != action.path or action.kind not in ("reply", "fail"):
+    wanted = ("reply", action.path, action.data.get("slot", ""))
+    if action.kind not in ("reply", "fail") or wanted not in [(j.kind, j.path, j.slot) for j in owed(study, state)]:
         raise Refused("not_offered", f"no reply is owed at {action.path!r}")
     return (Fact("replied" if action.kind == "reply" else "failed", action.data),)

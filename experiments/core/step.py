@@ -63,9 +63,9 @@ class Step(Config):
         """The actions open to the participant now."""
         return ("submit",)
 
-    def owed(self, place: Place) -> Job | None:
-        """What the world still has to do here."""
-        return None
+    def owed(self, place: Place) -> tuple[Job, ...]:
+        """What the world still has to do here: replies, side by side, or one other thing."""
+        return ()
 
     def decide(self, place: Place, action: Action) -> tuple[Fact, ...]:
         """The facts that an offered action makes; raises Refused."""

@@ -41,6 +41,15 @@ class Source(Config):
     """Batches or sets to deal the problems into."""
 
 
+class Price(Config):
+    """What a model costs, in the study's currency for a million tokens."""
+
+    prompt: Annotated[float, Field(ge=0)]
+    """What it reads."""
+    completion: Annotated[float, Field(ge=0)]
+    """What it writes."""
+
+
 class Model(Config):
     """A model that replies. Where its server is and its key are settings, not part of the study."""
 
@@ -54,6 +63,10 @@ class Model(Config):
     """Sampling temperature; the server's own unless given."""
     max_tokens: Annotated[int, Field(ge=1)] | None = None
     """The longest reply, in tokens."""
+    fallback: tuple[str, ...] = ()
+    """The study's models that reply in its place where it cannot, in this order; the log says who did."""
+    price: Price | None = None
+    """What its tokens cost; without it costs are unknown."""
     options: dict[str, Any] = {}
     """What only this backend knows."""
 

@@ -1,8 +1,8 @@
 """Chat: a conversation with a model beside the problem, ended by an answer or by leaving it.
 
-Facts here: said, replied, failed (a reply that could not be had), retried, rated, submitted. A reply is owed after
-`said` or `retried`. The prompt is built from these facts alone. With `rate_each` the next message has to wait until the
-reply is rated.
+Facts here: said, replied, failed (a reply that could not be had), retried, stopped (by the participant, who has read
+enough of a reply), rated, submitted, skipped. A reply is owed after `said` or `retried`. The prompt is built from these
+facts alone. With `rate_each` the next message has to wait until the reply is rated.
 """
 
 from __future__ import annotations
@@ -12,15 +12,34 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field as About
 
+from experiments.core.config import Config
 from experiments.core.events import Action, Event, Fact, Job
 from experiments.core.fields import Field, Invalid, Scale, Single, read_text
 from experiments.core.place import Place
-from experiments.core.screen import Asked, Chat, Panel, Text
+from experiments.core.screen import Asked, Chat, Code, Panel, Text
 from experiments.core.step import Step, read_or_refuse, step
 from experiments.core.talk import messages, spoken
 from experiments.errors import Refused
 
 MESSAGE_CHARS = 4_000
+NO_REPLY = "The assistant could not answer. Your message is saved."
+GIVEN_UP = "The assistant cannot be reached at the moment. Your answers are saved, and nothing more is needed from you."
+
+
+class OnFailure(Config):
+    """What becomes of a chat whose model gives no reply, after Parley's own tries."""
+
+    then: Literal["retry", "skip", "stop"] = "retry"
+    """`retry`: the participant may ask again, as often as they like. `skip`: they may also leave the problem behind,
+    with all of its steps. `stop`: the session ends here, with the code below."""
+    after: Annotated[int, About(ge=0, le=20)] = 1
+    """How often they can ask again before it is skipped or stopped."""
+    text: str = NO_REPLY
+    """What they read, in a calm sentence."""
+    stop_text: str = GIVEN_UP
+    """The last words, where the session ends."""
+    stop_code: str = ""
+    """The completion code of those whose session ended so."""
 
 
 @step
@@ -44,6 +63,8 @@ class ChatStep(Step):
     """Scales on which each reply must be rated before the next message or the end."""
     sees_problem: bool = False
     """Whether the model is given the problem in its system prompt. (ChatBench and CheckMate: no.)"""
+    on_failure: OnFailure = OnFailure()
+    """What becomes of it where the model gives no reply."""
     copying: bool = True
     """Whether the problem's text can be selected and copied."""
     button: str = "Continue"
@@ -67,10 +88,17 @@ class ChatStep(Step):
         """The scales for the last reply, while they are due."""
         return self._scales() if _last(place.facts, "replied", "rated", "said") == "replied" else ()
 
+    def done(self, place: Place) -> bool:
+        """Whether the problem was answered, left or skipped."""
+        return any(event.kind in ("submitted", "skipped") for event in place.facts)
+
     def panel(self, place: Place) -> Panel:
-        """The problem on one side, the conversation on the other."""
+        """The problem on one side, the conversation on the other; the last words, where the session ended here."""
+        if _last(place.facts, "finished"):
+            code = (Code(self.on_failure.stop_code),) if self.on_failure.stop_code else ()
+            return Panel("", (Text(place.fill(self.on_failure.stop_text)), *code))
         text = (Text(place.fill(self.text)),) if self.text else ()
-        waits = _last(place.facts, "said", "replied", "failed", "retried")
+        waits = _waits(place.facts)
         chat = Chat(
             title=place.fill(self.called),
             messages=messages(place.facts),
@@ -78,7 +106,7 @@ class ChatStep(Step):
             max_chars=MESSAGE_CHARS,
             rating=self.rating(place),
             waiting=waits in ("said", "retried"),
-            failed=waits == "failed",
+            failed=place.fill(self.on_failure.text) if waits == "failed" else "",
             minimum=self.min_messages,
             dollar_maths=place.study.file.dollar_maths,
         )
@@ -86,24 +114,37 @@ class ChatStep(Step):
         return Panel(self.title, blocks, self.fields(place), chat, self.button)
 
     def offers(self, place: Place) -> tuple[str, ...]:
-        """say, rate, retry and submit, each when it is its turn."""
-        waits = _last(place.facts, "said", "replied", "failed", "retried")
-        if waits in ("said", "retried"):
+        """say, rate, stop, retry, skip and submit, each when it is its turn."""
+        waits = _waits(place.facts)
+        if _last(place.facts, "finished"):
             return ()
+        if waits in ("said", "retried"):
+            return () if _stopped(place.facts) else ("stop",)
         if self.rating(place):
             return ("rate",)
         said = _count(place.facts, "said")
-        can_leave = said >= self.min_messages
+        leave = ("submit",) if said >= self.min_messages else ()
         if waits == "failed":
-            return ("retry", *(("submit",) if can_leave else ()))
-        return (*(("say",) if said < self.max_messages else ()), *(("submit",) if can_leave else ()))
+            skip = ("skip",) if self.on_failure.then == "skip" and self._given_up(place) else ()
+            return ("retry", *skip, *leave)
+        return (*(("say",) if said < self.max_messages else ()), *leave)
 
-    def owed(self, place: Place) -> Job | None:
-        """A reply to the last message that has none."""
-        if _last(place.facts, "said", "replied", "failed", "retried") not in ("said", "retried"):
-            return None
-        name = place.fill(self.model)
-        return Job("reply", place.path, {"model": name, "messages": self._prompt(place, name)})
+    def _given_up(self, place: Place) -> bool:
+        """Whether the participant asked again as often as the study says, to no avail."""
+        since = [event.kind for event in place.facts]
+        since = since[len(since) - since[::-1].index("said") :] if "said" in since else []
+        return since.count("failed") > self.on_failure.after
+
+    def owed(self, place: Place) -> tuple[Job, ...]:
+        """A reply to the last message that has none; or the end, where the study ends for want of one."""
+        waits = _waits(place.facts)
+        if waits in ("said", "retried"):
+            name = place.fill(self.model)
+            stopped = {"stopped": True} if _stopped(place.facts) else {}
+            return (Job("reply", place.path, {"model": name, "messages": self._prompt(place, name), **stopped}),)
+        if waits != "failed" or self.on_failure.then != "stop" or not self._given_up(place):
+            return ()
+        return () if _last(place.facts, "finished") else (Job("finish", place.path, {"outcome": "no_reply"}),)
 
     def _prompt(self, place: Place, name: str) -> list[dict[str, str]]:
         system = place.fill(place.study.model(name).system)
@@ -122,8 +163,8 @@ class ChatStep(Step):
             case "rate":
                 values = read_or_refuse(self.rating(place), action.data)
                 return (Fact("rated", {"turn": _count(place.facts, "replied") - 1, **values}),)
-            case "retry":
-                return (Fact("retried"),)
+            case "retry" | "stop" | "skip" as done:
+                return (Fact({"retry": "retried", "stop": "stopped", "skip": "skipped"}[done]),)
             case _:
                 return (Fact("submitted", read_or_refuse(self.fields(place), action.data)),)
 
@@ -144,6 +185,16 @@ def _message(value: Any) -> str:
         blank = not isinstance(value, str) or not value.strip()
         wording = "Please write a message first." if blank else str(fault)
         raise Refused("invalid", wording, {"text": wording}) from None
+
+
+def _waits(facts: Sequence[Event]) -> str | None:
+    """What happened last of what a reply waits for."""
+    return _last(facts, "said", "replied", "failed", "retried")
+
+
+def _stopped(facts: Sequence[Event]) -> bool:
+    """Whether the reply that is owed was stopped."""
+    return _last(facts, "said", "retried", "stopped") == "stopped"
 
 
 def _count(facts: Sequence[Event], kind: str) -> int:

@@ -32,9 +32,9 @@ class Finish(Step):
         """Nothing."""
         return ()
 
-    def owed(self, place: Place) -> Job | None:
+    def owed(self, place: Place) -> tuple[Job, ...]:
         """The fact that the end was reached."""
-        return None if any(event.kind == "finished" for event in place.facts) else Job("finish", place.path, {})
+        return () if any(event.kind == "finished" for event in place.facts) else (Job("finish", place.path, {}),)
 
     def panel(self, place: Place) -> Panel:
         """Thanks and the code, once it is earned."""

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from app.replies import Reply
+from app.replies.buffer import Reply
 
 
 async def listen(reply: Reply, offset: int, slow: list[float]) -> str:

@@ -89,8 +89,7 @@ def test_equal_ones_are_drawn_by_chance_and_the_order_tells_no_counts(taken: dic
 
 def test_a_draw_with_a_target_is_owed_with_it_and_refused_without_counts() -> None:
     study = rating(4, take=2, target=5)
-    job = owed(study, fold(decide(study, State(), enrolment("1"))))
-    assert job is not None
+    (job,) = owed(study, fold(decide(study, State(), enrolment("1"))))
     assert (job.kind, job.data) == ("draw", {"target": 5})
     with pytest.raises(Refused, match="needs `taken`"):
         draw(study, "1", {})

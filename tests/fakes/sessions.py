@@ -32,11 +32,13 @@ def enrolment(seed: str, at_us: int = 0) -> Action:
 
 def world(study: Study, state: State, at_us: int, words: str = "Let us see.") -> Action | None:
     """What the world owes the session: a draw, an assignment, the end, or a model's reply."""
-    job = owed(study, state)
-    if job is None:
+    jobs = owed(study, state)
+    if not jobs:
         return None
+    job = jobs[0]
     if job.kind == "reply":
-        return Action("reply", job.path, {"text": words, "model": job.data["model"]}, at_us, by="model")
+        slot = {"slot": job.slot} if job.slot else {}
+        return Action("reply", job.path, {"text": words, "model": job.data["model"], **slot}, at_us, by="model")
     return Action(job.kind, job.path, {"taken": {}} if "target" in job.data else {}, at_us, by="system")
 
 

@@ -22,7 +22,14 @@ from tests.fakes.served import Served, serving, settings_for
 from tests.wiring.reading import facts
 
 pytestmark = pytest.mark.anyio
-SHORT = {"first_token_timeout_s": 0.3, "token_gap_timeout_s": 0.3, "reply_timeout_s": 0.6, "max_reply_chars": 3_000}
+SHORT = {
+    "first_token_timeout_s": 0.3,
+    "token_gap_timeout_s": 0.3,
+    "reply_timeout_s": 0.6,
+    "max_reply_chars": 3_000,
+    "model_tries": 1,
+    "breaker_failures": 1_000,
+}
 FAULTS = (
     "401", "429", "500", "drop", "no-finish", "empty", "malformed", "hang", "hang-midway", "html", "flood",
     "content-filter",

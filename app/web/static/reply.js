@@ -33,6 +33,6 @@ function take(frame, reply) {
   if (lines.event === "done") reply.done = true;
   if (lines.event !== "delta") return;
   const { text, offset } = JSON.parse(lines.data);
-  reply.text += text;
+  reply.text = offset ? reply.text + text : ""; // 0: the model was asked anew
   reply.offset = offset; // in the server's count of characters, which is not JavaScript's
 }

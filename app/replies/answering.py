@@ -1,0 +1,114 @@
+"""Replies on their way: one task for each that is owed, which outlives the request that started it.
+
+What becomes of it is a fact, given back by `act`: `replied` with its words, or `failed` with its reason. A crash leaves
+it owed, so a restart asks again. Two replies at one place are two tasks, told apart by their slot.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from app.replies.asking import STOPPED
+from app.replies.buffer import Reply
+from app.replies.patient import Attempt, Means, ask_patiently
+from experiments.core.events import Action, Job
+from experiments.core.place import State
+from experiments.core.resolve import Study
+from experiments.core.session import owed
+from experiments.errors import Refused
+from storage.errors import StorageError
+
+log = logging.getLogger(__name__)
+
+Act = Callable[[str, Action], Awaitable[Any]]
+Key = tuple[str, str]
+"""A session's stream, and the reply's slot."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Running:
+    reply: Reply
+    task: asyncio.Task[None]
+
+
+class Answering:
+    """All replies on their way in this process. `means` gives the means for a session and a job."""
+
+    def __init__(self, means: Callable[[str, Job, State], Means], act: Act) -> None:
+        self._means, self._act = means, act
+        self._running: dict[Key, _Running] = {}
+
+    def settle(self, stream: str, study: Study, state: State) -> None:
+        """See that every owed reply is on its way, once, and that those are stopped that shall be."""
+        for job in owed(study, state):
+            if job.kind != "reply":
+                continue
+            key = (stream, job.slot)
+            if key not in self._running:
+                reply = Reply(stopped=bool(job.data.get("stopped")))
+                task = asyncio.create_task(self._answer(key, study, state, job, reply))
+                self._running[key] = _Running(reply, task)
+            elif job.data.get("stopped"):
+                self._running[key].reply.stop()
+
+    async def follow(self, stream: str, slot: str, offset: int) -> AsyncIterator[tuple[str, int]]:
+        """A reply on its way, after its first `offset` characters; ends when it is recorded."""
+        running = self._running.get((stream, slot))
+        if running is not None:
+            async for piece in running.reply.follow(offset):
+                yield piece
+
+    async def settled(self, stream: str) -> None:
+        """Wait until no reply is on its way in a session."""
+        tasks = [running.task for (whose, _), running in self._running.items() if whose == stream]
+        if tasks:
+            await asyncio.wait(tasks)
+
+    async def close(self) -> None:
+        """Leave off; what is on its way stays owed."""
+        tasks = [running.task for running in self._running.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _answer(self, key: Key, study: Study, state: State, job: Job, reply: Reply) -> None:
+        """Record what becomes of a reply; whatever happens, those who listen are let go."""
+        stream, _ = key
+        means = self._means(stream, job, state)
+        seed = f"{state.seed}:{job.path}:{state.seq}" + (f":{job.slot}" if job.slot else "")
+        try:
+            attempt = await ask_patiently(means, study, job.data, seed, reply)
+            await self._act(stream, _outcome(job, attempt, means.clock.now_us()))
+        except Refused as refused:
+            log.info("session %s: a reply came too late: %s", stream, refused)
+        except StorageError:
+            log.exception("session %s: a reply could not be written; it stays owed", stream)
+        finally:
+            self._running.pop(key, None)
+            reply.end()
+
+
+def _outcome(job: Job, attempt: Attempt, at_us: int) -> Action:
+    """The reply, or its failure, which is a fact as well."""
+    asked, wanted = attempt.asked, job.data["model"]
+    data: dict[str, Any] = {"model": attempt.model, **({"wanted": wanted} if attempt.model != wanted else {})}
+    data |= {"slot": job.slot} if job.slot else {}
+    if asked.error is not None:
+        if asked.error.reason != STOPPED:
+            log.warning("no reply from %s at %s: %s", attempt.model, job.path, asked.error)
+        data |= {"reason": asked.error.reason, "cause": str(asked.error)}
+        return Action("fail", job.path, data, at_us, by="model")
+    data |= {
+        "text": asked.text,
+        "finish_reason": asked.end.finish_reason,
+        "version": asked.end.model,
+        "prompt_tokens": asked.end.prompt_tokens,
+        "completion_tokens": asked.end.completion_tokens,
+        "first_token_us": asked.first_token_us,
+        "total_us": asked.total_us,
+    }
+    return Action("reply", job.path, data, at_us, by="model")

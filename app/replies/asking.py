@@ -1,0 +1,78 @@
+"""Asking a model once: what it was asked, what came back, and how long that took."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
+
+from app.backends.base import Backend, End, Message, Request, Text
+from app.backends.deadlines import Limits, deadlines
+from app.clock import Clock
+from app.errors import BackendError
+from app.replies.buffer import Reply
+from experiments.core.events import Data
+from experiments.core.resolve import Study
+
+STOPPED = "stopped"
+"""How a reply ends that the participant stopped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What became of one attempt: its words (all of them, or those that came before it failed), how it ended, times in
+    microseconds, and the error if it failed."""
+
+    text: str
+    end: End
+    first_token_us: int | None
+    total_us: int
+    error: BackendError | None = None
+
+
+async def ask(backend: Backend, request: Request, limits: Limits, reply: Reply, clock: Clock) -> Asked:
+    """Ask a model; its words go into the buffer as they come. A failure is an outcome, not an exception."""
+    started_us = clock.now_us()
+    first_us: int | None = None
+    end, error = End(""), None
+    reply.begin()
+    try:
+        async with reply.stoppable(), aclosing(deadlines(backend.stream(request), limits)) as deltas:
+            async for delta in deltas:
+                if isinstance(delta, Text):
+                    first_us = first_us or clock.now_us()
+                    reply.add(delta.text)
+                else:
+                    end = delta
+    except BackendError as failed:
+        error = failed
+    text = reply.text.strip()
+    if reply.stopped and not end.finish_reason and error is None:
+        end = End(STOPPED)
+        error = None if text else BackendError("The reply was stopped before its first word.", reason=STOPPED)
+    first_token_us = None if first_us is None else first_us - started_us
+    return Asked(text, end, first_token_us, clock.now_us() - started_us, error)
+
+
+def request_for(study: Study, job: Data, name: str, seed: str) -> Request:
+    """The request for an owed reply to one of the study's models; everything in it comes from the study and the log."""
+    model = study.model(name)
+    return Request(
+        model=model.model or name,
+        messages=tuple(Message(message["role"], message["text"]) for message in job["messages"]),
+        temperature=model.temperature,
+        max_tokens=model.max_tokens,
+        options=model.options,
+        seed=seed,
+    )
+
+
+def request_json(request: Request) -> dict[str, Any]:
+    """What a model was asked, as it is kept with the attempt; keys and servers are not in it."""
+    return {
+        "model": request.model,
+        "messages": [{"role": message.role, "text": message.text} for message in request.messages],
+        "temperature": request.temperature,
+        "max_tokens": request.max_tokens,
+        "options": dict(request.options),
+    }

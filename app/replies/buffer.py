@@ -1,0 +1,87 @@
+"""The words of a reply on its way, in a buffer for whoever listens: a reload, a second tab, a restored connection."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+CHUNK_S = 0.05
+"""How often a listener is served; the eye sees no difference below, the processor does (gradio.md)."""
+
+
+@dataclass
+class Reply:
+    """The words that have come so far, and a signal that there are more."""
+
+    parts: list[str] = field(default_factory=list)
+    length: int = 0
+    over: bool = False
+    beginnings: int = 0
+    stopped: bool = False
+    waits: asyncio.Timeout | None = None
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def text(self) -> str:
+        """The words so far."""
+        return "".join(self.parts)
+
+    def begin(self) -> None:
+        """The model is asked, for the first time or anew: what came before does not count."""
+        self.parts, self.length = [], 0
+        self.beginnings += 1
+        self.news.set()
+
+    def add(self, text: str) -> None:
+        """More words have come."""
+        self.parts.append(text)
+        self.length += len(text)
+        self.news.set()
+
+    def stop(self) -> None:
+        """The participant has seen enough: whoever is asking leaves off at once."""
+        self.stopped = True
+        if self.waits is not None:
+            self.waits.reschedule(0)
+
+    @asynccontextmanager
+    async def stoppable(self) -> AsyncIterator[None]:
+        """What is waited for here ends when the reply is stopped."""
+        try:
+            async with asyncio.timeout(0 if self.stopped else None) as self.waits:
+                yield
+        except TimeoutError:
+            if not self.stopped:
+                raise
+        finally:
+            self.waits = None
+
+    def end(self) -> None:
+        """No more will come, for better or worse."""
+        self.over = True
+        self.news.set()
+
+    async def follow(self, offset: int) -> AsyncIterator[tuple[str, int]]:
+        """What comes after the first `offset` characters, in pieces, each with the length so far.
+
+        A length of 0 is a new beginning: the model was asked anew.
+        """
+        beginning = self.beginnings
+        while True:
+            if self.beginnings != beginning:
+                beginning, offset = self.beginnings, 0
+                yield "", 0
+            if self.length > offset:
+                text = "".join(self.parts)
+                self.parts = [text]
+                yield text[offset:], len(text)
+                offset = len(text)
+            elif self.over:
+                return
+            else:
+                # Only where nothing came during the last yield: it would wait for what comes next, or be lost.
+                self.news.clear()
+                await self.news.wait()
+                await asyncio.sleep(CHUNK_S)

@@ -1,0 +1,147 @@
+"""Asking until there is a reply: tries with pauses, then the study's other models, within limits; every attempt told.
+
+A server that is busy or away is asked again after a pause (its own Retry-After, where that is short); a reply that is
+none is worth one more try; a refusal is none. Then come the model's fallbacks, in order.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from app.backends.base import Backend, End, Request
+from app.backends.deadlines import Limits
+from app.clock import Clock
+from app.errors import BackendBroken, BackendError, BackendUnavailable, SettingsError
+from app.replies.asking import Asked, ask, request_for, request_json
+from app.replies.breaker import Breaker
+from app.replies.buffer import Reply
+from experiments.core.events import Data
+from experiments.core.resolve import Study
+from experiments.core.study import Price
+
+BROKEN_TRIES = 2
+
+
+class Patience(Limits, Protocol):
+    """How long and how often a model is asked; Settings has them."""
+
+    @property
+    def model_tries(self) -> int: ...  # noqa: D102  (described in Settings)
+    @property
+    def retry_wait_s(self) -> float: ...  # noqa: D102
+    @property
+    def longest_retry_wait_s(self) -> float: ...  # noqa: D102
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One attempt: which of the study's models was asked what, and what became of it."""
+
+    model: str
+    backend: str
+    request: Request
+    asked: Asked
+    started_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What asking needs of the deployment."""
+
+    patience: Patience
+    clock: Clock
+    backend: Callable[[Study, str], Backend]
+    breaker: Callable[[Study, str], Breaker]
+    record: Callable[[Attempt], Awaitable[None]]
+
+
+async def ask_patiently(means: Means, study: Study, job: Data, seed: str, reply: Reply) -> Attempt:
+    """The attempt that gave a reply, or the last one that did not; each is recorded as it ends."""
+    last: Attempt | None = None
+    for name in (job["model"], *study.model(job["model"]).fallback):
+        async for attempt in _tries(means, study, job, name, seed, reply):
+            await means.record(attempt)
+            last = attempt
+            if attempt.asked.error is None or reply.stopped:
+                return attempt
+    assert last is not None  # noqa: S101  (each model is tried at least once)
+    return last
+
+
+async def _tries(means: Means, study: Study, job: Data, name: str, seed: str, reply: Reply) -> AsyncIterator[Attempt]:
+    """Attempts with one model, up to its reply or until no further one is sensible."""
+    request = request_for(study, job, name, seed)
+    breaker = means.breaker(study, name)
+    for number in range(1, means.patience.model_tries + 1):
+        started_us = means.clock.now_us()
+        asked = await _once(means, study, name, request, reply, breaker)
+        yield Attempt(name, study.model(name).backend, request, asked, started_us)
+        wait_s = _wait_s(asked.error, number, means.patience, f"{seed}:{number}")
+        if wait_s is None:
+            return
+        async with reply.stoppable():
+            await means.clock.sleep(wait_s)
+
+
+async def _once(means: Means, study: Study, name: str, request: Request, reply: Reply, breaker: Breaker) -> Asked:
+    try:
+        breaker.check()
+        backend = means.backend(study, name)
+    except BackendError as error:
+        return Asked("", End(""), None, 0, error)
+    except SettingsError as error:
+        return Asked("", End(""), None, 0, BackendError(str(error), reason="settings"))
+    asked = await ask(backend, request, means.patience, reply, means.clock)
+    if asked.error is None:
+        breaker.succeeded()
+    elif not reply.stopped:
+        breaker.failed_again()
+    return asked
+
+
+def _wait_s(error: BackendError | None, number: int, patience: Patience, seed: str) -> float | None:
+    """How long to wait before the same model is asked again; None if it is not."""
+    if error is None or number >= patience.model_tries:
+        return None
+    if isinstance(error, BackendBroken):
+        return 0.0 if number < BROKEN_TRIES and error.reason != "content_filter" else None
+    if not isinstance(error, BackendUnavailable) or error.reason == "circuit_open":
+        return None
+    longest = patience.longest_retry_wait_s
+    if error.retry_after_s is not None:
+        return error.retry_after_s if error.retry_after_s <= longest else None
+    pause = min(longest, patience.retry_wait_s * 2 ** (number - 1))
+    return pause * random.Random(seed).uniform(0.75, 1.25)  # noqa: S311  (spread, so that not all come back at once)
+
+
+def attempt_values(study: Study, attempt: Attempt) -> dict[str, Any]:
+    """An attempt as it is kept, without the place that it was for."""
+    asked, price = attempt.asked, study.model(attempt.model).price
+    return {
+        "study": study.name,
+        "started_us": attempt.started_us,
+        "model": attempt.model,
+        "backend": attempt.backend,
+        "request": request_json(attempt.request),
+        "text": asked.text,
+        "finish_reason": asked.end.finish_reason or None,
+        "version": asked.end.model,
+        "prompt_tokens": asked.end.prompt_tokens,
+        "completion_tokens": asked.end.completion_tokens,
+        "first_token_us": asked.first_token_us,
+        "total_us": asked.total_us,
+        "cost": cost(price, asked.end) if price else None,
+        "reason": asked.error.reason if asked.error else None,
+        "cause": str(asked.error) if asked.error else None,
+    }
+
+
+def cost(price: Price, end: End) -> float | None:
+    """What a reply cost; None where its server did not count the tokens."""
+    if end.prompt_tokens is None or end.completion_tokens is None:
+        return None
+    total: float = price.prompt * end.prompt_tokens + price.completion * end.completion_tokens
+    return total / 1e6
