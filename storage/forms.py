@@ -24,6 +24,8 @@ NONE: Mapping[str, Any] = MappingProxyType({})
 UNREADABLE = (ValueError, SyntaxError, TypeError, MemoryError, RecursionError)
 """What Python's own reader of literals raises."""
 BITS = 63
+WHOLE = re.compile(r"-?[0-9]+(\.0)?")
+FRACTION = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 
 
 class TooLarge(ValueError):
@@ -127,6 +129,8 @@ class Whole(Form):
 
     def read(self, cell: str) -> int:
         """The number; `3.0` is 3."""
+        if cell not in self.spelt and not WHOLE.fullmatch(cell):  # int() would also take `1_0`, blanks, Arabic digits
+            raise ValueError
         value = self.spelt[cell] if cell in self.spelt else int(cell.removesuffix(".0"))
         if value.bit_length() > BITS:
             raise TooLarge
@@ -152,6 +156,8 @@ class Number(Form):
 
     def read(self, cell: str) -> float:
         """The number."""
+        if not FRACTION.fullmatch(cell):
+            raise ValueError
         value = float(cell)
         if not (math.isfinite(value) and self.low <= value <= self.high):
             raise ValueError

@@ -44,8 +44,12 @@ def import_(
 ) -> None:
     """Read the files of a released dataset into the database, as sessions of a study; all of it or nothing."""
     name = study or schema
-    with _reading() as progress:
-        done = import_files(_database(), schema, paths, name, progress)
+    try:
+        with _reading() as progress:
+            done = import_files(_database(), schema, paths, name, progress)
+    except KeyboardInterrupt:
+        err.print("Stopped. Nothing was imported.")
+        raise typer.Exit(130) from None
     for file in done:
         told = f"{file.new:,} new" if file.new else "all known, nothing to do" if file.rows else "no rows"
         out.print(f"{file.path}: {file.rows:,} rows, {told}", highlight=False)

@@ -1,6 +1,6 @@
 """A csv as pandas' `to_csv` writes it: a cell is quoted only if it must be, nothing stands for what is unknown.
 
-Most cells need no quotes. Rows that come as texts are joined thousands at once, and only if the result holds another
+Most cells need no quotes. Rows that come as texts are joined hundreds at once, and only if the result holds another
 number of commas or line ends than it should, or a quote, does the slower writer do them again: the same bytes, in a
 sixth of the time.
 """

@@ -52,6 +52,7 @@ def export(database: Database, wish: Wish, folder: Path) -> Exported:
     """Write a study's files and what explains them; raises StorageError with what there is instead."""
     with database.connect() as connection:
         plan = _plan(connection, wish)
+        filtered = tuple(kept for chosen in plan.files for kept in _filter(connection, wish, chosen))
         files = tuple(_write(connection, chosen, folder, safe=wish.safe) for chosen in plan.files)
         sessions = _sessions(connection, wish.study, plan.origin)
     exported = Exported(
@@ -63,7 +64,7 @@ def export(database: Database, wish: Wish, folder: Path) -> Exported:
         files=files,
         studies=_studies(database, wish.study, plan.origin),
         sources=plan.sources,
-        filtered=plan.filtered,
+        filtered=filtered,
         safe=wish.safe,
     )
     describe(exported)
@@ -77,6 +78,7 @@ def stream(database: Database, wish: Wish, out: BinaryIO, file: str = "") -> int
         named = next((path for path in files if not file or file in (path, Path(path).name)), None)
         if named is None:
             raise StorageError(f"{wish.study!r} has no file {file!r} in {wish.schema}{allowed(file, files)}")
+        _filter(connection, wish, files[named])
         return _rows(connection, files[named], out, safe=wish.safe)
 
 
@@ -87,7 +89,6 @@ class _Plan:
     origin: str
     files: tuple[Chosen, ...]
     sources: tuple[dict[str, Any], ...] = ()
-    filtered: tuple[Kept, ...] = ()
 
 
 def _plan(connection: Connection, wish: Wish) -> _Plan:
@@ -137,12 +138,17 @@ def _own(connection: Connection, schema: Schema, wish: Wish, origin: str) -> _Pl
     for number, item in enumerate(files):
         if item.table.filters:
             whole = next(table for table in schema.tables if table.name == item.table.filters)
-            steps = kept_sessions(connection, whole, wish.study, origin, wish.statuses)
             files[number] = replace(item, source=whole, among=kept(), without=ATTENTION)
-            return _Plan(origin, tuple(files), filtered=tuple(steps))
-    if wish.statuses is not None:
+    if wish.statuses is not None and not any(item.table.filters for item in files):
         raise StorageError(f"{schema.name} has no filtered file, so a status file changes nothing; leave it out")
     return _Plan(origin, tuple(files))
+
+
+def _filter(connection: Connection, wish: Wish, chosen: Chosen) -> list[Kept]:
+    """Find the sessions that a filtered file holds, and tell what each step left; nothing for any other file."""
+    if chosen.among is None or chosen.source is None:
+        return []
+    return kept_sessions(connection, chosen.source, wish.study, chosen.origin, wish.statuses)
 
 
 def _imported(connection: Connection, schema: Schema, study: str) -> _Plan:
@@ -179,12 +185,12 @@ def _write(connection: Connection, chosen: Chosen, folder: Path, *, safe: bool) 
 
 def _rows(connection: Connection, chosen: Chosen, out: Any, *, safe: bool) -> int:
     file = TextIOWrapper(out, encoding="utf-8", newline="", write_through=False)
-    texts = not chosen.json and chosen.texts(connection)
+    texts = not chosen.json and chosen.texts
     escaping = safe and not chosen.json
     if escaping:
         file.write("\ufeff")  # by which Excel knows UTF-8
     header = [column.name for column in chosen.columns]
-    writer = JsonWriter(file, chosen.columns) if chosen.json else CsvWriter(file, header, texts=texts)
+    writer = JsonWriter(out, chosen.columns) if chosen.json else CsvWriter(file, header, texts=texts)
     count = 0
     for rows in chosen.stream(connection, texts=texts):
         writer.rows(_escaped(rows, chosen.columns) if escaping else rows)

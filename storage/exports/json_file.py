@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TextIO
+from typing import Any, BinaryIO
 
 import orjson
 
@@ -13,22 +13,24 @@ from storage.schemas.base import Column
 class JsonWriter:
     """Rows into a file."""
 
-    def __init__(self, file: TextIO, columns: Sequence[Column]) -> None:
+    def __init__(self, file: BinaryIO, columns: Sequence[Column]) -> None:
         self._file, self._names = file, [column.name for column in columns]
         self._json = [number for number, column in enumerate(columns) if column.kind == "json"]
-        self._between = "\n"
-        file.write("[")
+        self._between = b"\n"
+        file.write(b"[")
 
     def rows(self, rows: Sequence[Sequence[Any]]) -> None:
         """Write some rows."""
+        objects = []
         for row in rows:
             cells = list(row)
             for number in self._json:
                 if isinstance(cells[number], str):
                     cells[number] = orjson.Fragment(cells[number])
-            self._file.write(self._between + orjson.dumps(dict(zip(self._names, cells, strict=True))).decode())
-            self._between = ",\n"
+            objects.append(orjson.dumps(dict(zip(self._names, cells, strict=True))))
+        self._file.write(self._between + b",\n".join(objects))
+        self._between = b",\n"
 
     def close(self) -> None:
         """End the list."""
-        self._file.write("\n]\n")
+        self._file.write(b"\n]\n")

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, Connection, Select, Table, Text, cast, func, select
+from sqlalchemy import ColumnElement, Connection, Select, Table, Text, cast, func, literal_column, or_, select
 
 from storage import tables
 from storage.recorded import ORIGIN, study_stream
 from storage.schemas.base import Column, Released
 
-AT_ONCE = 2_000
+AT_ONCE = 200
 Rows = Sequence[Sequence[Any]]
 
 
@@ -48,11 +49,11 @@ class Chosen:
         """Whether the file is JSON."""
         return self.table.file.endswith(".json")
 
-    def texts(self, connection: Connection) -> bool:
+    @property
+    def texts(self) -> bool:
         """Whether every cell can come as a text that is written as it is."""
         numbers = any(column.kind == "number" for column in self.columns)
-        counted = self.table.counter and self.origin != ORIGIN
-        return not numbers and not counted and not self._spelled(connection)
+        return not numbers and not (self.table.counter and self.origin != ORIGIN)
 
     def count(self, connection: Connection, where: ColumnElement[bool] | None = None) -> int:
         """How many rows there are, or how many of them of a kind."""
@@ -60,8 +61,8 @@ class Chosen:
         return int(connection.execute(query if where is None else query.where(where)).scalar_one())
 
     def stream(self, connection: Connection, *, texts: bool) -> Iterator[Rows]:
-        """The rows, some thousands at once."""
-        spelled = not texts and self._spelled(connection)
+        """The rows, some hundreds at once."""
+        spelled = self._spelled(connection)
         own = self.own
         cells: list[Any] = [own.c[column.sql] for column in self.columns]
         cells = [func.coalesce(cast(cell, Text), "") for cell in cells] if texts else cells
@@ -69,7 +70,7 @@ class Chosen:
         number, fetch = 0, _fetching(connection, query)
         while rows := fetch(AT_ONCE):
             if spelled:
-                rows = [self._as_written(row) for row in rows]
+                rows = _as_written(rows, self.columns)
             if self.table.counter and self.origin != ORIGIN:
                 rows = [self._counted(row, number + n) for n, row in enumerate(rows)]
             number += len(rows)
@@ -77,7 +78,11 @@ class Chosen:
 
     def _spelled(self, connection: Connection) -> bool:
         """Whether some cells are spelled in another way than ours, as they were imported."""
-        return self.origin == ORIGIN and self.count(connection, self.own.c["_written"].is_not(None)) > 0
+        own = self.own.c
+        query = select(own["_seq"]).where(
+            own["_study"] == self.study, own["_part"] == self.part, own["_written"].is_not(None)
+        )
+        return self.origin == ORIGIN and connection.execute(query.limit(1)).first() is not None
 
     def _where(self, query: Select[Any]) -> Select[Any]:
         own = self.own.c
@@ -90,8 +95,10 @@ class Chosen:
             return query.where(own["_session"] == (study_stream(self.study) if self.origin == ORIGIN else ""))
         t = tables.sessions.c
         if self.origin == ORIGIN:
+            others = select(t.stream).where(t.study == self.study, t.origin != ORIGIN)
             its = select(t.stream).where(t.stream == own["_session"], t.origin == ORIGIN)
-            return query.where(its.exists())
+            query = query.where(or_(~others.exists(), its.exists()))  # the first is asked once, the second of each row
+            return query.where(own["_session"] != literal_column("''"))  # without which SQLite leaves their order alone
         joined = query.join(tables.sessions, own["_session"] == t.stream)
         return joined.where(t.study == self.study, t.origin == self.origin)
 
@@ -100,17 +107,23 @@ class Chosen:
         first = [] if self.origin == ORIGIN or self.table.of_study else [tables.sessions.c.ordinal]
         return self._where(query).order_by(*first, own["_seq"], *(own[name] for name in self.table.key))
 
-    def _as_written(self, row: Sequence[Any]) -> tuple[Any, ...]:
-        *cells, written = row
-        if written:
-            spelled = orjson.loads(written)
-            cells = [spelled.get(column.sql, cell) for column, cell in zip(self.columns, cells, strict=True)]
-        return tuple(cells)
-
     def _counted(self, row: Sequence[Any], number: int) -> tuple[Any, ...]:
         """The row with its number in the file, where that is not known from elsewhere."""
         named = zip(self.columns, row, strict=True)
         return tuple(number if cell is None and column.sql == self.table.counter else cell for column, cell in named)
+
+
+def _as_written(rows: Rows, columns: Sequence[Column]) -> Rows:
+    """Rows that end with what their file spells in another way, as the file has them."""
+    places = {column.sql: number for number, column in enumerate(columns)}
+    loads = lru_cache(orjson.loads)
+    found = []
+    for *cells, written in rows:
+        for name, cell in loads(written).items() if written else ():
+            if name in places:
+                cells[places[name]] = cell
+        found.append(cells)
+    return found
 
 
 def _fetching(connection: Connection, query: Select[Any]) -> Callable[[int], Rows]:

@@ -7,7 +7,8 @@ has a closed domain, of models, problems and datasets only the form is checked.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache, partial
 from itertools import chain
 from typing import Any
 
@@ -33,10 +34,11 @@ class Checked:
         self._found, self._reader, self._table = found, reader, found.table
         self._columns = {column.name: column for column in found.table.columns}
         self._json = found.table.file.endswith(".json")
+        self._cells = {column.name: (column.sql, self._cell(column)) for column in found.table.columns}
         self._rules = found.table.rules if rules else ()
         self._empty = dict.fromkeys(column.sql for column in found.table.columns)
         self.rows = 0
-        self._last: Any = None
+        self._last: Mapping[str, Any] = {}
 
     def __iter__(self) -> Iterator[Row | Deviation]:
         records = self._reader.records()
@@ -65,15 +67,17 @@ class Checked:
         faults = list(self._shape(record)) if self._json and record.cells.keys() != self._columns.keys() else []
         values, written = dict(self._empty), {}
         for name, cell in record.cells.items() if not faults else ():
-            column = self._columns[name]
+            sql, read = self._cells[name]
             try:
-                value = values[column.sql] = _value(column, cell)
+                values[sql], other = read(cell)
             except UNREADABLE as error:
-                wanted = column.form.allowed + (f", of at most {BITS} bits" if isinstance(error, TooLarge) else "")
+                wanted = self._columns[name].form.allowed + (
+                    f", of at most {BITS} bits" if isinstance(error, TooLarge) else ""
+                )
                 faults.append(self._reader.deviation(record.row, record.line, name, shown(cell), wanted))
                 continue
-            if (other := self._spelling(column, value, cell)) is not None:
-                written[column.sql] = other
+            if other is not None:
+                written[sql] = other
         if faults:
             yield from faults
             return
@@ -83,10 +87,11 @@ class Checked:
             for name, wanted in rule(row.values):
                 yield self._reader.deviation(record.row, record.line, name, shown(record.cells.get(name)), wanted)
 
-    def _spelling(self, column: Column, value: Any, cell: Any) -> Any:
-        if column.kind == "json":
-            return orjson.dumps(cell).decode() if isinstance(cell, str) else None
-        return json_spelling(value, cell) if self._json else csv_spelling(value, cell)
+    def _cell(self, column: Column) -> Callable[[Any], tuple[Any, Any]]:
+        """What reads the column's cells: the value, and the cell itself if it is not how we would write that. Texts
+        that come again and again are read once."""
+        cell = partial(_read, column, json=self._json)
+        return lru_cache(cell) if not self._json and (column.form.labels or column.kind == "integer") else cell
 
     def _shape(self, record: Record) -> Iterator[Deviation]:
         """What is missing or surplus in an object of a JSON file, whose keys each record has anew."""
@@ -107,14 +112,23 @@ class Checked:
         return self._columns[name].form.cut_shows and bool(self._last.get(name))
 
 
+def _read(column: Column, cell: Any, *, json: bool) -> tuple[Any, Any]:
+    value = _value(column, cell)
+    if column.kind == "json":
+        return value, orjson.dumps(cell).decode() if isinstance(cell, str) else None
+    return value, json_spelling(value, cell) if json else csv_spelling(value, cell)
+
+
 def _value(column: Column, cell: Any) -> Any:
     if cell is None or (cell == "" and isinstance(cell, str)):
         if not column.form.blank:
             raise ValueError
         return None
     if not isinstance(cell, str):
+        if isinstance(cell, int) and cell.bit_length() > BITS:
+            raise TooLarge
         if column.kind != "json":
-            orjson.dumps(cell)  # raises TypeError for what cannot be kept: half a surrogate pair, more than 64 bits
+            orjson.dumps(cell)  # raises TypeError for what cannot be kept, such as half of a surrogate pair
         return column.form.take(cell)
     if not cell.isascii() and SURROGATE.search(cell):
         raise ValueError

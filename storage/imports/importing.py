@@ -22,7 +22,7 @@ from storage.imports.records import Deviation, Reader
 from storage.schemas.base import Row
 from storage.schemas.registry import schema as schema_of
 
-AT_ONCE = 2_000
+AT_ONCE = 1_000
 MOST_TOLD = 20
 MOST_COUNTED = 1_000
 """Of more deviations than these an import does not speak; `validate` tells every one."""

@@ -20,6 +20,7 @@ class JsonReader(Reader):
         """Each object; the header is the keys of the first."""
         self._decoder = json.JSONDecoder(parse_constant=_refused, parse_float=_finite)
         self._buffer, self._at, self.line, self._row = "", 0, 1, 0
+        self._escaped = self._torn = False
         try:
             yield from self._read()
         except (ValueError, RecursionError) as error:
@@ -48,6 +49,10 @@ class JsonReader(Reader):
         if not isinstance(value, dict):
             return self.deviation(self._row, line, "", shown(value), "an object")
         self.header = self.header or tuple(value)
+        if self._torn:
+            cells = ((name, json.dumps(cell, ensure_ascii=False)) for name, cell in value.items())
+            name, cell = next((item for item in cells if ESCAPED.search(item[1])), ("", ""))
+            return self.encoding(self._row, line, name, cell)
         return Record(self._row, line, value)
 
     def _next(self) -> str:
@@ -61,8 +66,7 @@ class JsonReader(Reader):
 
     def _more(self, characters: int) -> bool:
         read = self.text.read(characters)
-        if found := ESCAPED.search(read):
-            raise ValueError(f"the byte 0x{ord(found.group()) - 0xDC00:02x} is no UTF-8")
+        self._escaped = self._escaped or (not read.isascii() and bool(ESCAPED.search(read)))
         self._buffer, self._at = self._buffer[self._at :] + read, 0
         return bool(read)
 
@@ -80,6 +84,7 @@ class JsonReader(Reader):
                 if not self._more(max(CHUNK, left)):
                     raise ValueError(f"the file ends within a record ({error.msg})") from None
             else:
+                self._torn = self._escaped and bool(ESCAPED.search(self._buffer, self._at, end))
                 self.line += self._buffer.count("\n", self._at, end)
                 self._at = end
                 return value

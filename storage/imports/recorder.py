@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache, partial
 from hashlib import blake2b
 from typing import Any
 
@@ -17,21 +18,15 @@ import orjson
 from sqlalchemy import Connection, func, insert, select
 
 from storage import tables
+from storage.forms import BITS
 from storage.imports.find import Found
 from storage.imports.records import Deviation, shown
 from storage.recorded import ORIGIN, fact, imports, person_stream, row_of, study_stream
 from storage.schemas.base import Row, Schema
 
 ABOUT, SAYS = 32, 24
-
-
-@dataclass(slots=True)
-class _Stream:
-    """A stream that is written to: its last number, and what it says about what from before this file."""
-
-    name: str
-    seq: int = 0
-    known: dict[str, set[str]] = field(default_factory=dict)
+KEPT = 4_096
+"""Of how many people the stream is kept at hand."""
 
 
 class Recorder:
@@ -43,29 +38,25 @@ class Recorder:
         t = tables.sessions.c
         self._ordinal = connection.execute(select(func.max(t.ordinal)).where(t.study == study)).scalar() or 0
         self._own = study_stream(study)
-        people = connection.execute(select(t.stream).where(t.study == study, t.origin == ORIGIN)).scalars()
-        self._existing = {self._own, *people}
 
-    def stream(self, name: str) -> _Stream:
-        """A stream as it is now; a person's that is new gets its session."""
-        if name in self._existing:
-            t = tables.events.c
-            stream = _Stream(name)
-            for seq, key in self.connection.execute(select(t.seq, t.key).where(t.stream == name)):
-                stream.seq = max(stream.seq, seq)
-                stream.known.setdefault((key or "")[:ABOUT], set()).add((key or "")[ABOUT : ABOUT + SAYS])
-            return stream
-        self._existing.add(name)
-        self._ordinal += 1
-        session = {"stream": name, "study": self.study, "hash": "", "origin": ORIGIN, "ordinal": self._ordinal}
-        self.connection.execute(insert(tables.sessions), [session])
-        return _Stream(name)
+    def last(self, streams: Collection[str]) -> dict[str, int]:
+        """The number of the last fact of each stream, 0 of a new one; a person who is new gets a session."""
+        t, e = tables.sessions.c, tables.events.c
+        found = self.connection.execute(select(t.stream).where(t.stream.in_(streams))).scalars()
+        known = {self._own, *found}
+        own = {"study": self.study, "hash": "", "origin": ORIGIN}
+        new = [name for name in streams if name not in known]
+        if new:
+            sessions = [{"stream": name, "ordinal": self._ordinal + n, **own} for n, name in enumerate(new, 1)]
+            self.connection.execute(insert(tables.sessions), sessions)
+            self._ordinal += len(new)
+        query = select(e.stream, func.max(e.seq)).where(e.stream.in_(streams)).group_by(e.stream)
+        return dict.fromkeys(streams, 0) | {stream: seq for stream, seq in self.connection.execute(query)}
 
-    def event(self, stream: _Stream, kind: str, path: str, data: Mapping[str, Any], **known: Any) -> dict[str, Any]:
-        """The next fact of a stream; `known` holds its time and key, where it has them."""
-        stream.seq += 1
-        own = {"stream": stream.name, "seq": stream.seq, "recorded_us": self._recorded_us, "by": "researcher"}
-        return {**own, "at_us": None, "key": None, "path": path, "kind": kind, "data": data, **known}
+    def event(self, stream: str, seq: int, kind: str, data: Mapping[str, Any], **known: Any) -> dict[str, Any]:
+        """A fact of a stream; `known` holds its path, time and key."""
+        own = {"stream": stream, "seq": seq, "recorded_us": self._recorded_us, "by": "researcher"}
+        return {**own, "kind": kind, "data": data, **known}
 
     def imported(self, found: Found, columns: Iterable[str], rows: int, new: int, sha256: str) -> None:
         """Record that a file was read."""
@@ -80,7 +71,8 @@ class Recorder:
             "rows": rows,
             "new": new,
         }
-        event = self.event(self.stream(self._own), "imported", found.released, data, at_us=self._recorded_us)
+        known = {"path": found.released, "at_us": self._recorded_us, "key": None}
+        event = self.event(self._own, self.last([self._own])[self._own] + 1, "imported", data, **known)
         self.connection.execute(insert(tables.events), [event])
 
 
@@ -94,23 +86,26 @@ class FileRecorder:
         self.first = not same
         """Whether no such file was imported before."""
         self._base = sum(item["rows"] for item in same)
-        self._streams: dict[str, _Stream] = {}
-        self._met: Counter[int] = Counter()
+        self._person = lru_cache(KEPT)(partial(person_stream, recorder.schema.name, recorder.study))
         self.new = 0
 
-    def record(self, rows: Iterable[Row]) -> list[Deviation]:
+    def record(self, rows: Sequence[Row]) -> list[Deviation]:
         """Write the rows that are new; or, if others contradict what was recorded, say which."""
         contradicted: list[Deviation] = []
         facts, values = [], []
-        for row in rows:
-            stream = self._stream(row)
-            about, says = self._digests(stream, row)
-            known = stream.known.get(about)
-            if known is None:
-                placed = replace(row, seq=self._base + row.seq)
-                facts.append(self._fact(stream, placed, about, says))
+        streams = [self._stream(row) for row in rows]
+        abouts = [self._about(stream, row) for stream, row in zip(streams, rows, strict=True)]
+        seqs = self._recorder.last(list(dict.fromkeys(streams)))
+        known, met = self._told([stream for stream, seq in seqs.items() if seq], abouts)
+        for row, stream, about in zip(rows, streams, abouts, strict=True):
+            says = _digest(list(row.values.values()), SAYS)  # however it is spelled
+            if about not in known:
+                placed = replace(row, seq=self._base + row.seq) if self._base else row
+                seqs[stream] += 1
+                facts.append(self._fact(stream, seqs[stream], placed, f"{about}{says}{met[about]:08x}"))
                 values.append(self._values(stream, placed))
-            elif says not in known:
+                met[about] += 1
+            elif says not in known[about]:
                 contradicted.append(self._contradiction(stream, row, about))
         if facts and not contradicted:
             self._recorder.connection.execute(insert(tables.events), facts)
@@ -118,34 +113,47 @@ class FileRecorder:
         self.new += len(facts)
         return contradicted
 
-    def _stream(self, row: Row) -> _Stream:
-        person = str(row.values[self._table.person]) if self._table.person else ""
-        if person not in self._streams:
-            study, schema = self._recorder.study, self._recorder.schema.name
-            name = study_stream(study) if self._table.of_study else person_stream(schema, study, person)
-            self._streams[person] = self._recorder.stream(name)
-        return self._streams[person]
+    def _stream(self, row: Row) -> str:
+        if self._table.of_study:
+            return study_stream(self._recorder.study)
+        return self._person(str(row.values[self._table.person]) if self._table.person else "")
 
-    def _digests(self, stream: _Stream, row: Row) -> tuple[str, str]:
-        what = (stream.name, row.table, row.part, *(row.values[name] for name in self._table.identity))
-        return _digest(what, ABOUT), _digest((list(row.values.values()), row.written), SAYS)
+    def _about(self, stream: str, row: Row) -> str:
+        """What a row is one of; a row that nothing tells apart from others is what it says."""
+        if all(row.values[name] is None for name in self._table.identity):
+            return _digest((stream, row.table, row.part, *row.values.values()), ABOUT)
+        return _digest((stream, row.table, row.part, *(row.values[name] for name in self._table.identity)), ABOUT)
 
-    def _fact(self, stream: _Stream, row: Row, about: str, says: str) -> dict[str, Any]:
-        met = int(about[:16], 16)
-        number = self._met[met]
-        self._met[met] += 1
-        key = f"{about}{says}{number:08x}"
+    def _told(self, streams: Sequence[str], abouts: Sequence[str]) -> tuple[Mapping[str, set[str]], Counter[str]]:
+        """What streams say about what: by facts from before this file, and how many of this file's own do."""
+        t = tables.events.c
+        known: dict[str, set[str]] = {}
+        met: Counter[str] = Counter()
+        query = select(t.key, t.data["row"].as_integer()).where(
+            t.stream.in_(streams), func.substr(t.key, 1, ABOUT).in_(abouts)
+        )
+        for key, number in self._recorder.connection.execute(query) if streams else ():
+            if number > self._base:
+                met[key[:ABOUT]] += 1
+            else:
+                known.setdefault(key[:ABOUT], set()).add(key[ABOUT : ABOUT + SAYS])
+        return known, met
+
+    def _fact(self, stream: str, seq: int, row: Row, key: str) -> dict[str, Any]:
         at_us = self._table.time(row.values)
-        return self._recorder.event(stream, "recorded", self._found.released, fact(row), at_us=at_us, key=key)
+        if at_us is not None and at_us.bit_length() > BITS:
+            at_us = None  # no time that the log can hold; the row has what the file says
+        path = self._found.released
+        return self._recorder.event(stream, seq, "recorded", fact(row), path=path, at_us=at_us, key=key)
 
-    def _values(self, stream: _Stream, row: Row) -> dict[str, Any]:
-        own = {"_study": self._recorder.study, "_session": stream.name, "_part": row.part, "_seq": row.seq}
+    def _values(self, stream: str, row: Row) -> dict[str, Any]:
+        own = {"_study": self._recorder.study, "_session": stream, "_part": row.part, "_seq": row.seq}
         return {**own, "_written": row.written, **row.values}
 
-    def _contradiction(self, stream: _Stream, row: Row, about: str) -> Deviation:
+    def _contradiction(self, stream: str, row: Row, about: str) -> Deviation:
         """Which cell says something else than what was recorded of the same row."""
         t = tables.events.c
-        told = select(t.data).where(t.stream == stream.name, t.key.startswith(about)).order_by(t.seq)
+        told = select(t.data).where(t.stream == stream, t.key.startswith(about)).order_by(t.seq)
         before = row_of(self._recorder.connection.execute(told).scalars().all()[0])
         for column in self._table.columns:
             if before.values[column.sql] != row.values[column.sql]:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import BigInteger, Float, Index, Integer, String, Table, Text
+from sqlalchemy import BigInteger, Float, Index, Integer, PrimaryKeyConstraint, String, Table, Text, text
 from sqlalchemy import Column as SqlColumn
 from sqlalchemy.types import TypeEngine
 
@@ -117,23 +117,28 @@ class Released:
         if self.name in metadata.tables:
             return metadata.tables[self.name]
         own: list[Any] = [
-            SqlColumn("_study", String(60), primary_key=True),
-            SqlColumn("_session", String(36), primary_key=True),
-            SqlColumn("_part", String(60), primary_key=True),
-            SqlColumn("_seq", Integer, primary_key=True, autoincrement=False),
+            SqlColumn("_study", String(60)),
+            SqlColumn("_session", String(36)),
+            SqlColumn("_part", String(60)),
+            SqlColumn("_seq", Integer, autoincrement=False),
             SqlColumn("_written", Text),
-            Index(f"ix_{self.name}_order", "_study", "_part", "_seq"),
         ]
         released = [
             SqlColumn(
                 c.sql,
                 String(255) if c.sql in self.key and c.kind == "text" else SQL[c.kind],
-                primary_key=c.sql in self.key,
                 autoincrement=False,
             )
             for c in self.columns
         ]
-        return Table(self.name, metadata, *own, *released)
+        keys = [c.sql for c in self.columns if c.sql in self.key]
+        people, spelled = text("_session != ''"), text("_written IS NOT NULL")
+        read_by = (  # own sessions are exported by the key, imported rows by the first index; neither needs a sort
+            PrimaryKeyConstraint("_session", "_study", "_part", "_seq", *keys),
+            Index(f"ix_{self.name}_order", "_study", "_part", "_seq", sqlite_where=people, postgresql_where=people),
+            Index(f"ix_{self.name}_written", "_study", "_part", sqlite_where=spelled, postgresql_where=spelled),
+        )
+        return Table(self.name, metadata, *own, *released, *read_by)
 
 
 @dataclass(frozen=True, slots=True)

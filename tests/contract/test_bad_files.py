@@ -1,0 +1,269 @@
+"""Bad files: each is told with its row, its column, its value and what was allowed, and nothing of it is imported."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from sqlalchemy import text
+
+from storage.engine import Database, open_database
+from storage.errors import BadFile
+from storage.imports.find import Found
+from storage.imports.importing import deviations, import_files
+from storage.schemas.registry import schema as schema_of
+from tests.fakes.databases import read_tables
+
+TURNS = repr(["User: Hm?", 'User: "So"'])
+MATHS = {
+    "": "0",
+    "model": "chatgpt",
+    "human_interactions": TURNS,
+    "model_responses": TURNS,
+    "time_taken": "12.5",
+    "helpfulness_ratings": "[6, 0]",
+    "correctness_ratings": "[5, 0]",
+    "solo_solve": "3",
+    "problem_name": "a, b.html",
+    "final_prefs": "{'instructgpt': 3, 'chatgpt': 2, 'chatgpt4': 1}",
+    "interaction_set_idx": "0",
+    "uid": "6a1c4f3e-6f0e-4b7e-9a55-1f0a6d2c9b11",
+    "mth_bkgrd": "PhD in mathematics",
+    "ai_play_bkgrd": "Never",
+    "selected_topic": "Algebra",
+    "seen_problem_sets": "[17]",
+}
+ANSWER = {
+    "worker_id": "a1B2c3D4e5",
+    "model": "gpt-4o",
+    "condition": "answer-first",
+    "subject": "math",
+    "batch": "3",
+    "phase": "2",
+    "position": "4",
+    "answer_type": "user-AI",
+    "dataset": "moral_scenarios",
+    "question_id": "moral_scenarios-redux-7",
+    "confidence": "very-confident",
+    "selected_answer": "A",
+    "acc": "1",
+}
+TALK: dict[str, Any] = ANSWER | {"batch": 3, "phase": 2, "position": 4, "acc": 1}
+TALK |= {"chat_history": [{"role": "You", "content": "Hé?"}], "user_effort": "tried"}
+TALK |= {"attempted_answer": True, "answer_val": "4", "answer_letter": "B"}
+
+MATHS_CSV, ANSWERS_CSV, TALKS_JSON = "mathconverse_parsed_interactions.csv", "user_answers.csv", "conversations.json"
+
+
+def table(*rows: Mapping[str, str], header: list[str] | None = None, delimiter: str = ",") -> str:
+    """A csv of rows that all have the first one's columns."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n", delimiter=delimiter)
+    writer.writerows([header or list(rows[0]), *(row.values() for row in rows)])
+    return out.getvalue()
+
+
+def maths(**changed: str) -> bytes:
+    """A right row of MathConverse, and a second with some cells changed."""
+    return table(MATHS, MATHS | {"": "1"} | changed).encode()
+
+
+def answers(**changed: str) -> bytes:
+    return table(ANSWER, ANSWER | {"position": "5"} | changed).encode()
+
+
+def talks(**changed: Any) -> bytes:
+    return json.dumps([TALK, TALK | {"position": 5} | changed]).encode()
+
+
+class Bad(NamedTuple):
+    """A file that is not right, and what its error must name."""
+
+    schema: str
+    file: str
+    content: bytes
+    said: tuple[str, ...]
+
+
+def bad_maths(content: bytes, *said: str) -> Bad:
+    return Bad("mathconverse", MATHS_CSV, content, said)
+
+
+def bad_answers(content: bytes, *said: str) -> Bad:
+    return Bad("chatbench", ANSWERS_CSV, content, said)
+
+
+def bad_talks(content: bytes, *said: str) -> Bad:
+    return Bad("chatbench", TALKS_JSON, content, said)
+
+
+def without(row: Mapping[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if key != name}
+
+
+TAXONOMY = dict.fromkeys(schema_of("taxonomy").tables[0].header, "0")
+GOOD = maths()
+SECOND = "row 2 (line 3)"
+BAD = {
+    "cut within quotes": bad_maths(GOOD[: GOOD.rindex(b'"') - 5], SECOND, "'final_prefs'", "ends within quotes"),
+    "cut within a row": bad_maths(GOOD[: GOOD.rindex(b",Never")], SECOND, "'ai_play_bkgrd'", "13 cells", "16 cells"),
+    "cut within the last cell": bad_maths(GOOD[:-2], SECOND, "'seen_problem_sets'", "'[17'", "a list of the numbers"),
+    "cut before a last cell that may be blank": bad_answers(answers()[:-2], SECOND, "'acc'", "perhaps cut off"),
+    "cut within a last number": Bad(
+        "taxonomy",
+        "annotated_taxonomy.csv",
+        table(TAXONOMY | {"Orig Idx": "26"}).encode()[:-1],
+        ("row 1 (line 2)", "'Orig Idx'", "perhaps cut off", "a line end"),
+    ),
+    "JSON cut": bad_talks(talks()[:-20], "row 2 (line 1)", "ends within a record", "up to `]`"),
+    "JSON cut between records": bad_talks(json.dumps([TALK]).encode()[:-1], "row 2", "a comma is missing", "`]`"),
+    "JSON that goes on": bad_talks(talks() + b"[1]", "row 2", "goes on after its list", "'[1]'"),
+    "semicolons": bad_answers(table(ANSWER, delimiter=";").encode(), "header (line 1)", "';'", "by a comma"),
+    "tabs": bad_answers(table(ANSWER, delimiter="\t").encode(), "header (line 1)", r"'\t'", "by a comma"),
+    "Latin-1": bad_maths(
+        table(MATHS, MATHS | {"problem_name": "Gödel"}).encode("latin-1"),
+        *(SECOND, "'problem_name'", "the byte 0xf6", "UTF-8"),
+    ),
+    "JSON in Latin-1": bad_talks(
+        json.dumps([TALK], ensure_ascii=False).encode("latin-1"),
+        *("row 1 (line 1)", "'chat_history'", "the byte 0xe9", "UTF-8"),
+    ),
+    "JSON in UTF-16": bad_talks(talks().decode().encode("utf-16"), "does not begin with a list", "JSON in UTF-8"),
+    "UTF-16": bad_maths(GOOD.decode().encode("utf-16"), "header (line 1)", "byte order mark of UTF-16", "UTF-8"),
+    "torn UTF-8": bad_answers(answers(model="ä").replace("ä".encode(), b"\xc3"), SECOND, "'model'", "0xc3", "UTF-8"),
+    "half a surrogate pair in JSON": bad_talks(talks(model="\ud83d"), "row 2", "'model'", r"'\ud83d'", "a text"),
+    "half of one within a list": bad_talks(talks(answer_val=["\ud83d"]), "row 2", "'answer_val'", r"\ud83d", "a text"),
+    "a missing column": bad_answers(table(without(ANSWER, "batch")).encode(), "header", "'batch'", "missing", "all 13"),
+    "a surplus column": bad_answers(table(ANSWER | {"age": "7"}).encode(), "header", "'age'", "no column", "its 13"),
+    "a column twice": bad_answers(
+        table(ANSWER, header=[*list(ANSWER)[:-1], "model"]).encode(), "'model'", "there 2 times", "'acc'", "missing"
+    ),
+    "a misspelt column": bad_answers(
+        table(ANSWER).replace("condition", "conditon").encode(), "'conditon'", "no column", "Did you mean 'condition'?"
+    ),
+    "another file's columns": bad_maths(table(ANSWER).encode(), "header", "chatbench, user_answers.csv", MATHS_CSV),
+    "a row too long": bad_answers(answers() + b"a,b\n" + b"," * 13 + b"\n", "row 3", "2 cells", "row 4", "14 cells"),
+    "a rating of 7": bad_maths(
+        maths(helpfulness_ratings="[7, 0]"), SECOND, "'helpfulness_ratings'", "'[7, 0]'", "ratings from 0 to 6"
+    ),
+    "a solo_solve of 7": bad_maths(maths(solo_solve="7"), SECOND, "'solo_solve'", "'7'", "'6', 'MISSING'"),
+    "an unbalanced list": bad_maths(
+        maths(human_interactions="['User: a'"), SECOND, "'human_interactions'", '''"['User: a'"''', "a list of texts"
+    ),
+    "a list that is deep": bad_maths(maths(seen_problem_sets="[" * 5_000), "'seen_problem_sets'", "(5,002 characters)"),
+    "an answer E": bad_answers(answers(selected_answer="E"), SECOND, "'selected_answer'", "'E'", "'A', 'B', 'C', 'D'"),
+    "a confidence of maybe": bad_answers(
+        answers(confidence="maybe"), SECOND, "'confidence'", "'maybe'", "'somewhat-confident'"
+    ),
+    "a right of 2": bad_answers(answers(acc="2"), SECOND, "'acc'", "'2'", "0, 1"),
+    "a number too large": bad_answers(answers(position="9" * 20), SECOND, "'position'", "9" * 20, "at most 63 bits"),
+    "one too large in JSON": bad_talks(talks(position=10**30), "row 2", "'position'", "1000000", "at most 63 bits"),
+    "one too large for a text": bad_talks(talks(answer_val=10**30), "row 2", "'answer_val'", "at most 63 bits"),
+    "infinity": bad_talks(talks().replace(b'"batch": 3', b'"batch": 1e999'), "row 1", "1e999 is too large a number"),
+    "not a number": bad_talks(talks(acc=float("nan")), "row 2 (line 1)", "NaN is no JSON"),
+    "a time that is not a number": bad_maths(
+        maths(time_taken="nan"), SECOND, "'time_taken'", "'nan'", "a number from 0"
+    ),
+    "nothing where something must be": bad_answers(answers(question_id=""), SECOND, "'question_id'", "''", "a text"),
+    "an empty file": bad_maths(b"", "header (line 1)", "an empty file", "a header"),
+    "an empty JSON file": bad_talks(b"", "does not begin with a list", "a list of objects"),
+    "JSON that is an object": bad_talks(json.dumps(TALK).encode(), "does not begin with a list", "a list of objects"),
+    "a list of lists": bad_talks(json.dumps([TALK, [1]]).encode(), "row 2", "[1]", "an object"),
+    "a missing key": bad_talks(
+        json.dumps([TALK, without(TALK, "user_effort")]).encode(),
+        "row 2 (line 1)",
+        "'user_effort'",
+        "missing",
+        "all 18",
+    ),
+    "a chat without words": bad_talks(
+        talks(chat_history=[{"role": "You"}]), "row 2", "'chat_history'", "role and content"
+    ),
+    "a quote within a cell": bad_answers(answers() + b'x"y,"z"w\n', "row 3 (line 4)", "'model'", "doubled"),
+}
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    """A database that holds a right file already."""
+    database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
+    good = tmp_path / "known.csv"
+    good.write_bytes(table(MATHS | {"": "7"}).encode())
+    import_files(database, "mathconverse", [good], "mathconverse")
+    return database
+
+
+def everything(database: Database) -> Any:
+    """The released tables, and all that stands in those of the log."""
+    with database.connect() as connection:
+        names = connection.execute(text("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")).scalars()
+        return read_tables(database), {
+            name: sorted(map(repr, connection.execute(text(f'SELECT * FROM "{name}"')))) for name in names.all()
+        }
+
+
+def refused(database: Database, schema: str, paths: list[Path], said: tuple[str, ...], study: str = "s") -> str:
+    before = everything(database)
+    with pytest.raises(BadFile) as caught:
+        import_files(database, schema, paths, study)
+    for words in said:
+        assert words in str(caught.value)
+    assert everything(database) == before
+    return str(caught.value)
+
+
+def listed(schema: str, path: Path) -> list[str]:
+    return [str(item) for item in deviations(schema, [path]) if not isinstance(item, Found)]
+
+
+@pytest.mark.parametrize("bad", BAD.values(), ids=BAD)
+def test_a_bad_file_is_told_and_nothing_of_it_is_imported(bad: Bad, database: Database, tmp_path: Path) -> None:
+    path = tmp_path / bad.file
+    path.write_bytes(bad.content)
+    message = refused(database, bad.schema, [path], bad.said)
+    found = listed(bad.schema, path)
+    assert found
+    for line in found:
+        assert line in message
+        assert line.startswith(bad.file)
+        assert "; allowed: " in line
+
+
+def test_good_files_beside_a_bad_one_are_not_imported_either(database: Database, tmp_path: Path) -> None:
+    release = tmp_path / "release"
+    for name, content in ((ANSWERS_CSV, answers()), (TALKS_JSON, talks(acc=3))):
+        (release / "full_study").mkdir(parents=True, exist_ok=True)
+        (release / "full_study" / name).write_bytes(content)
+    refused(database, "chatbench", [release], (TALKS_JSON, "row 2", "'acc'", ": 3;"))
+
+
+def test_a_thousandth_rows_fault_leaves_the_earlier_ones_out(database: Database, tmp_path: Path) -> None:
+    rows = [ANSWER | {"position": str(n)} for n in range(9_000)]
+    path = tmp_path / ANSWERS_CSV
+    path.write_text(table(*rows[:-1], ANSWER | {"phase": "3"}))
+    refused(database, "chatbench", [path], ("row 9000 (line 9001)", "'phase'", "'3'", "1, 2"))
+
+
+def test_of_many_faults_the_first_are_told_and_validate_lists_them_all(database: Database, tmp_path: Path) -> None:
+    path = tmp_path / ANSWERS_CSV
+    path.write_text(table(*(ANSWER | {"position": str(n), "acc": "7"} for n in range(5_000))))
+    told = refused(
+        database, "chatbench", [path], ("at least ", "deviations from chatbench", "`parley validate chatbench` lists")
+    )
+    assert told.count("'acc'") == 20
+    assert len(listed("chatbench", path)) == 5_000
+
+
+def test_what_contradicts_an_earlier_import_is_told(database: Database, tmp_path: Path) -> None:
+    path = tmp_path / MATHS_CSV
+    path.write_bytes(maths())
+    import_files(database, "mathconverse", [path], "s")
+    path.write_bytes(maths(solo_solve="6"))
+    assert listed("mathconverse", path) == []
+    refused(database, "mathconverse", [path], ("row 2", "'solo_solve'", "'6'", "'3', as it was imported before"))
+    assert import_files(database, "mathconverse", [path], "another")[0].new == 2

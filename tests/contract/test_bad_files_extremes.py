@@ -1,0 +1,144 @@
+"""Files of extremes: lines longer than any chat, told without being held; no rows, which is allowed; and no files."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from storage.engine import Database, open_database
+from storage.errors import BadFile
+from storage.exports.exporting import Wish, export
+from storage.imports.find import Found
+from storage.imports.importing import deviations, import_files
+from storage.imports.records import MOST
+from storage.projections import differences
+from storage.schemas.registry import schemas
+from tests.fakes.databases import read_tables
+
+ROOT = Path(__file__).parents[2]
+GIGABYTE = 1 << 30
+HELD_MB = 256
+"""What reading may hold at most beyond what the program holds anyway: some times MOST."""
+ANSWERS = (
+    "worker_id,model,condition,subject,batch,phase,position,answer_type,dataset,question_id,confidence,"
+    "selected_answer,acc\n"
+)
+BEGUN = {"user_answers.csv": f"{ANSWERS}a1,", "conversations.json": '[{"worker_id": "a1", "model": "'}
+"""Files that go on with the longest of models."""
+READ = """
+import resource, sys
+from pathlib import Path
+from storage.imports.importing import deviations
+
+def held():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+before = held()
+for item in deviations("chatbench", [Path(sys.argv[1])]):
+    print(item)
+print(held() - before)
+"""
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    return open_database(f"sqlite:///{tmp_path / 'parley.db'}")
+
+
+def long(path: Path, characters: int) -> Path:
+    """A file with a line that long, which is never ended."""
+    with path.open("w") as file:
+        file.write(BEGUN[path.name])
+        for _ in range(characters // MOST):
+            file.write("x" * MOST)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("user_answers.csv", ("row 1 (line 2), column 'model'", "a line of more than 16,777,216 characters: 'a1,xxx")),
+        ("conversations.json", ("row 1 (line 1)", "a record is longer than 16,777,216 characters")),
+    ],
+)
+def test_a_line_beyond_all_measure_is_told(
+    name: str, said: tuple[str, ...], database: Database, tmp_path: Path
+) -> None:
+    path = long(tmp_path / name, MOST + MOST)
+    before = read_tables(database)
+    with pytest.raises(BadFile) as caught:
+        import_files(database, "chatbench", [path], "s")
+    for words in said:
+        assert words in str(caught.value)
+    assert len(str(caught.value)) < 1_000
+    assert read_tables(database) == before
+    assert len([item for item in deviations("chatbench", [path]) if not isinstance(item, Found)]) == 1
+
+
+def test_a_cell_that_is_as_long_as_a_line_may_be_is_read(database: Database, tmp_path: Path) -> None:
+    rest = ",answer-first,math,1,2,4,user-AI,d,q,very-confident,A,1\n"
+    row = "a1," + "x" * (MOST - len(rest) - 3) + rest
+    assert len(row) == MOST
+    path = tmp_path / "user_answers.csv"
+    path.write_text(ANSWERS + row)
+    assert import_files(database, "chatbench", [path], "s")[0].new == 1
+    export(database, Wish("s", "chatbench"), tmp_path / "out")
+    assert (tmp_path / "out/full_study/user_answers.csv").read_bytes() == path.read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BEGUN)
+def test_a_line_of_a_gigabyte_is_told_in_little_memory(name: str, tmp_path: Path) -> None:
+    path = long(tmp_path / name, GIGABYTE)
+    assert path.stat().st_size > GIGABYTE
+    words = [sys.executable, "-c", READ, str(path)]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True)
+    path.unlink()
+    *told, held = done.stdout.splitlines()
+    assert "more than 16,777,216" in told[-1] or "longer than 16,777,216" in told[-1]
+    assert int(held) < HELD_MB
+
+
+@pytest.mark.parametrize("schema", schemas())
+def test_files_without_rows_are_read_and_come_back(schema: str, database: Database, tmp_path: Path) -> None:
+    release = tmp_path / "release"
+    for table in schemas()[schema].tables:
+        path = release / table.path(table.parts[0])
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("[]" if path.suffix == ".json" else ",".join(map(quoted, table.header)) + "\n")
+    assert [item for item in deviations(schema, [release]) if not isinstance(item, Found)] == []
+    for _ in range(2):
+        assert {(file.rows, file.new) for file in import_files(database, schema, [release], "s")} == {(0, 0)}
+    for file in export(database, Wish("s", schema), tmp_path / "out").files:
+        read, written = (release / file.path).read_text(), (tmp_path / "out" / file.path).read_text()
+        assert written == read if file.path.endswith(".csv") else json.loads(written) == []
+    assert list(differences(database)) == []
+
+
+def quoted(name: str) -> str:
+    doubled = name.replace('"', '""')
+    return f'"{doubled}"' if {",", '"'} & set(name) else name
+
+
+@pytest.mark.parametrize(
+    ("schema", "path", "said"),
+    [
+        ("chatbench", "empty", "no file of chatbench is in this folder; allowed: any of full_study/user_answers.csv"),
+        ("mathconverse", "nowhere.csv", "nowhere.csv: there is no such file"),
+        ("dices-350", "some.json", "dices-350 has no .json file; allowed: diverse_safety_adversarial_dialog_350.csv"),
+    ],
+)
+def test_a_path_without_a_file_of_the_release_is_told(
+    schema: str, path: str, said: str, database: Database, tmp_path: Path
+) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "some.json").write_text("[]")
+    with pytest.raises(BadFile, match=r"allowed|no such file") as caught:
+        import_files(database, schema, [tmp_path / path], "s")
+    assert said in str(caught.value)
+    with pytest.raises(BadFile, match=r"allowed|no such file"):
+        list(deviations(schema, [tmp_path / path]))

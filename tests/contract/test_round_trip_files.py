@@ -1,0 +1,152 @@
+"""What the authors published, and what our own studies export: both come back as they were."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from storage.engine import Database, open_database
+from storage.exports.exporting import Wish, export
+from storage.imports.find import Found
+from storage.imports.importing import AT_ONCE, deviations, import_files
+from storage.projections import differences, rebuild
+from storage.schemas.registry import schema as schema_of
+from tests.fakes.databases import fill, read_tables
+from tests.fakes.sessions import NAMES, study
+
+REAL = {
+    "mathconverse": "mathconverse_part.csv",
+    "taxonomy": "annotated_taxonomy_part.csv",
+    "dices-350": "dices_350_rows.csv",
+    "dices-990": "dices_990_rows.csv",
+}
+RECORDED = [(name, schema) for name in NAMES for schema in study(name).file.records]
+ANSWERS = (
+    "worker_id,model,condition,subject,batch,phase,position,answer_type,dataset,question_id,confidence,"
+    "selected_answer,acc\n"
+)
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    return open_database(f"sqlite:///{tmp_path / 'parley.db'}")
+
+
+@pytest.fixture(scope="module")
+def simulated(tmp_path_factory: pytest.TempPathFactory) -> Database:
+    """Some sessions of every study there is."""
+    database = open_database(f"sqlite:///{tmp_path_factory.mktemp('simulated') / 'parley.db'}")
+    asyncio.run(fill(database, list(NAMES), 3, "1"))
+    return database
+
+
+def files(folder: Path, schema: str) -> dict[str, bytes]:
+    """The data files of an export, without what explains them."""
+    paths = (table.path(part) for table in schema_of(schema).tables for part in table.parts)
+    return {path: (folder / path).read_bytes() for path in paths if (folder / path).is_file()}
+
+
+def told(schema: str, path: Path) -> list[str]:
+    return [str(item) for item in deviations(schema, [path]) if not isinstance(item, Found)]
+
+
+@pytest.mark.parametrize("schema", REAL)
+def test_a_published_file_comes_out_to_the_byte(schema: str, database: Database, tmp_path: Path, shared: Path) -> None:
+    real = shared / REAL[schema]
+    assert told(schema, real) == []
+    (done,) = import_files(database, schema, [real], "s")
+    assert done.new == done.rows > 0
+    assert import_files(database, schema, [real], "s")[0].new == 0
+    for folder in ("live", "rebuilt"):
+        (written,) = export(database, Wish("s", schema), tmp_path / folder).files
+        assert (tmp_path / folder / written.path).read_bytes() == real.read_bytes()
+        rebuild(database)
+    assert list(differences(database)) == []
+
+
+def test_two_studies_hold_the_same_release_apart(database: Database, tmp_path: Path, shared: Path) -> None:
+    real = shared / REAL["mathconverse"]
+    for name in ("one", "two"):
+        (done,) = import_files(database, "mathconverse", [real], name)
+        assert done.new == done.rows
+    for name in ("one", "two"):
+        export(database, Wish(name, "mathconverse"), tmp_path / name)
+        assert [*files(tmp_path / name, "mathconverse").values()] == [real.read_bytes()]
+    assert list(differences(database)) == []
+
+
+def test_one_study_can_hold_several_releases(database: Database, tmp_path: Path, shared: Path) -> None:
+    for schema, name in REAL.items():
+        import_files(database, schema, [shared / name], "s")
+    for schema, name in REAL.items():
+        export(database, Wish("s", schema), tmp_path / schema)
+        assert [*files(tmp_path / schema, schema).values()] == [(shared / name).read_bytes()]
+    assert list(differences(database)) == []
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [["A,1", "A,1"], ["A,1", "B,0", "A,1"], ["A,1", "A,1.0", "A,True"], ["A,1", "B,0", "A,1"] * AT_ONCE],
+    ids=["twice the same", "two that contradict each other", "one spelled in three ways", "more than are read at once"],
+)
+def test_a_file_keeps_all_its_rows_about_the_same(rows: list[str], database: Database, tmp_path: Path) -> None:
+    about = "a1,gpt-4o,answer-first,math,3,2,4,user-AI,d,d-redux-1,very-confident,"
+    path = tmp_path / "user_answers.csv"
+    path.write_text(ANSWERS + "".join(f"{about}{row}\n" for row in rows))
+    assert [import_files(database, "chatbench", [path], "s")[0].new for _ in range(2)] == [len(rows), 0]
+    export(database, Wish("s", "chatbench"), tmp_path / "o")
+    assert (tmp_path / "o/full_study/user_answers.csv").read_text() == path.read_text()
+    assert list(differences(database)) == []
+
+
+def test_the_same_value_spelled_otherwise_is_no_change(database: Database, tmp_path: Path) -> None:
+    """A part of a file has 3 where the whole has 3.0, because pandas makes floats of a column with a gap."""
+    row = "a1,gpt-4o,answer-first,math,{},2,4,user-AI,d,d-redux-1,very-confident,A,{}\n"
+    path = tmp_path / "user_answers.csv"
+    for number, cells in enumerate([("3.0", "True"), ("3", "1"), ("3.0", "1.0")]):
+        path.write_text(ANSWERS + row.format(*cells))
+        assert import_files(database, "chatbench", [path], "s")[0].new == (number == 0)
+
+
+def test_an_import_beside_a_studys_own_sessions_leaves_them_alone(tmp_path: Path, shared: Path) -> None:
+    database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
+    asyncio.run(fill(database, ["mathconverse"], 2, "1"))
+    export(database, Wish("mathconverse", "mathconverse", "bot"), tmp_path / "before")
+    real = shared / REAL["mathconverse"]
+    import_files(database, "mathconverse", [real], "mathconverse")
+    export(database, Wish("mathconverse", "mathconverse", "bot"), tmp_path / "after")
+    assert files(tmp_path / "before", "mathconverse") == files(tmp_path / "after", "mathconverse")
+    export(database, Wish("mathconverse", "mathconverse", "import"), tmp_path / "read")
+    assert [*files(tmp_path / "read", "mathconverse").values()] == [real.read_bytes()]
+    assert list(differences(database)) == []
+
+
+@pytest.mark.parametrize(("name", "schema"), RECORDED, ids=[f"{Path(name).stem} {schema}" for name, schema in RECORDED])
+def test_what_a_study_exports_is_valid_and_comes_back(
+    name: str, schema: str, simulated: Database, database: Database, tmp_path: Path
+) -> None:
+    written = export(simulated, Wish(study(name).name, schema), tmp_path / "first")
+    assert sum(file.rows for file in written.files) > 0
+    assert told(schema, tmp_path / "first") == []
+    import_files(database, schema, [tmp_path / "first"], "copy")
+    again = export(database, Wish("copy", schema), tmp_path / "again")
+    assert again.origin == "import"
+    assert files(tmp_path / "again", schema) == files(tmp_path / "first", schema) != {}
+    before = read_tables(database)
+    rebuild(database)
+    assert read_tables(database) == before
+    assert list(differences(database)) == []
+
+
+def test_chatbenchs_filtered_file_is_among_what_comes_back(simulated: Database, tmp_path: Path) -> None:
+    export(simulated, Wish("chatbench", "chatbench"), tmp_path)
+    found = files(tmp_path, "chatbench")
+    assert {Path(path).name for path in found} == {
+        "user_answers.csv",
+        "user_answers_filtered.csv",
+        "conversations.json",
+        "questions.csv",
+    }
+    assert found["full_study/user_answers_filtered.csv"].startswith(ANSWERS.encode())

@@ -1,0 +1,270 @@
+"""Released files as their authors would have written them: Hypothesis strategies, pandas' `to_csv`, `json.dump`.
+
+Each strategy gives a Release: its files, whose rows can be written whole, shuffled or in parts. No two rows of a file
+are about the same thing, so that parts never contradict each other.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from hypothesis import strategies as st
+
+from experiments.core.query_labels import HEADERS, WRITE_IN_HEADER
+from experiments.core.safety import columns as reasons_of
+from storage.dices import OVERALL, beneath, combined
+from storage.forms import Choice, Whole
+from storage.schemas.base import Column
+from storage.schemas.registry import schema
+
+PARTS = ("full_study", "pilot_1_no_incentives", "pilot_2_w_incentives_math")
+NASTY = (
+    *(
+        "NA",
+        "null",
+        "None",
+        "nan",
+        "N/A",
+        "MISSING",
+        "True",
+        "007",
+        "1.0",
+        "1e5",
+        "12345678901234567890",
+        "3.1415926535",
+    ),
+    *("=1+1", "+49 30", "-x", "@you", "\t=A1", "'", '"', '""', 'a "b" c', "a,b", "a;b", "#", "\\", "\\n", "\\N"),
+    *(
+        "two\nlines",
+        "CR\r\nLF",
+        "lone\rCR",
+        "\n",
+        " both ends ",
+        "\u00a0",
+        "\x00",
+        "\x0b\x1c\x85\u2028\u2029",
+        "\ufeff",
+    ),
+    *(
+        r"\(x^2 \le \frac{1}{2}\)",
+        r"$\nabla f$",
+        "😀👩‍👩‍👧🏳️‍🌈",
+        "שלום עולם",
+        "\u202eabc 1\u202c",
+        "خط جديد",
+        "e\u0301",
+        "0" * 3_000,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of a release: where it lies, and its rows as a frame (csv) or as objects (JSON, spaced by `indent`)."""
+
+    path: str
+    rows: Any
+    indent: int | None = None
+
+    def write(self, folder: Path, picks: Sequence[int] | None = None) -> Path:
+        """Write the file, or some of its rows in this order."""
+        target = folder / self.path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(self.content(picks))
+        return target
+
+    def content(self, picks: Sequence[int] | None = None) -> bytes:
+        """The file's bytes, or those of a file of some of its rows."""
+        picks = range(len(self.rows)) if picks is None else picks
+        if isinstance(self.rows, pd.DataFrame):
+            return self.rows.iloc[list(picks)].to_csv(index=False, lineterminator="\n").encode()
+        return json.dumps([self.rows[n] for n in picks], ensure_ascii=False, indent=self.indent).encode()
+
+    def same(self, content: bytes, picks: Sequence[int] | None = None) -> bool:
+        """Whether a file is this one: to the byte, or for JSON the same objects, keys in order, with the same types."""
+        if isinstance(self.rows, pd.DataFrame):
+            return content == self.content(picks)
+        return json.dumps(json.loads(content)) == json.dumps(json.loads(self.content(picks)))
+
+
+Release = list[File]
+
+
+def _quotable(text: str) -> str:
+    """A text whose carriage returns stand within quotes: Python 3.11's writer leaves them bare, which tears the row."""
+    return text + "," if "\r" in text and not {",", '"', "\n"} & set(text) else text
+
+
+anything = st.lists(st.sampled_from(NASTY) | st.text(max_size=8), min_size=1, max_size=3).map("".join).filter(bool)
+texts = anything.map(_quotable)
+some = st.none() | texts
+
+
+def _either(*values: Any) -> st.SearchStrategy[Any]:
+    return st.sampled_from(values)
+
+
+def _rows(
+    cells: Mapping[str, st.SearchStrategy[Any]], about: Sequence[str], least: int = 0, most: int = 5
+) -> st.SearchStrategy[list[dict[str, Any]]]:
+    """Rows of these cells, no two of them about the same."""
+    rows = st.fixed_dictionaries(dict(cells)).map(lambda row: {name: row[name] for name in cells})
+    return st.lists(rows, min_size=least, max_size=most, unique_by=lambda row: tuple(row[name] for name in about))
+
+
+def _csv(path: str, rows: Sequence[Mapping[str, Any]], header: Sequence[str]) -> File:
+    """A csv as pandas writes it: numbers become floats where one of them is unknown."""
+    return File(path, pd.DataFrame([[row[name] for name in header] for row in rows], columns=list(header)))
+
+
+ABOUT = ("worker_id", "model", "condition", "subject", "batch", "position", "question_id", "answer_type")
+TRUTHS: tuple[Callable[[int | None], Any], ...] = (
+    lambda acc: acc,
+    lambda acc: None if acc is None else bool(acc),
+    lambda acc: None if acc is None else float(acc),
+)
+PHASES: tuple[Mapping[int, Any], ...] = ({1: 1, 2: 2}, {1: "pretest", 2: "test"})
+ANSWERS: Mapping[str, st.SearchStrategy[Any]] = {
+    "worker_id": _either("a1B2c3D4e5", "0123456789", "NaNNaNNaNN", "1e10000000"),
+    "model": st.none() | _either("gpt-4o", "llama-3.1-8b") | texts,
+    "condition": st.none() | _either("answer-first", "direct-to-AI"),
+    "subject": st.none() | _either("math", "physics", "moral"),
+    "batch": st.none() | st.integers(0, 18),
+    "phase": _either(1, 2),
+    "position": st.integers(0, 12),
+    "answer_type": _either("user-alone", "user-AI"),
+    "dataset": _either("moral_reasoning", "moral_scenarios", "attention_check", "elementary_mathematics") | texts,
+    "question_id": _either("moral_scenarios-redux-7", "moral_reasoning-redux-7", "attention_check-1") | texts,
+    "confidence": st.none() | _either("not-confident", "somewhat-confident", "very-confident"),
+    "selected_answer": st.none() | _either(*"ABCD"),
+    "acc": st.none() | st.integers(0, 1),
+}
+said = st.fixed_dictionaries({"role": _either("You", "Bot"), "content": st.just("") | anything})
+chats = st.lists(said, max_size=3) | st.lists(said, min_size=40, max_size=40)
+CONVERSATIONS: Mapping[str, st.SearchStrategy[Any]] = {
+    **ANSWERS,
+    "chat_history": chats,
+    "user_effort": _either("tried", "known", "low effort", "") | st.none(),
+    "attempted_answer": st.booleans() | st.none() | st.just(""),
+    "answer_val": st.none() | st.just("") | anything | st.integers(1 - 2**63, 2**63 - 1) | st.floats(-9, 9),
+    "answer_letter": _either(*"ABCD", "") | st.none(),
+}
+QUESTIONS: Mapping[str, st.SearchStrategy[Any]] = {
+    **{"question_id": texts, "dataset": texts, "question": texts},
+    **{f"option_{letter}": some for letter in "ABCD"},
+    **{"answer": _either(*"ABCD"), "question_formatted": some},
+    **{f"option_{letter}_formatted": some for letter in "ABCD"},
+}
+LETTER_METHODS = ("letter_only_zero_shot", "letter_only_few_shot")
+COUNTS = [f"{method}_count" for method in (*LETTER_METHODS, "free_text")]
+SHARES = [f"{method}_acc" for method in (*LETTER_METHODS, "free_text")]
+OPTIONAL = [f"{name}_valid" for name in SHARES] + [f"{method}_invalid" for method in LETTER_METHODS]
+
+
+@st.composite
+def chatbench(draw: st.DrawFn) -> Release:
+    """ChatBench's release: three collections, whichever files of each, cells spelled in one way in a file."""
+    files = []
+    for part in draw(st.lists(st.sampled_from(PARTS), min_size=1, max_size=3, unique=True)):
+        files.append(_csv(f"{part}/user_answers.csv", _spelled(draw, draw(_rows(ANSWERS, ABOUT))), list(ANSWERS)))
+        talks = _spelled(draw, draw(_rows(CONVERSATIONS, ABOUT, most=3)))
+        files.append(File(f"{part}/conversations.json", talks, draw(st.sampled_from([None, 2]))))
+    rows = _spelled(draw, draw(_rows(ANSWERS, ABOUT)))
+    files.append(_csv("full_study/user_answers_filtered.csv", rows, list(ANSWERS)))
+    files.append(_csv("questions.csv", draw(_rows(QUESTIONS, ["question_id"])), list(QUESTIONS)))
+    return [*files, draw(alone())]
+
+
+def _spelled(draw: st.DrawFn, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    truth, phases = draw(st.sampled_from(TRUTHS)), draw(st.sampled_from(PHASES))
+    return [row | {"acc": truth(row["acc"]), "phase": phases[row["phase"]]} for row in rows]
+
+
+@st.composite
+def alone(draw: st.DrawFn) -> File:
+    """The models asked alone: with any of the columns that not every copy has, in any order."""
+    share, count = st.none() | st.floats(0, 1), st.none() | st.integers(0, 50)
+    there = draw(st.lists(st.sampled_from(OPTIONAL), unique=True))
+    cells: dict[str, st.SearchStrategy[Any]] = {"model": texts, "dataset": texts, "question_id": texts}
+    cells |= dict.fromkeys([*SHARES, *there], share) | dict.fromkeys(COUNTS, count)
+    header = draw(st.permutations(list(cells)))
+    return _csv("ai_alone_answers.csv", draw(_rows(cells, ["model", "question_id"])), header)
+
+
+@st.composite
+def mathconverse(draw: st.DrawFn) -> Release:
+    """CheckMate's conversations: lists as Python writes them, some of them empty, some of twenty turns."""
+    missing = st.just("MISSING")
+    cells: dict[str, st.SearchStrategy[Any]] = {
+        "": st.integers(0, 8),
+        "model": texts,
+        "turns": st.integers(0, 3) | st.just(20),
+        "time_taken": st.floats(0, 1e7),
+        "solo_solve": _either(*"0123456") | missing,
+        "problem_name": texts,
+        "final_prefs": missing
+        | st.fixed_dictionaries(dict.fromkeys(("instructgpt", "chatgpt", "chatgpt4"), st.integers(1, 3))).map(repr),
+        "interaction_set_idx": st.integers(0, 2),
+        "uid": _either("6a1c4f3e-6f0e-4b7e-9a55-1f0a6d2c9b11", "00000000-0000-4000-8000-000000000000"),
+        "mth_bkgrd": _either("Undegraduate degree in mathematics", "PhD in mathematics"),
+        "ai_play_bkgrd": _either("Never", "A couple of times a month", "Daily"),
+        "selected_topic": _either("Algebra", "Topology", "Linear Algebra"),
+        "seen_problem_sets": st.lists(st.integers(0, 17), max_size=3).map(repr),
+    }
+    rows = draw(_rows(cells, ["", "uid"]))
+    for row in rows:
+        many = row["turns"]
+        for name, start in (("human_interactions", "User: "), ("model_responses", "AI:")):
+            row[name] = repr([start + draw(st.just("") | anything) for _ in range(many)])
+        for name in ("helpfulness_ratings", "correctness_ratings"):
+            row[name] = repr(draw(st.lists(st.integers(0, 6), min_size=many, max_size=many)))
+    (table,) = schema("mathconverse").tables
+    return [_csv(table.file, rows, table.header)]
+
+
+@st.composite
+def taxonomy(draw: st.DrawFn) -> Release:
+    """CheckMate's annotated queries, with the annotators' slips."""
+    label = st.none() | _either("0", "0.0", "y", "yy", "xw")
+    cells = {"": st.integers(0, 52), "problem_declaration": some, "previous_interactions": texts, "user_query": texts}
+    cells |= dict.fromkeys(HEADERS.values(), label)
+    cells |= {HEADERS["not-mathematics"]: label | texts, WRITE_IN_HEADER: some, "Orig Idx": st.integers(0, 260)}
+    return [_csv("annotated_taxonomy.csv", draw(_rows(cells, ["Orig Idx"])), list(cells))]
+
+
+def _cell(column: Column) -> st.SearchStrategy[Any]:
+    """What may stand in a column of DICES."""
+    form = column.form
+    if isinstance(form, Choice):
+        found: st.SearchStrategy[Any] = st.sampled_from(list(form.values))
+    else:
+        found = st.integers(0, 2**53) if isinstance(form, Whole) else texts
+    return st.none() | found if form.blank else found
+
+
+@st.composite
+def dices(draw: st.DrawFn, edition: str) -> Release:
+    """One of DICES's two editions; what follows from the reasons follows."""
+    (table,) = schema(edition).tables
+    cells = {column.name: _cell(column) for column in table.columns}
+    cells |= {"id": st.integers(0, 10**6), "item_id": st.integers(0, 350).map(str) | texts.filter(str.strip)}
+    cells |= {"rater_id": _either("296708581782793", "007000000000000", "297514543980607")}
+    rows = draw(_rows(cells, ["id"], most=3))
+    for row in rows:
+        assert set(reasons_of(edition)) <= row.keys()
+        row |= {name: combined(row[reason] for reason in beneath(name, edition)) for name in OVERALL[edition]}
+    return [_csv(table.file, rows, table.header)]
+
+
+RELEASES: Mapping[str, st.SearchStrategy[Release]] = {
+    "chatbench": chatbench(),
+    "mathconverse": mathconverse(),
+    "taxonomy": taxonomy(),
+    "dices-350": dices("dices-350"),
+    "dices-990": dices("dices-990"),
+}

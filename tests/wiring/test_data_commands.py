@@ -1,0 +1,263 @@
+"""Import, validate and export as an analyst runs them: what they print, write and leave alone, and how they exit."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import os
+import signal
+import sqlite3
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import pytest
+
+from app.bots.random_bot import RandomBot
+from app.bots.simulate import START_US
+from app.clock import VirtualClock
+from app.runtime import Live, Runtime
+from app.settings import Settings
+from experiments.core.chance import public_id
+from experiments.core.history import units
+from storage.engine import open_database
+from storage.participants import Participants, Person
+from storage.schemas.registry import schema as schema_of
+from tests.fakes.served import SECRET
+from tests.fakes.sessions import study
+from tests.wiring.test_commands import PARLEY, ROOT
+
+FILE = "mathconverse_parsed_interactions.csv"
+ANSWERS = "full_study/user_answers.csv"
+FILTERED = "full_study/user_answers_filtered.csv"
+STARTS = ("=", "+", "-", "@")
+
+
+def environment(settings: Mapping[str, str]) -> dict[str, str]:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("PARLEY_")}
+    return {**clean, **settings, "PYTHONPATH": str(ROOT), "COLUMNS": "300", "TERM": "dumb"}
+
+
+def parley(folder: Path, *words: Any, code: int = 0, **settings: str) -> bytes:
+    """What a command prints, where it exits with this code: on the error stream if it is an error of ours."""
+    given = [*PARLEY, *map(str, words)]
+    done = subprocess.run(given, cwd=folder, env=environment(settings), capture_output=True, check=False)
+    assert done.returncode == code, done.stderr.decode()
+    assert b"Traceback" not in done.stderr
+    return done.stderr if code == 2 else done.stdout
+
+
+def dump(path: Path) -> list[str]:
+    """All that a database holds."""
+    with sqlite3.connect(path) as connection:
+        found = list(connection.iterdump())
+    connection.close()
+    return found
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_file_is_imported_once_and_comes_out_to_the_byte(tmp_path: Path, shared: Path) -> None:
+    real = shared / "mathconverse_part.csv"
+    count = len(rows(real))
+    assert f"{count} rows, {count} new".encode() in parley(tmp_path, "import", "mathconverse", real)
+    assert b"all known, nothing to do" in parley(tmp_path, "import", "mathconverse", real)
+    told = parley(tmp_path, "export", "mathconverse", "--schema", "mathconverse", "-o", "out")
+    assert f"{count} rows".encode() in told
+    assert b"origin import" in told
+    assert (tmp_path / "out" / FILE).read_bytes() == real.read_bytes()
+    streamed = parley(tmp_path, "export", "mathconverse", "--schema", "mathconverse", "-o", "-")
+    assert streamed == real.read_bytes()
+    assert b"what the log implies" in parley(tmp_path, "db", "verify")
+
+
+def test_validate_exits_with_0_for_a_right_file_and_1_for_a_wrong_one(tmp_path: Path, shared: Path) -> None:
+    real = shared / "dices_350_rows.csv"
+    assert b"No deviations from dices-350 in 1 file." in parley(tmp_path, "validate", "dices-350", real)
+    wrong = tmp_path / "wrong.csv"
+    wrong.write_bytes(real.read_bytes().replace(b"Phase3", b"Phase7", 1).replace(b",Man,", b",Mam,", 1))
+    told = parley(tmp_path, "validate", "dices-350", wrong, code=1).decode()
+    assert "2 deviations" in told
+    assert "wrong.csv, row 1 (line 2), column 'phase': 'Phase7'; allowed: 'Phase1', 'Phase2', 'Phase3'" in told
+    assert "column 'rater_gender': 'Mam'; allowed: 'Man', 'Woman'" in told
+    assert not (tmp_path / "parley.db").exists(), "to validate needs no database"
+
+
+def test_validate_tells_what_does_not_hold_between_cells(tmp_path: Path, shared: Path) -> None:
+    wrong = tmp_path / "wrong.csv"
+    content = (shared / "dices_990_rows.csv").read_text(encoding="utf-8")
+    last = content.rstrip("\n").rsplit(",", 1)
+    wrong.write_text(f"{last[0]},{'Yes' if last[1] != 'Yes' else 'No'}\n", encoding="utf-8")
+    told = parley(tmp_path, "validate", "dices-990", wrong, code=1).decode()
+    assert f"row 4 (line {content.count(chr(10))}), column 'Q_overall'" in told
+    assert f"{last[1]!r}, which follows from" in told
+
+
+@pytest.mark.parametrize("command", ["validate", "import"])
+@pytest.mark.parametrize(
+    ("schema", "said"),
+    [
+        ("dices350", ("no schema is called 'dices350'", "Did you mean 'dices-350'?")),
+        ("taxonomy", ("x.csv: there is no such file",)),
+    ],
+)
+def test_what_cannot_be_read_is_told_and_exits_with_2(
+    command: str, schema: str, said: tuple[str, ...], tmp_path: Path
+) -> None:
+    told = parley(tmp_path, command, schema, "x.csv", code=2).decode()
+    assert all(words in told for words in said)
+
+
+def test_a_wrong_file_is_not_imported_and_exits_with_2(tmp_path: Path, shared: Path) -> None:
+    parley(tmp_path, "import", "mathconverse", shared / "mathconverse_part.csv", "--study", "mine")
+    before = dump(tmp_path / "parley.db")
+    wrong = tmp_path / FILE
+    wrong.write_bytes((shared / "mathconverse_part.csv").read_bytes()[:-2])
+    told = parley(tmp_path, "import", "mathconverse", wrong, "--study", "mine", code=2).decode()
+    assert "1 deviation from mathconverse; nothing was imported" in told
+    assert "column 'seen_problem_sets'" in told
+    assert dump(tmp_path / "parley.db") == before
+
+
+def test_every_file_of_a_release_streams_and_lies_in_the_zip(tmp_path: Path) -> None:
+    parley(tmp_path, "simulate", "chatbench", "-n", "2", "--seed", "1")
+    parley(tmp_path, "export", "chatbench", "--schema", "chatbench", "-o", "out", "--zip")
+    for name in (FILTERED, "full_study/conversations.json"):
+        words = ("export", "chatbench", "--schema", "chatbench", "-o", "-", "--file", name)
+        assert parley(tmp_path, *words) == (tmp_path / "out" / name).read_bytes()
+    with ZipFile(tmp_path / "out.zip") as archive:
+        packed = {name: archive.read(name) for name in archive.namelist()}
+    there = (path for path in (tmp_path / "out").rglob("*") if path.is_file())
+    assert packed == {str(path.relative_to(tmp_path / "out")): path.read_bytes() for path in there}
+    assert {ANSWERS, "README.md", "metadata.json"} <= packed.keys()
+    parley(tmp_path, "import", "chatbench", "out", "--study", "copy")
+    parley(tmp_path, "export", "copy", "--schema", "chatbench", "-o", "again")
+    for name in (ANSWERS, FILTERED, "full_study/conversations.json", "questions.csv"):
+        assert (tmp_path / "again" / name).read_bytes() == packed[name]
+    said = parley(tmp_path, "export", "copy", "--schema", "chatbench", "-o", "-", "--file", "questons.csv", code=2)
+    assert b"Did you mean 'questions.csv'?" in said
+
+
+def test_safe_for_spreadsheets_leaves_no_text_that_runs(tmp_path: Path) -> None:
+    (table,) = (item for item in schema_of("chatbench").tables if item.name == "questions")
+    cells = ["=1+1", '=HYPERLINK("x")', "+1", "-1", "@x", "plain", " =", "\t=1", '"', "A", *["-x, y"] * 5]
+    with (tmp_path / "questions.csv").open("w", newline="", encoding="utf-8") as file:
+        found = [dict(zip(table.header, cells[n:] + cells[:n], strict=False)) | {"answer": "A"} for n in range(9)]
+        writer = csv.DictWriter(file, table.header)
+        writer.writeheader()
+        writer.writerows(found)
+    parley(tmp_path, "import", "chatbench", "questions.csv")
+    told = parley(tmp_path, "export", "chatbench", "--schema", "chatbench", "-o", "exact").decode()
+    assert "cells would run as formulas in a spreadsheet" in told
+    parley(tmp_path, "export", "chatbench", "--schema", "chatbench", "-o", "safe", "--safe-for-spreadsheets")
+    exact, safe = rows(tmp_path / "exact/questions.csv"), rows(tmp_path / "safe/questions.csv")
+    assert exact == found
+    assert any(cell.startswith(STARTS) for row in exact for cell in row.values())
+    for was, now in zip(exact, safe, strict=True):
+        assert not any(cell.startswith((*STARTS, "\t", "\r")) for cell in now.values())
+        assert {name: cell.removeprefix("'") for name, cell in now.items()} == was
+
+
+PID = "5f3a0c6e9d1b2a7c-{}"
+STATUSES = {"ann": "APPROVED", "bob": "awaiting review", "cat": "REJECTED", "dan": "APPROVED", "eve": "RETURNED"}
+
+
+async def take_part(url: str) -> dict[str, str]:
+    """Who takes part in ChatBench; worker ids by recruiter's id. Dan fails the attention check, Eve leaves early."""
+    database = open_database(url)
+    people, clock = Participants(database, SECRET), VirtualClock(START_US)
+    runtime, known = Runtime(database, Settings(), clock), study("chatbench")
+    runtime.studies.register(known)
+    workers = {}
+    for name in STATUSES:
+        identity = people.entry("chatbench", Person("prolific", PID.format(name)))
+        live = await runtime.enrol(known, origin="person", seed=name, identity=identity)
+        workers[name] = public_id(live.state.seed, "worker_id")
+        bot, acts = RandomBot(name), 25 if name == "eve" else 2_000
+        while acts and not (live := await settled(runtime, live.stream)).screen.ended:
+            acts -= 1
+            kind, values = bot.act(live.screen)
+            problem = units(known, live.state)[-1].problem if units(known, live.state) else None
+            if problem and problem.dataset == "attention_check" and "answer" in values:
+                wrong = next(letter for letter in "ABCD" if letter != problem.answer)
+                values = {**values, "answer": wrong if name == "dan" else problem.answer}
+            clock.advance(bot.seconds(live.screen, values))
+            known_by = {"seen": live.screen.seen, "key": f"{live.state.seq}"}
+            await runtime.participant(live.stream, kind, live.screen.path, values, **known_by)
+    await runtime.close()
+    database.dispose()
+    return workers
+
+
+async def settled(runtime: Runtime, stream: str) -> Live:
+    await runtime.settled(stream)
+    live = await runtime.live(stream)
+    assert live is not None
+    return live
+
+
+def test_prolifics_statuses_say_who_stays_and_each_step_is_counted(tmp_path: Path) -> None:
+    workers = asyncio.run(take_part(f"sqlite:///{tmp_path / 'parley.db'}"))
+    lines = [
+        f"s{n},{PID.format(name)},{status}" for n, (name, status) in enumerate((STATUSES | {"who": "APPROVED"}).items())
+    ]
+    (tmp_path / "prolific.csv").write_text("\ufeffSubmission id,Participant id,Status\n" + "\n".join(lines) + "\n")
+    words = ("export", "chatbench", "--schema", "chatbench", "--status", "prolific.csv", "-o")
+    told = parley(tmp_path, *words, "out", PARLEY_SECRET=SECRET).decode()
+    whole, filtered = rows(tmp_path / "out" / ANSWERS), rows(tmp_path / "out" / FILTERED)
+    assert {row["worker_id"] for row in whole} == set(workers.values())
+    own = Counter(row["worker_id"] for row in whole)
+    others = Counter(row["worker_id"] for row in whole if row["dataset"] != "attention_check")
+
+    def of(*names: str) -> str:
+        return f"{len(names)} participants, {sum(others[workers[name]] for name in names)} answers"
+
+    for step in (
+        f"answered a question: 5 participants, {sum(own.values())} answers",
+        f"without the attention check: {of(*STATUSES)}",
+        f"awaiting review or approved on Prolific: {of('ann', 'bob', 'dan')}",
+        f"passed every attention check: {of('ann', 'bob')}",
+        f"the first assignment only: {of('ann', 'bob')}",
+        "1 ids of the status file belong to no session",
+    ):
+        assert step in told
+    stay = [workers["ann"], workers["bob"]]
+    assert filtered == [row for row in whole if row["worker_id"] in stay and row["dataset"] != "attention_check"]
+    parley(tmp_path, *words[:4], "-o", "own", PARLEY_SECRET=SECRET)
+    finished = {row["worker_id"] for row in rows(tmp_path / "own" / FILTERED)}
+    assert finished == {workers[name] for name in ("ann", "bob", "cat")}, "by our own outcome"
+    written = [path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    assert len(written) > 3
+    assert not any(PID.format("").encode() in content for content in written)
+    (tmp_path / "prolific.csv").write_text("id,state\nann,APPROVED\n")
+    assert "'Participant id' and 'Status'" in parley(tmp_path, *words, "x", code=2, PARLEY_SECRET=SECRET).decode()
+
+
+def test_an_import_that_is_interrupted_leaves_nothing_behind(tmp_path: Path, shared: Path) -> None:
+    parley(tmp_path, "import", "mathconverse", shared / "mathconverse_part.csv")
+    database, big = tmp_path / "parley.db", tmp_path / "user_answers.csv"
+    before = dump(database)
+    header = ",".join(schema_of("chatbench").tables[0].header)
+    row = "w{},gpt-4o,answer-first,math,3,2,4,user-AI,d,d-redux-{},very-confident,A,1"
+    big.write_text("\n".join([header, *(row.format(n // 22, n) for n in range(400_000))]) + "\n")
+    words = [*PARLEY, "import", "chatbench", str(big)]
+    importing = subprocess.Popen(words, cwd=tmp_path, env=environment({}), stderr=subprocess.PIPE)
+    written = database.with_name("parley.db-wal")
+    deadline = time.monotonic() + 60
+    while not (written.exists() and written.stat().st_size > 1_000_000):
+        assert importing.poll() is None, "it was done before it was interrupted"
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    importing.send_signal(signal.SIGINT)
+    _, said = importing.communicate(timeout=60)
+    assert importing.returncode == 130
+    assert b"Traceback" not in said
+    assert dump(database) == before
+    assert b"what the log implies" in parley(tmp_path, "db", "verify")
