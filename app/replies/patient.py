@@ -113,7 +113,7 @@ def _wait_s(error: BackendError | None, number: int, patience: Patience, seed: s
     longest = patience.longest_retry_wait_s
     if error.retry_after_s is not None:
         return error.retry_after_s if error.retry_after_s <= longest else None
-    pause = min(longest, patience.retry_wait_s * 2 ** (number - 1))
+    pause: float = min(longest, patience.retry_wait_s * 2 ** (number - 1))
     return pause * random.Random(seed).uniform(0.75, 1.25)  # noqa: S311  (spread, so that not all come back at once)
 
 

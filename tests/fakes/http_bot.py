@@ -161,9 +161,8 @@ class HttpBot:
         """Go on until a chat's screen is like this: waiting=True, failed=True, or the path ends so: path="chat"."""
         for _ in range(MOST_STEPS):
             chat, path = self.screen.panel.chat, wanted.get("path")
-            like = all(
-                chat is not None and getattr(chat, name) == value for name, value in wanted.items() if name != "path"
-            )
+            asked = {name: value for name, value in wanted.items() if name != "path"}
+            like = all(chat is not None and bool(getattr(chat, name)) == value for name, value in asked.items())
             if like and (path is None or self.screen.path.endswith(path)):
                 return self.screen
             assert await self.step(), f"never came to {wanted}"

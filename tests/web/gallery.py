@@ -133,7 +133,7 @@ def after(screen: Screen, kind: str, values: dict[str, str]) -> Screen:
         now = next(n for n, s in SCREENS.items() if s.panel.title == screen.panel.title and s.path == screen.path)
         return SCREENS[names[(names.index(now) + 1) % len(names)]]
     said = (*chat.messages, Said("You", values["text"])) if kind == "say" else chat.messages
-    chat = replace(chat, messages=said, rating=(), failed=False, waiting=kind != "rate", minimum=0)
+    chat = replace(chat, messages=said, rating=(), failed="", waiting=kind != "rate", minimum=0)
     chat = replace(chat, remaining=chat.remaining - (kind == "say"))
     return _with(screen, chat, () if chat.waiting else ("say", "submit"))
 

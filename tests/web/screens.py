@@ -177,7 +177,11 @@ SCREENS: dict[str, Screen] = {
     "chat-answer": _working(_chat(messages=TALK, remaining=18), "say", "submit", answer=True),
     "chat-long": _working(_chat(messages=LONG_TALK, remaining=0), "submit", answer=True),
     "chat-rate": _working(_chat(messages=TALK, remaining=18, rating=(HELPFULNESS, CORRECTNESS)), "rate"),
-    "chat-failed": _working(_chat(messages=TALK[:3], remaining=18, failed=True), "retry", "submit"),
+    "chat-failed": _working(
+        _chat(messages=TALK[:3], remaining=18, failed="The assistant could not answer. Your message is saved."),
+        "retry",
+        "submit",
+    ),
     "chat-waiting": _working(_chat(messages=TALK[:3], remaining=18, waiting=True)),
     "rate-turns": _screen(
         "rate-turns",

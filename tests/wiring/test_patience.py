@@ -1,0 +1,189 @@
+"""Models that fail: tried again with pauses, replaced by others, left alone; every attempt is kept, and the study says
+what follows. The model is played by a backend that fails as it is told."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.backends import registry
+from app.backends.base import BackendOptions, Delta, End, Request, Text
+from app.clock import VirtualClock
+from app.errors import BackendBroken, BackendRejected, BackendUnavailable
+from app.library import load_study
+from app.runtime import Live, Runtime
+from app.settings import Settings
+from storage.engine import Database, open_database
+from tests.fakes import studies
+from tests.wiring.reading import query
+
+pytestmark = pytest.mark.anyio
+AWAY = BackendUnavailable("away", reason="connection")
+BUSY = BackendUnavailable("busy", reason="status_429", retry_after_s=7)
+FULL = BackendUnavailable("busy for long", reason="status_429", retry_after_s=600)
+WRONG = BackendRejected("no such model", reason="status_404")
+BLANK = BackendBroken("empty", reason="empty_reply")
+PLAYS: dict[str, list[Exception | str]] = {}
+"""By the model's name at its server: what it does, one after another; then it replies."""
+
+
+@registry.backend("played")
+class Played:
+    """A backend whose models fail as PLAYS says."""
+
+    Options = BackendOptions
+
+    def __init__(self, settings: Settings, sleep: Any, *_: Any) -> None:
+        pass
+
+    async def stream(self, request: Request) -> AsyncGenerator[Delta]:
+        """The next thing that the model does."""
+        told = PLAYS.get(request.model) or ["Good."]
+        now = told.pop(0)
+        if isinstance(now, Exception):
+            yield Text("Half ")
+            raise now
+        yield Text(now)
+        yield End("stop", f"{request.model}-v1", 1_000, 10)
+
+    async def close(self) -> None:
+        """Nothing."""
+
+
+class Talk:
+    """A session at its chat, over a runtime with a virtual clock."""
+
+    def __init__(self, folder: Path, chat: dict[str, Any], models: dict[str, Any], **settings: Any) -> None:
+        path = studies.chat(folder, backend="played", options={}, model="first")
+        raw = studies.read_yaml(path)
+        raw["models"] = models
+        raw["flow"][1]["with"] = {"with_ai": {"model": "only", **chat}}
+        self.study = load_study(str(studies.write(folder, raw)))
+        self.database: Database = open_database(f"sqlite:///{folder}/parley.db")
+        self.clock = VirtualClock(0)
+        self.runtime = Runtime(self.database, Settings(_env_file=None, **settings), self.clock)
+        self.runtime.prepare(self.study)
+        self.live: Live
+
+    async def begin(self) -> Talk:
+        """Go to the chat and say something."""
+        self.live = await self.runtime.enrol(self.study, origin="bot", seed="1")
+        await self.act("submit", {"agreed": "on"})
+        while not self.live.screen.panel.chat:
+            await self.act("submit", {"confidence": "very-confident"})
+        await self.act("say", {"text": "Hello"})
+        return self
+
+    async def act(self, kind: str, values: dict[str, Any] | None = None) -> None:
+        """A click, and what follows it."""
+        seen = self.live.screen
+        await self.runtime.participant(self.live.stream, kind, seen.path, values or {}, seen=seen.seen)
+        await self.runtime.settled(self.live.stream)
+        found = await self.runtime.live(self.live.stream)
+        assert found is not None
+        self.live = found
+
+    def kinds(self) -> list[str]:
+        """The chat's facts."""
+        return [event.kind for event in self.live.state.events if "with_ai" in event.path]
+
+    def attempts(self) -> list[tuple[Any, ...]]:
+        """What is kept of the attempts."""
+        sql = "SELECT number, model, reason, text, version, cost FROM attempt ORDER BY turn, slot, number"
+        return query(self.database, sql)
+
+
+PRICE = {"prompt": 2.0, "completion": 10.0}
+
+
+def models(*fallback: str, **more: Any) -> dict[str, Any]:
+    first = {"backend": "played", "model": "first", "price": PRICE, "fallback": list(fallback), **more}
+    return {"only": first, **{name: {"backend": "played", "model": name} for name in fallback}}
+
+
+@pytest.mark.parametrize(
+    ("play", "reasons", "waited_s"),
+    [
+        ([AWAY, AWAY], ["connection", "connection", None], 3.0),
+        ([BUSY], ["status_429", None], 7.0),
+        ([BLANK], ["empty_reply", None], 0.0),
+    ],
+)
+async def test_what_may_pass_is_tried_again(
+    tmp_path: Path, play: list[Exception | str], reasons: list[str | None], waited_s: float
+) -> None:
+    PLAYS["first"] = list(play)
+    talk = await Talk(tmp_path, {}, models()).begin()
+    assert talk.kinds()[-2:] == ["said", "replied"]
+    found = talk.attempts()
+    assert [row[2] for row in found] == reasons
+    assert [row[3] for row in found] == ["Half"] * len(play) + ["Good."]
+    assert found[-1][4:] == ("first-v1", pytest.approx((2 * 1_000 + 10 * 10) / 1e6))
+    assert talk.clock.now_us() / 1e6 == pytest.approx(waited_s, rel=0.3)
+    await talk.runtime.close()
+
+
+@pytest.mark.parametrize(
+    ("play", "count"), [([AWAY] * 9, 3), ([WRONG], 1), ([FULL], 1), ([BLANK, BLANK], 2), ([AWAY, WRONG], 2)]
+)
+async def test_what_will_not_pass_is_a_failure(tmp_path: Path, play: Sequence[Exception], count: int) -> None:
+    PLAYS["first"] = list(play)
+    talk = await Talk(tmp_path, {}, models()).begin()
+    assert talk.kinds()[-2:] == ["said", "failed"]
+    assert len(talk.attempts()) == count
+    chat = talk.live.screen.panel.chat
+    assert chat is not None
+    assert "Half" not in str(chat)
+    assert chat.failed == "The assistant could not answer. Your message is saved."
+    assert talk.live.screen.actions[0] == "retry"
+    await talk.runtime.close()
+
+
+async def test_another_model_replies_where_the_first_cannot(tmp_path: Path) -> None:
+    PLAYS.update({"first": [WRONG], "second": [WRONG], "third": ["I am here."]})
+    talk = await Talk(tmp_path, {}, models("second", "third")).begin()
+    assert [row[1] for row in talk.attempts()] == ["only", "second", "third"]
+    replied = talk.live.state.events[-1]
+    assert (replied.data["text"], replied.data["model"], replied.data["wanted"]) == ("I am here.", "third", "only")
+    await talk.runtime.close()
+
+
+async def test_a_model_that_fails_for_everybody_is_left_alone_for_a_while(tmp_path: Path) -> None:
+    PLAYS["first"] = [WRONG, WRONG, "Back."]
+    talk = await Talk(tmp_path, {}, models(), breaker_failures=2, breaker_pause_s=30).begin()
+    await talk.act("retry")
+    await talk.act("retry")
+    assert [row[2] for row in talk.attempts()] == ["status_404", "status_404", "circuit_open"]
+    talk.clock.advance(31)
+    await talk.act("retry")
+    assert talk.live.state.events[-1].data["text"] == "Back."
+    await talk.runtime.close()
+
+
+async def test_a_problem_may_be_left_behind_where_the_study_says_so(tmp_path: Path) -> None:
+    PLAYS["first"] = [WRONG, WRONG]
+    talk = await Talk(tmp_path, {"on_failure": {"then": "skip", "after": 1}}, models()).begin()
+    assert talk.live.screen.actions == ("retry", "submit")
+    await talk.act("retry")
+    assert talk.live.screen.actions == ("retry", "skip", "submit")
+    await talk.act("skip")
+    assert talk.kinds()[-2:] == ["failed", "skipped"]
+    assert talk.live.screen.ended
+    assert query(talk.database, "SELECT count(*) FROM conversations") == [(0,)]
+    await talk.runtime.close()
+
+
+async def test_a_session_may_end_with_a_code_of_its_own(tmp_path: Path) -> None:
+    PLAYS["first"] = [WRONG]
+    policy = {"then": "stop", "after": 0, "stop_code": "NO-REPLY"}
+    talk = await Talk(tmp_path, {"on_failure": policy}, models()).begin()
+    assert talk.kinds()[-2:] == ["failed", "finished"]
+    assert talk.live.state.events[-1].data == {"outcome": "no_reply"}
+    screen = talk.live.screen
+    assert (screen.ended, screen.actions) == (True, ())
+    assert "NO-REPLY" in str(screen.panel.blocks)
+    assert screen.panel.chat is None
+    await talk.runtime.close()
