@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from app.backends.base import Backend, End, Request
@@ -19,6 +19,7 @@ from app.replies.asking import Asked, ask, request_for, request_json
 from app.replies.breaker import Breaker
 from app.replies.buffer import Reply
 from experiments.core.events import Data
+from experiments.core.leaks import leaks
 from experiments.core.resolve import Study
 from experiments.core.study import Price
 
@@ -78,6 +79,8 @@ async def _tries(means: Means, study: Study, job: Data, name: str, seed: str, re
     for number in range(1, means.patience.model_tries + 1):
         started_us = means.clock.now_us()
         asked = await _once(means, study, name, request, reply, breaker)
+        if study.file.on_leak == "regenerate" and asked.error is None and number < means.patience.model_tries:
+            asked = _unless_it_tells(asked, study)
         yield Attempt(name, study.model(name).backend, request, asked, started_us)
         wait_s = _wait_s(asked.error, number, means.patience, f"{seed}:{number}")
         if wait_s is None:
@@ -102,12 +105,20 @@ async def _once(means: Means, study: Study, name: str, request: Request, reply: 
     return asked
 
 
+def _unless_it_tells(asked: Asked, study: Study) -> Asked:
+    """A reply that tells which model wrote it is none, where the study wants another."""
+    told = leaks(asked.text, study.file.models)
+    error = BackendBroken(f"The reply tells which model wrote it: {', '.join(told)}", reason="leak")
+    return replace(asked, error=error) if told else asked
+
+
 def _wait_s(error: BackendError | None, number: int, patience: Patience, seed: str) -> float | None:
     """How long to wait before the same model is asked again; None if it is not."""
     if error is None or number >= patience.model_tries:
         return None
     if isinstance(error, BackendBroken):
-        return 0.0 if number < BROKEN_TRIES and error.reason != "content_filter" else None
+        again = error.reason == "leak" or (number < BROKEN_TRIES and error.reason != "content_filter")
+        return 0.0 if again else None
     if not isinstance(error, BackendUnavailable) or error.reason == "circuit_open":
         return None
     longest = patience.longest_retry_wait_s

@@ -18,6 +18,7 @@ from typing import assert_never
 
 from experiments.core.draws import drawn
 from experiments.core.events import NOTES, Action, Event, Fact, Job
+from experiments.core.leaks import leaks, masked
 from experiments.core.place import Draw, Place, State, here
 from experiments.core.progress import progress
 from experiments.core.resolve import Study
@@ -169,4 +170,11 @@ def _model(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
     wanted = ("reply", action.path, action.data.get("slot", ""))
     if action.kind not in ("reply", "fail") or wanted not in [(j.kind, j.path, j.slot) for j in owed(study, state)]:
         raise Refused("not_offered", f"no reply is owed at {action.path!r}")
-    return (Fact("replied" if action.kind == "reply" else "failed", action.data),)
+    if action.kind == "fail":
+        return (Fact("failed", action.data),)
+    told = leaks(action.data["text"], study.file.models)
+    if not told:
+        return (Fact("replied", action.data),)
+    hidden = {"text": masked(action.data["text"], study.file.models)} if study.file.on_leak != "flag" else {}
+    slot = {"slot": action.data["slot"]} if "slot" in action.data else {}
+    return (Fact("replied", {**action.data, **hidden}), Fact("flagged", {"what": "leak", "words": list(told), **slot}))

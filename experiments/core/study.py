@@ -193,6 +193,9 @@ class StudyFile(Config):
     """The released schemas whose tables the study fills: chatbench, mathconverse, taxonomy, dices-350, dices-990."""
     dollar_maths: bool = False
     """Whether `$x$` is mathematics in conversations; `\\(x\\)`, `\\[x\\]` and `$$x$$` always are."""
+    on_leak: Literal["flag", "mask", "regenerate"] = "flag"
+    """What becomes of a reply that tells which model wrote it: it is flagged in the log; or its telling words are
+    masked as well; or the model is asked again, and masked if it tells again."""
     problems: dict[Slug, Source] = {}
     """The pools of problems, by the name under which `each` draws from them."""
     models: dict[str, Model] = {}

@@ -56,10 +56,17 @@ class Played:
 class Talk:
     """A session at its chat, over a runtime with a virtual clock."""
 
-    def __init__(self, folder: Path, chat: dict[str, Any], models: dict[str, Any], **settings: Any) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        chat: dict[str, Any],
+        models: dict[str, Any],
+        study: dict[str, Any] | None = None,
+        **settings: Any,
+    ) -> None:
         path = studies.chat(folder, backend="played", options={}, model="first")
         raw = studies.read_yaml(path)
-        raw["models"] = models
+        raw |= {"models": models, **(study or {})}
         raw["flow"][1]["with"] = {"with_ai": {"model": "only", **chat}}
         self.study = load_study(str(studies.write(folder, raw)))
         self.database: Database = open_database(f"sqlite:///{folder}/parley.db")
@@ -186,4 +193,30 @@ async def test_a_session_may_end_with_a_code_of_its_own(tmp_path: Path) -> None:
     assert (screen.ended, screen.actions) == (True, ())
     assert "NO-REPLY" in str(screen.panel.blocks)
     assert screen.panel.chat is None
+    await talk.runtime.close()
+
+
+@pytest.mark.parametrize(
+    ("policy", "told", "tries"),
+    [("flag", "I am ChatGPT.", 1), ("mask", "I am […].", 1), ("regenerate", "I help.", 2)],
+)
+async def test_a_reply_that_tells_its_model_is_flagged_and_treated_as_the_study_says(
+    tmp_path: Path, policy: str, told: str, tries: int
+) -> None:
+    PLAYS["first"] = ["I am ChatGPT.", "I help."]
+    talk = await Talk(tmp_path, {}, models(), study={"on_leak": policy}).begin()
+    replied = next(event for event in talk.live.state.events if event.kind == "replied")
+    assert replied.data["text"] == told
+    flags = [event.data for event in talk.live.state.events if event.kind == "flagged"]
+    assert flags == ([] if policy == "regenerate" else [{"what": "leak", "words": ["ChatGPT"]}])
+    assert [row[2] for row in talk.attempts()] == ["leak", None][-tries:]
+    await talk.act("say", {"text": "Go on"})  # a flag refuses no click
+    await talk.runtime.close()
+
+
+async def test_a_model_that_tells_again_and_again_is_masked(tmp_path: Path) -> None:
+    PLAYS["first"] = ["I am ChatGPT."] * 3
+    talk = await Talk(tmp_path, {}, models(), study={"on_leak": "regenerate"}).begin()
+    replied = next(event for event in talk.live.state.events if event.kind == "replied")
+    assert replied.data["text"] == "I am […]."
     await talk.runtime.close()

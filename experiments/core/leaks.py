@@ -1,0 +1,65 @@
+"""Leaks: words by which a model tells which one it is, in a study that hides it.
+
+Some names mean nothing else and count wherever they stand (`ChatGPT`); others are also people, animals and stars, and
+count only where a model speaks of itself (`I am Claude`). What is found is a fact for the analyst; it is found by
+words alone, so a leak in other words is missed, and a question about ChatGPT may be answered with its name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+PLAIN = (
+    r"Open\s?AI", r"Anthropic", r"DeepMind", r"Mistral AI", r"DeepSeek", r"Moonshot AI", r"Zhipu AI", r"Hugging\s?Face",
+    r"Chat\s?GPT", r"GPT[-\s]?\d\w*(?:\.\d+)?(?:[-\s](?:turbo|mini|nano))?", r"text-davinci-\d+", r"InstructGPT",
+    r"Claude[-\s](?:\d|Opus|Sonnet|Haiku|Instant)\S*", r"Gemini[-\s](?:\d|Pro|Flash|Ultra|Nano)\S*", r"LaMDA",
+    r"PaLM[-\s]2", r"Llama[-\s]?\d\S*", r"Mi(?:x|s)tral[-\s]\S*\d\w*", r"Mixtral", r"Qwen\S*", r"Grok[-\s]?\d\S*",
+    r"Phi-\d\S*-\w+", r"Command[-\s]R\+?", r"Vicuna", r"Falcon-\d+\w*",
+)  # fmt: skip
+"""Names that mean nothing else."""
+DOUBTFUL = (
+    "Claude", "Gemini", "Llama", "Bard", "Mistral", "Grok", "Copilot", "PaLM", "xAI", "Google", "Meta", "Microsoft",
+    "Alibaba", "Cohere", "Apple", "Amazon", "Nvidia", "IBM",
+)  # fmt: skip
+"""Names that also mean something else."""
+OF_ITSELF = (
+    r"(?:\bI\s+am|\bI['’]m|\bmy\s+name\s+is|\bI\s+was|\b(?:AI|language|assistant|model|chatbot)\b[^.!?\n]{0,30}"
+    r"(?:trained|developed|created|made|built)\s+by)"
+)
+CUT_OFF = (
+    r"\b(?:my|the)\s+(?:knowledge|training)(?:\s+data)?(?:\s+(?:has\s+a\s+)?cut[-\s]?off|\s+(?:ends|goes|only goes)\b)",
+    r"\b(?:knowledge|training)\s+cut[-\s]?off\b",
+    r"\bas\s+of\s+my\s+(?:last|latest|most\s+recent)\s+(?:update|training|knowledge)",
+    r"\bI\s+was\s+(?:last\s+)?trained\s+(?:on\s+data\s+)?(?:up\s+to|until)\b",
+)
+_NAMES = re.compile(rf"(?<![\w-])(?:{'|'.join(PLAIN)})(?![\w])", re.IGNORECASE)
+_ITSELF = re.compile(rf"{OF_ITSELF}[^.!?\n]{{0,60}}?\b({'|'.join(DOUBTFUL)})\b", re.IGNORECASE)
+_CUT_OFF = re.compile("|".join(CUT_OFF), re.IGNORECASE)
+MASK = "[…]"
+
+
+def leaks(text: str, own: Iterable[str] = ()) -> tuple[str, ...]:
+    """What in a reply tells which model wrote it, in the order of the text; `own` are names of the study's models."""
+    return tuple(text[start:end] for start, end in _spans(text, own))
+
+
+def masked(text: str, own: Iterable[str] = ()) -> str:
+    """The reply with every such word replaced."""
+    for start, end in reversed(_spans(text, own)):
+        text = text[:start] + MASK + text[end:]
+    return text
+
+
+def _spans(text: str, own: Iterable[str]) -> list[tuple[int, int]]:
+    found = [match.span() for match in _NAMES.finditer(text)]
+    found += [match.span(1) for match in _ITSELF.finditer(text)]
+    found += [match.span() for match in _CUT_OFF.finditer(text)]
+    names = "|".join(sorted((re.escape(name) for name in own if len(name) > 2), key=len, reverse=True))
+    if names:
+        found += [match.span() for match in re.finditer(rf"(?<!\w)(?:{names})(?!\w)", text)]
+    apart: list[tuple[int, int]] = []
+    for start, end in sorted(set(found)):
+        if not apart or start >= apart[-1][1]:
+            apart.append((start, end))
+    return apart

@@ -1,0 +1,53 @@
+"""What counts as telling which model wrote a reply, and what does not."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments.core.leaks import MASK, leaks, masked
+
+TELLING = {
+    "I am ChatGPT, a large language model trained by OpenAI.": ("ChatGPT", "OpenAI"),
+    "I'm Claude, made by Anthropic.": ("Claude", "Anthropic"),
+    "As an AI language model developed by Google, I can't.": ("Google",),
+    "As of my last update in 2023, this was open.": ("As of my last update",),
+    "My knowledge cutoff is April 2023.": ("My knowledge cutoff",),
+    "I was trained on data up to 2021.": ("I was trained on data up to",),
+    "Ask gpt-3.5-turbo, GPT-4o or Llama-3.1-8b-instruct.": ("gpt-3.5-turbo", "GPT-4o", "Llama-3.1-8b-instruct."),
+}
+INNOCENT = (
+    "Claude Shannon founded information theory.",
+    "The Gemini constellation is visible in winter.",
+    "A llama is an animal; Apple trees are not.",
+    "Let $f$ be a meta-function. You may google it.",
+    "The cut-off frequency is 5 Hz, and the training set has 100 items.",
+    "I am sure that $x = 4$.",
+    "Use the phi function, phi-function, and command line.",
+)
+
+
+@pytest.mark.parametrize("text", TELLING)
+def test_telling_words_are_found_in_order(text: str) -> None:
+    assert leaks(text) == TELLING[text]
+    assert leaks(masked(text)) == ()
+    assert masked(text).count(MASK) == len(TELLING[text])
+
+
+@pytest.mark.parametrize("text", INNOCENT)
+def test_other_meanings_are_left_alone(text: str) -> None:
+    assert leaks(text) == ()
+    assert masked(text) == text
+
+
+def test_the_studys_own_names_count() -> None:
+    assert leaks("Here tutor-a speaks.", ["tutor-a", "tutor-b"]) == ("tutor-a",)
+    assert leaks("Here a tutor speaks.", ["tutor-a"]) == ()
+
+
+@given(st.text(), st.lists(st.text(max_size=5), max_size=3))
+def test_any_text_can_be_searched_and_what_is_masked_is_what_was_found(text: str, own: list[str]) -> None:
+    found = leaks(text, own)
+    assert all(word in text for word in found)
+    assert masked(text, own).count(MASK) == text.count(MASK) + len(found) or found
