@@ -233,3 +233,21 @@ def test_what_people_write_is_shown_as_written(fast: Process, new_context: NewCo
     assert "<script>alert(2)</script>" in shown
     assert (alerts, visitor.elsewhere) == ([], set())
     assert json.dumps(nasty)[1:-1] in json.dumps([dict(e.data) for e in newest_facts(fast)], ensure_ascii=False)
+
+
+def test_a_reply_can_be_stopped_and_what_was_said_of_it_stays(slow: Process, new_context: NewContext) -> None:
+    page = new_context().new_page()
+    visitor = Visitor(page, slow.url)
+    visitor.arrive("demo")
+    visitor.until("chat")
+    visitor.say(EXPLAIN)
+    expect(page.locator("#chat [data-testid=bot]")).to_contain_text("a", timeout=5_000)
+    page.get_by_role("button", name="Stop the reply").click()
+    visitor.hear_out()
+    expect(page.get_by_role("button", name="Stop the reply")).to_have_count(0)
+    *_, replied = (event for event in newest_facts(slow) if event.kind == "replied")
+    assert replied.data["finish_reason"] == "stopped"
+    assert 0 < len(replied.data["text"]) < 300
+    assert replied.data["text"].split()[-1] in visitor.reply
+    assert count(slow, "stopped") == 1
+    assert visitor.complaints == []
