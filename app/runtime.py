@@ -17,7 +17,7 @@ from typing import Any, TypeGuard
 from uuid import uuid4
 
 from app.backends import registry as backends
-from app.backends.base import Backend
+from app.backends.base import Backend, Prepared
 from app.clock import Clock
 from app.errors import BackendError, SettingsError
 from app.replies import Reply, ask, request_for
@@ -27,6 +27,7 @@ from experiments.core.place import State
 from experiments.core.resolve import Study
 from experiments.core.screen import Screen
 from experiments.core.session import decide, fold, owed, screen
+from experiments.core.study import Model
 from experiments.errors import Refused
 from storage.engine import Database
 from storage.errors import Conflict, StorageError
@@ -66,7 +67,7 @@ class Runtime:
         self._database = database
         self._settings = settings
         self._clock = clock
-        self._backends: dict[str, Backend] = {}
+        self._backends: dict[tuple[str, str | None], Backend] = {}
         self._kept: OrderedDict[str, Live] = OrderedDict()
         self._replies: dict[str, Reply] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -76,7 +77,9 @@ class Runtime:
         """Keep a study, and make its backends, so that a missing setting is told now; raises SettingsError."""
         self.studies.register(study)
         for model in study.file.models.values():
-            self._backend(model.backend)
+            backend = self._backend(model)
+            if isinstance(backend, Prepared):
+                backend.prepare(model.options)
 
     async def close(self) -> None:
         """Stop: replies on their way are left owed, everything that was accepted is written."""
@@ -244,7 +247,7 @@ class Runtime:
         name = job.data["model"]
         request = request_for(live.study, job.data, f"{live.state.seed}:{job.path}:{live.state.seq}")
         try:
-            backend = self._backend(live.study.model(name).backend)
+            backend = self._backend(live.study.model(name))
             data = await ask(backend, request, self._settings, reply, self._clock)
             return Action("reply", job.path, {"model": name, **data}, self._clock.now_us(), by="model")
         except (BackendError, SettingsError) as error:
@@ -253,10 +256,11 @@ class Runtime:
             cause = {"model": name, "reason": reason, "cause": str(error)}
             return Action("fail", job.path, cause, self._clock.now_us(), by="model")
 
-    def _backend(self, name: str) -> Backend:
-        if name not in self._backends:
-            self._backends[name] = backends.create(name, self._settings, self._clock.sleep)
-        return self._backends[name]
+    def _backend(self, model: Model) -> Backend:
+        key = (model.backend, model.server)
+        if key not in self._backends:
+            self._backends[key] = backends.create(model.backend, self._settings, self._clock.sleep, model.server)
+        return self._backends[key]
 
 
 def _needs_counts(job: Job | None) -> TypeGuard[Job]:
