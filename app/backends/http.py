@@ -25,7 +25,7 @@ FRAMINGS: dict[str, Callable[[], Framing]] = {"none": WholeFraming, "sse": SseFr
 class HttpOptions(BackendOptions):
     """What a study file says in `options:` of a model behind an endpoint of its own kind."""
 
-    path: str = Field(pattern="^/")
+    path: str
     """Where the endpoint is, after the server's address; `{{model}}` stands for the model's name."""
     body: dict[str, JSON]
     """What is sent: JSON in which `"{{messages}}"` (with the system prompt, unless `"{{system}}"` is there too),
@@ -46,6 +46,7 @@ class HttpOptions(BackendOptions):
     completion_tokens: str | None = None
     """Where the answer counts the tokens of the reply."""
     method: Literal["POST", "PUT"] = "POST"
+    """The method of the request."""
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
@@ -53,6 +54,8 @@ class HttpOptions(BackendOptions):
         faults += [
             f"`path` can hold {{{{model}}}}, not {{{{{name}}}}}" for name in names_in(self.path) if name != "model"
         ]
+        if not self.path.startswith("/"):
+            faults.append("`path` must start with /")
         if not {"messages", "prompt"} & {*names_in(self.body)}:
             faults.append('`body` has neither "{{messages}}" nor "{{prompt}}": the model would not see what is said')
         if self.stream == "lines" and self.finish is None:

@@ -32,7 +32,9 @@ class OpenAIOptions(BackendOptions):
     top_p: float | None = Field(None, ge=0, le=1)
     """Sample from the likeliest tokens only, which together have this probability."""
     presence_penalty: float | None = Field(None, ge=-2, le=2)
+    """Above 0, words that have come are less likely to come again."""
     frequency_penalty: float | None = Field(None, ge=-2, le=2)
+    """The same, more so the more often they have come."""
     stop: str | tuple[str, ...] | None = None
     """Where the reply stops, if the model writes this."""
     seed: int | None = None

@@ -28,7 +28,7 @@ class ReplayOptions(PacedOptions):
     `conversation`, its first reply to the first message and so on, whatever is said."""
     conversation: int = Field(0, ge=0)
     """With `match: position`: which conversation of the file, counted from 0."""
-    sha256: str | None = Field(None, pattern="^[0-9a-f]{64}$")
+    sha256: str | None = None
     """The file's hash as `sha256sum` prints it: with it no other file is accepted, and it is part of the study."""
 
 

@@ -213,7 +213,7 @@ def test_the_path_of_an_endpoint_can_name_the_model_and_have_parameters(settings
         ({"body": {"q": "{{prompt}} {{messages}}"}}, "{{messages}} must stand alone"),
         ({"body": {"q": "hello"}}, "the model would not see what is said"),
         ({"path": "/a/{{prompt}}"}, "`path` can hold {{model}}, not {{prompt}}"),
-        ({"path": "a"}, "options.path='a'"),
+        ({"path": "a"}, "options: `path` must start with /"),
         ({"stream": "lines", "finish": None}, "`stream: lines` needs `finish`"),
         ({"body": None}, "options.body=None"),
     ],

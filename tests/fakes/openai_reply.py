@@ -8,6 +8,8 @@ from tests.fakes.model_reply import TOKENS, Reply
 
 FINGERPRINT = "fp_fake"
 
+PLACE = {"item_id": "msg_fake", "output_index": 0, "content_index": 0}
+
 
 class OpenAIReply(Reply):
     """What Chat Completions and Responses have in common."""
@@ -82,6 +84,7 @@ class ResponsesReply(OpenAIReply):
     """POST /v1/responses."""
 
     number: int = 0
+    text: str = ""
 
     @property
     def asked(self) -> str:
@@ -94,21 +97,26 @@ class ResponsesReply(OpenAIReply):
     async def begin(self) -> None:
         await self._typed("response.created", response=self._response("in_progress"))
         await self._typed("response.in_progress", response=self._response("in_progress"))
+        await self._typed("response.output_item.added", output_index=0, item=self._item([]))
+        await self._typed("response.content_part.added", **PLACE, part=_part(""))
 
     async def say(self, text: str) -> None:
-        place = {"item_id": "msg_fake", "output_index": 0, "content_index": 0}
-        await self._typed("response.output_text.delta", **place, delta=text, logprobs=[])
+        self.text += text
+        await self._typed("response.output_text.delta", **PLACE, delta=text, logprobs=[])
 
     async def think(self, text: str) -> None:
         await self._typed("response.reasoning_summary_text.delta", item_id="rs_fake", output_index=0, delta=text)
 
     async def refuse(self, text: str) -> None:
         for word in text.split():
-            await self._typed("response.refusal.delta", item_id="msg_fake", delta=f"{word} ")
-        await self._typed("response.refusal.done", item_id="msg_fake", refusal=text)
+            await self._typed("response.refusal.delta", **PLACE, delta=f"{word} ")
+        await self._typed("response.refusal.done", **PLACE, refusal=text)
         await self.finish()
 
     async def finish(self, reason: str = "stop", *, usage: bool = True) -> None:
+        await self._typed("response.output_text.done", **PLACE, text=self.text, logprobs=[])
+        await self._typed("response.content_part.done", **PLACE, part=_part(self.text))
+        await self._typed("response.output_item.done", output_index=0, item=self._item([_part(self.text)]))
         words = {"length": "max_output_tokens"}
         details = None if reason == "stop" else {"reason": words.get(reason, reason)}
         status = "incomplete" if details else "completed"
@@ -131,13 +139,20 @@ class ResponsesReply(OpenAIReply):
     def _usage(self) -> dict[str, Any]:
         return {"input_tokens": TOKENS[0], "output_tokens": TOKENS[1], "total_tokens": sum(TOKENS)}
 
+    def _item(self, content: list[Any]) -> dict[str, Any]:
+        return {"id": "msg_fake", "type": "message", "role": "assistant", "status": "completed", "content": content}
+
     def _response(self, status: str, **more: Any) -> dict[str, Any]:
         return {
             "id": "resp_fake", "object": "response", "status": status, "model": f"{self.body['model']}-2026",
-            "output": [], "error": None, **more,
+            "output": [self._item([_part(self.text)])] if status == "completed" else [], "error": None, **more,
         }  # fmt: skip
 
     async def _typed(self, kind: str, **values: Any) -> None:
         data = json.dumps({"type": kind, "sequence_number": self.number, **values}, ensure_ascii=False)
         self.number += 1
         await self.raw(f"event: {kind}\ndata: {data}\n\n")
+
+
+def _part(text: str) -> dict[str, Any]:
+    return {"type": "output_text", "text": text, "annotations": []}
