@@ -12,7 +12,7 @@ from app.backends.base import End, Message
 from app.errors import BackendRejected
 from app.servers import Server
 from app.settings import Settings
-from tests.fakes.asking import ASKED, ENDPOINT, KEY, WAYS, Way, ask, no_time, settings_at
+from tests.fakes.asking import ASKED, ENDPOINT, KEY, WAYS, Way, ask, asking, collect, create, no_time, settings_at
 from tests.fakes.model_server import serve
 
 MESSAGES = [{"role": message.role, "content": message.text} for message in ASKED]
@@ -146,6 +146,32 @@ def test_azure_as_it_used_to_be(server):
     assert received.path == "/v1/openai/deployments/gpt/chat/completions?api-version=2024-10-21"
     assert received.headers["api-key"] == KEY
     assert "authorization" not in received.headers
+
+
+def test_the_headers_of_a_server_win_over_the_backends_own(server):
+    lab = Server(url=server.base_url, key=SecretStr(KEY), headers={"Authorization": SecretStr("Basic b3duOm9uZQ==")})
+    ask(Settings(servers={"lab": lab}, _env_file=None), Way("openai", server="lab"))
+    assert server.requests[-1].headers["authorization"] == "Basic b3duOm9uZQ=="
+    assert server.requests[-1].raw_headers.lower().count("authorization:") == 1
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_no_cookie_of_a_server_joins_peoples_conversations(name, settings, server):
+    async def twice():
+        backend = create(settings, WAYS[name])
+        for _ in range(2):
+            await collect(backend, asking(WAYS[name]))
+        await backend.close()
+
+    asyncio.run(twice())
+    assert "cookie" not in server.requests[-1].headers
+
+
+def test_what_is_no_text_is_told_and_not_sent(settings, server):
+    before = len(server.requests)
+    with pytest.raises(BackendRejected, match="cannot be written as JSON") as refused:
+        ask(settings, messages=(Message("user", "\ud800"),))
+    assert (refused.value.reason, len(server.requests)) == ("bad_request", before)
 
 
 def test_a_server_of_ones_own_needs_no_key(server):

@@ -45,6 +45,7 @@ class Received:
     path: str
     headers: dict[str, str]
     body: dict[str, Any]
+    raw_headers: str
 
 
 @dataclass(slots=True)
@@ -133,9 +134,10 @@ async def _play(received: Received, reader: asyncio.StreamReader, writer: asynci
 async def _requests(reader: asyncio.StreamReader) -> AsyncIterator[Received]:
     while line := await reader.readline():
         path = line.split()[1].decode()
-        headers = {}
+        headers, raw = {}, ""
         while header := (await reader.readline()).decode().strip():
+            raw += f"{header}\n"
             name, _, value = header.partition(":")
             headers[name.lower()] = value.strip()
         content = await reader.readexactly(int(headers.get("content-length", "0")))
-        yield Received(path, headers, json.loads(content or b"{}"))
+        yield Received(path, headers, json.loads(content or b"{}"), raw)

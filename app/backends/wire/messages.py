@@ -58,7 +58,7 @@ class Messages:
         self._stop_reason = string(delta, "stop_reason") or self._stop_reason
         self._explanation = string(part(delta, "stop_details"), "explanation") or self._explanation
         # what is told here is the count of everything so far
-        self._usage = {**self._usage, **part(event, "usage")}
+        self._usage |= {name: value for name, value in part(event, "usage").items() if value is not None}
 
     def _end(self) -> End:
         if self._stop_reason is None:

@@ -1,13 +1,15 @@
 """The way to one model server over HTTP, which all backends that have servers share: JSON goes there, bytes come back.
 
 Connections are kept and shared by all sessions. Nothing is retried (the runtime does, and logs each attempt), no
-redirect is followed (it would carry the key elsewhere), and nothing leaves here with a secret of the server in it.
+redirect is followed (it would carry the key elsewhere), no cookie is kept (it would join people's conversations), and
+nothing leaves here with a secret of the server in it.
 """
 
 import asyncio
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import suppress
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, Protocol
 
 import httpx2
@@ -15,7 +17,7 @@ import orjson
 
 from app.backends.base import Delta, End
 from app.backends.wire.errors import beginning, masked, no_connection, refused
-from app.errors import BackendError
+from app.errors import BackendError, BackendRejected
 from app.servers import Server, revealed
 from app.settings import Settings
 
@@ -41,8 +43,11 @@ class Transport:
     def __init__(self, settings: Settings, server: Server, headers: Mapping[str, str]) -> None:
         self._server = server
         self._query = revealed(server.query)
+        sent = httpx2.Headers({"accept-encoding": "identity", "content-type": "application/json", **headers})
+        sent.update(revealed(server.headers))
         self._client = httpx2.AsyncClient(
-            headers={"accept-encoding": "identity", **headers, **revealed(server.headers)},
+            headers=sent,
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
             limits=CONNECTIONS,
             timeout=httpx2.Timeout(settings.reply_timeout_s, connect=settings.connect_timeout_s),
         )
@@ -55,8 +60,7 @@ class Transport:
             async with self._client.stream(
                 method,
                 httpx2.URL(self._server.url + path).copy_merge_params(self._query),
-                content=orjson.dumps(body),
-                headers={"content-type": "application/json"},
+                content=_json(body),
             ) as response:
                 if not response.is_success:
                     raise refused(response.status_code, response.headers, await beginning(response))
@@ -83,6 +87,13 @@ class Transport:
 def bearer(server: Server) -> dict[str, str]:
     """The header with a server's key, where it has one."""
     return {"authorization": f"Bearer {server.key.get_secret_value()}"} if server.key else {}
+
+
+def _json(body: Mapping[str, Any]) -> bytes:
+    try:
+        return orjson.dumps(body)
+    except orjson.JSONEncodeError as error:
+        raise BackendRejected(f"The request cannot be written as JSON: {error}.", reason="bad_request") from None
 
 
 async def _drain(chunks: AsyncIterator[bytes]) -> None:
