@@ -144,6 +144,8 @@ def _outside(raw: Mapping[str, Any]) -> Iterator[Fault]:
             hint = allowed(backend, backends.names())
             yield Fault(f"models.{name}.backend", f"no backend is called {backend!r}{hint}")
         elif isinstance(backend, str) and isinstance(model.get("options", {}), dict):
+            for text in backends.check_server(backend, model.get("server")):
+                yield Fault(f"models.{name}.server", text)
             for text in backends.check_options(backend, model.get("options", {})):
                 yield Fault(f"models.{name}", text)
     for name in records if isinstance(records, list) else ():

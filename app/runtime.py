@@ -13,12 +13,11 @@ import secrets
 from collections import OrderedDict, defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count
 from typing import Any
 from uuid import uuid4
 
 from app.backends import registry as backends
-from app.backends.base import Backend
+from app.backends.base import Backend, Prepared
 from app.clock import Clock
 from app.replies.answering import Answering
 from app.replies.breaker import Breaker
@@ -29,6 +28,7 @@ from experiments.core.place import State
 from experiments.core.resolve import Study
 from experiments.core.screen import Screen
 from experiments.core.session import decide, fold, owed, screen
+from experiments.core.study import Model
 from experiments.errors import Refused
 from storage.engine import Database
 from storage.errors import Conflict, StorageError
@@ -69,9 +69,9 @@ class Runtime:
         self._database = database
         self._settings = settings
         self._clock = clock
-        self._backends: dict[str, Backend] = {}
+        self._backends: dict[tuple[str, str | None], Backend] = {}
         self._kept: OrderedDict[str, Live] = OrderedDict()
-        self._breakers: dict[tuple[str, str], Breaker] = {}
+        self._breakers: dict[tuple[str, str | None, str], Breaker] = {}
         self._answering = Answering(self._means, self.act)
         self._drawing: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
@@ -79,7 +79,9 @@ class Runtime:
         """Keep a study, and make its backends, so that a missing setting is told now; raises SettingsError."""
         self.studies.register(study)
         for model in study.file.models.values():
-            self._backend(model.backend)
+            backend = self._backend(model)
+            if isinstance(backend, Prepared):
+                backend.prepare(model.options)
 
     async def close(self) -> None:
         """Stop: replies on their way are left owed, everything that was accepted is written."""
@@ -215,31 +217,31 @@ class Runtime:
 
     def _means(self, stream: str, job: Job, state: State) -> Means:
         """What asking for a session's reply needs; each attempt is kept in the database."""
-        numbers = count(1)
 
         async def record(attempt: Attempt) -> None:
             study = self.studies.get(state.enrolled["hash"])
             values = attempt_values(study, attempt)
-            own = {"stream": stream, "turn": state.seq, "slot": job.slot, "number": next(numbers), "path": job.path}
+            own = {"stream": stream, "turn": state.seq, "slot": job.slot, "path": job.path}
             await asyncio.wrap_future(self.log.record_attempt(AttemptRow({**own, **values})))
 
         return Means(self._settings, self._clock, self._backend_of, self._breaker_of, record)
 
     def _backend_of(self, study: Study, model: str) -> Backend:
-        return self._backend(study.model(model).backend)
+        return self._backend(study.model(model))
 
     def _breaker_of(self, study: Study, model: str) -> Breaker:
         found = study.model(model)
-        key = (found.backend, found.model or model)
+        key = (found.backend, found.server, found.model or model)
         if key not in self._breakers:
             pause_s, failures = self._settings.breaker_pause_s, self._settings.breaker_failures
             self._breakers[key] = Breaker(self._clock, failures, pause_s)
         return self._breakers[key]
 
-    def _backend(self, name: str) -> Backend:
-        if name not in self._backends:
-            self._backends[name] = backends.create(name, self._settings, self._clock.sleep)
-        return self._backends[name]
+    def _backend(self, model: Model) -> Backend:
+        key = (model.backend, model.server)
+        if key not in self._backends:
+            self._backends[key] = backends.create(model.backend, self._settings, self._clock.sleep, model.server)
+        return self._backends[key]
 
 
 def _draw_that_counts(study: Study, state: State) -> Job | None:

@@ -6,25 +6,22 @@ Each field is the variable `PARLEY_<NAME>`, in the environment or in a file `.en
 
 import os
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
+from pydantic import BeforeValidator, Field, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
-from pydantic_settings import BaseSettings, DotEnvSettingsSource, SettingsConfigDict
+from pydantic_settings import BaseSettings, DotEnvSettingsSource, NoDecode, SettingsConfigDict
 
 from app.errors import SettingsError
+from app.servers import Key, Server, ServerAddress, WebAddress, read_servers
 from problems.errors import did_you_mean
 
 PREFIX = "PARLEY_"
 ENV_FILE = ".env"
 SECRET_LENGTH = 32
-
-
-def _web_address(value: str) -> str:
-    if not value.startswith(("http://", "https://")):
-        raise ValueError("must start with http:// or https://")
-    return value.rstrip("/")
+MASK = "********"
 
 
 def _upper(value: object) -> object:
@@ -32,7 +29,6 @@ def _upper(value: object) -> object:
 
 
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
-WebAddress = Annotated[str, AfterValidator(_web_address)]
 LogLevel = Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"], BeforeValidator(_upper)]
 
 
@@ -68,9 +64,21 @@ class Settings(BaseSettings):
         min_length=SECRET_LENGTH,
         description="The key that signs cookies, 32 characters or more; unset, one is made.",
     )
-    openai_api_key: SecretStr | None = Field(None, description="The key of the OpenAI-compatible model server.")
-    openai_base_url: WebAddress | None = Field(
+    openai_api_key: Key | None = Field(None, description="The key of the OpenAI-compatible model server.")
+    openai_base_url: ServerAddress | None = Field(
         None, description="The address of an OpenAI-compatible model server; unset, OpenAI's own."
+    )
+    anthropic_api_key: Key | None = Field(None, description="The key for Anthropic's API.")
+    anthropic_base_url: ServerAddress | None = Field(
+        None, description="The address of a server that speaks Anthropic's API; unset, Anthropic's own."
+    )
+    servers: Annotated[dict[str, Server], NoDecode, BeforeValidator(read_servers)] = Field(
+        {},
+        description="More model servers, which a study's models name by `server`: JSON of names, each with "
+        "`url`, and if need be `key`, `headers` and `query`.",
+    )
+    replay_dir: Path | None = Field(
+        None, description="The folder of the recorded conversations with which the backend `replay` answers."
     )
     connect_timeout_s: Seconds = Field(5, description="Seconds to wait for a connection to a model server.")
     first_token_timeout_s: Seconds = Field(
@@ -101,6 +109,17 @@ class Settings(BaseSettings):
     )
     request_burst: int = Field(30, ge=1, description="Requests that one participant may make at once.")
     log_level: LogLevel = Field("INFO", description="How much is logged: DEBUG, INFO, WARNING, ERROR or CRITICAL.")
+
+    def server(self, name: str) -> Server:
+        """The model server that a study calls `name`; raises SettingsError if there is none."""
+        if name not in self.servers:
+            known = ", ".join(self.servers) or "none"
+            raise SettingsError(
+                f"No model server is called {name!r}: {env_name('servers')} has {known}."
+                f"{did_you_mean(name, self.servers)} Add it, as in "
+                f"""{env_name("servers")}='{{"{name}": {{"url": "https://..."}}}}'."""
+            )
+        return self.servers[name]
 
 
 def load() -> Settings:
@@ -145,20 +164,28 @@ def _shown(value: object) -> str:
         case None:
             return ""
         case SecretStr():
-            return "********"
+            return MASK
+        case dict():
+            return "; ".join(f"{name}: {_shown(part)}" for name, part in value.items())
         case _:
             return str(value)
 
 
 def _is_secret(field: FieldInfo) -> bool:
-    return "SecretStr" in str(field.annotation)
+    return "SecretStr" in str(field.annotation) or field.annotation == dict[str, Server]
 
 
 def _fault(error: ErrorDetails) -> str:
-    field = str(error["loc"][0])
-    secret = _is_secret(Settings.model_fields[field])
+    field, *inside = (str(part) for part in error["loc"])
+    said = error["msg"].removeprefix("Value error, ")
+    if error["type"] == "extra_forbidden":
+        said = f"no such key; allowed: {', '.join(Server.model_fields)}.{did_you_mean(inside[-1], Server.model_fields)}"
+    secret = _is_secret(Settings.model_fields[field]) or "@" in str(error["input"])
     value = "(its value is secret)" if secret else repr(error["input"])
+    place = f", {'.'.join(inside)}" if inside else ""
     advice = (
-        f" `python -c 'import secrets; print(secrets.token_urlsafe({SECRET_LENGTH}))'` makes one." if secret else ""
+        f" `python -c 'import secrets; print(secrets.token_urlsafe({SECRET_LENGTH}))'` makes one."
+        if field == "secret"
+        else ""
     )
-    return f"{env_name(field)}={value}: {error['msg']}.{advice}"
+    return f"{env_name(field)}={value}{place}: {said.rstrip('.')}.{advice}"

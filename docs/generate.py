@@ -138,7 +138,7 @@ def study_page() -> str:
 def _kinds_text() -> str:
     text = f"\n## Problem sources\n\n{', '.join(f'`{name}`' for name in sources.names())}.\n\n## Backends\n"
     for name in backends.names():
-        options = backends._find(name).Options
+        options = backends.options_of(name)
         text += f"\n### {name}\n\nIts `options`:\n\n{keys(options)}"
     return text
 
@@ -226,7 +226,7 @@ def settings_page() -> str:
     """Every setting."""
     text = "Set them in the environment or in a file `.env`; the environment wins. `parley settings` lists them.\n\n"
     rows = (
-        (f"`{env_name(name)}`", "" if info.default is None else f"`{info.default}`", info.description or "")
+        (f"`{env_name(name)}`", "" if info.default in (None, {}) else f"`{info.default}`", info.description or "")
         for name, info in Settings.model_fields.items()
     )
     return _page("Settings", text + table(("variable", "default", "what it is for"), rows))

@@ -191,7 +191,7 @@ def _write(connection: Connection, work: Work) -> BaseException | None:
             if isinstance(work, Append):
                 _write_append(connection, work)
             elif isinstance(work, Attempt):
-                connection.execute(insert(tables.attempts), [dict(work.values)])
+                _write_attempt(connection, work.values)
             else:
                 if _is_done(connection, work):
                     return None
@@ -209,6 +209,14 @@ def _write(connection: Connection, work: Work) -> BaseException | None:
     except UNFIT as error:
         return StorageError(f"{work.stream}: what was to be written does not fit: {error}")
     return None
+
+
+def _write_attempt(connection: Connection, values: Mapping[str, Any]) -> None:
+    """Attempts for one reply count from 1, also over a restart of the server that was asking."""
+    t = tables.attempts.c
+    same = (t.stream == values["stream"], t.turn == values["turn"], t.slot == values["slot"])
+    last = connection.execute(select(func.max(t.number)).where(*same)).scalar() or 0
+    connection.execute(insert(tables.attempts), [{**values, "number": last + 1}])
 
 
 def _is_done(connection: Connection, work: Draft) -> bool:

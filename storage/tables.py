@@ -95,6 +95,7 @@ attempts = Table(
     Column("started_us", BigInteger, nullable=False),
     Column("model", Text, nullable=False),
     Column("backend", Text, nullable=False),
+    Column("server", Text),
     Column("request", JSON, nullable=False),
     Column("text", Text, nullable=False),
     Column("finish_reason", Text),

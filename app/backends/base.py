@@ -5,9 +5,9 @@ BackendError. It keeps no time (`deadlines` does), retries nothing and remembers
 Read it inside `contextlib.aclosing`, so that leaving early closes the connection at once.
 """
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 from pydantic_core import ErrorDetails
@@ -43,6 +43,16 @@ class Request:
     """The chance of this reply, for backends that draw: the same seed gives the same reply."""
 
 
+def in_order(messages: Iterable[Message], *, system: bool = True) -> list[JSON]:
+    """The messages in the form that nearly all servers take, with those of the system or without."""
+    return [{"role": one.role, "content": one.text} for one in messages if system or one.role != "system"]
+
+
+def system_of(messages: Iterable[Message]) -> str:
+    """The system prompt."""
+    return "\n\n".join(one.text for one in messages if one.role == "system")
+
+
 @dataclass(frozen=True, slots=True)
 class Text:
     """A piece of the reply, in order; never empty."""
@@ -72,7 +82,10 @@ class BackendOptions(BaseModel):
 
 
 class Backend(Protocol):
-    """A way to reach models; made once a process and shared by all sessions. Its class has `Options`."""
+    """A way to reach models; made once a process for each server and shared by all sessions.
+
+    Its class has `Options`.
+    """
 
     def stream(self, request: Request) -> AsyncGenerator[Delta]:
         """Give the reply piece by piece, then one `End`; raise a BackendError if there is none."""
@@ -80,6 +93,15 @@ class Backend(Protocol):
 
     async def close(self) -> None:
         """Let go of connections; the backend is not used afterwards."""
+        ...
+
+
+@runtime_checkable
+class Prepared(Protocol):
+    """A backend that can tell before the first request that it lacks something."""
+
+    def prepare(self, options: Mapping[str, JSON]) -> None:
+        """Raise a SettingsError if a model with these options could not reply here."""
         ...
 
 
@@ -105,6 +127,9 @@ def option_faults(schema: type[BackendOptions], options: Mapping[str, JSON]) -> 
 
 def _fault(fault: ErrorDetails, allowed: list[str]) -> str:
     place = ".".join(str(part) for part in fault["loc"])
+    said = fault["msg"].removeprefix("Value error, ")
     if fault["type"] == "extra_forbidden":
         return f"options.{place}: no such option; allowed: {', '.join(allowed)}.{did_you_mean(place, allowed)}"
-    return f"options.{place}={fault['input']!r}: {fault['msg']}."
+    if fault["type"] == "missing" or not place:
+        return f"options{place and f'.{place}'}: {said[:1].lower()}{said[1:]}."
+    return f"options.{place}={fault['input']!r}: {said}."

@@ -104,6 +104,8 @@ class _Progress:
     def _check_end(self, finish_reason: str) -> None:
         if finish_reason == "content_filter":
             raise BackendBroken("The model server's content filter stopped the reply.", reason="content_filter")
+        if finish_reason == "refusal":
+            raise BackendBroken("The model refused to reply.", reason="refusal")
         if finish_reason not in ACCEPTED:
             raise BackendBroken(
                 f"The reply ended with finish_reason {finish_reason!r}; accepted: {', '.join(ACCEPTED)}.",

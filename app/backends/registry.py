@@ -5,11 +5,14 @@ A backend is a class that is made with (settings, sleep), has a class `Options`,
     @backend("echo")
     class Echo: ...
 
-Modules of this folder that name none are helpers. The table fills on first use and only then.
+One that asks a model server says so: with `server="optional"` or `server="required"` its class is made with (settings,
+sleep, server), once for each server that studies name. Modules of this folder that name none are helpers. The table
+fills on first use and only then.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeVar
 
 from app.backends.base import JSON, Backend, BackendOptions, Sleep, option_faults
 from app.errors import BackendRejected
@@ -28,23 +31,31 @@ class BackendClass(Protocol):
         """What a study file may say in `options:` of this backend's models."""
         ...
 
-    def __call__(self, settings: Settings, sleep: Sleep) -> Backend:
-        """Make the backend; raise a SettingsError where a setting is missing."""
+    def __call__(self, *given: Any) -> Backend:
+        """Make the backend from (settings, sleep) or (settings, sleep, server); raise a SettingsError if it cannot."""
         ...
 
 
 C = TypeVar("C", bound=BackendClass)
+Use = Literal["none", "optional", "required"]
 
-_BACKENDS: dict[str, BackendClass] = {}
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    cls: BackendClass
+    server: Use
 
 
-def backend(name: str) -> Callable[[C], C]:
-    """Register the class below as the backend `name`."""
+_BACKENDS: dict[str, _Entry] = {}
+
+
+def backend(name: str, *, server: Use = "none") -> Callable[[C], C]:
+    """Register the class below as the backend `name`; `server` says whether a study names a server for it."""
 
     def register(cls: C) -> C:
         if name in _BACKENDS:
             raise ValueError(f"Backend {name!r} is registered twice. Give one of them another name.")
-        _BACKENDS[name] = cls
+        _BACKENDS[name] = _Entry(cls, server)
         return cls
 
     return register
@@ -56,23 +67,43 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(_BACKENDS))
 
 
-def create(name: str, settings: Settings, sleep: Sleep) -> Backend:
-    """Make the backend `name`; one that plays for time waits with `sleep`.
+def create(name: str, settings: Settings, sleep: Sleep, server: str | None = None) -> Backend:
+    """Make the backend `name` for a server of the settings; one that plays for time waits with `sleep`.
 
-    Raises BackendRejected if there is none of that name, SettingsError if a setting is missing.
+    Raises BackendRejected if a study may not ask for this, SettingsError if a setting is missing.
     """
-    return _find(name)(settings, sleep)
+    entry = _find(name)
+    for fault in check_server(name, server):
+        raise BackendRejected(fault, reason="bad_server")
+    if entry.server == "none":
+        return entry.cls(settings, sleep)
+    return entry.cls(settings, sleep, settings.server(server) if server else None)
+
+
+def check_server(name: str, server: str | None) -> list[str]:
+    """Say what is wrong with a study's naming this server, or none, for a model of the backend `name`."""
+    use = _find(name).server
+    if server and use == "none":
+        return [f"the backend {name!r} asks no server; leave `server: {server}` out"]
+    if not server and use == "required":
+        return [f"the backend {name!r} needs a `server`: the name of one of the deployment's, in PARLEY_SERVERS"]
+    return []
+
+
+def options_of(name: str) -> type[BackendOptions]:
+    """The options of the backend `name`; raises BackendRejected."""
+    return _find(name).cls.Options
 
 
 def check_options(name: str, options: Mapping[str, JSON]) -> list[str]:
     """Say all that is wrong with the `options:` that a study file gives a model of the backend `name`."""
     try:
-        return option_faults(_find(name).Options, options)
+        return option_faults(options_of(name), options)
     except BackendRejected as error:
         return [str(error)]
 
 
-def _find(name: str) -> BackendClass:
+def _find(name: str) -> _Entry:
     allowed = names()
     if name not in allowed:
         raise BackendRejected(

@@ -4,26 +4,21 @@ For demonstrations, tests and simulated studies: the same seed and messages give
 pieces.
 """
 
-import re
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 
 from pydantic import Field
 
 from app.backends import tutor
-from app.backends.base import BackendOptions, Delta, End, Request, Sleep, Text, parse_options
+from app.backends.base import Delta, End, Request, Sleep, parse_options
+from app.backends.pace import PacedOptions, paced, words_of
 from app.backends.registry import backend
 from app.settings import Settings
 
-PIECE = re.compile(r"\s*\S+(?:\s+$)?")
 
-
-class ScriptedOptions(BackendOptions):
+class ScriptedOptions(PacedOptions):
     """What a study file may say in `options:` of a scripted model."""
 
-    first_ms: int = Field(300, ge=0, le=60_000)
-    """Milliseconds before the first word."""
-    pace_ms: int = Field(20, ge=0, le=10_000)
-    """Milliseconds from word to word."""
     wrong: float = Field(0.25, ge=0, le=1)
     """How often the tutor is mistaken, from 0 to 1; it sounds as confident as ever."""
 
@@ -40,16 +35,15 @@ class Scripted:
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:
         """Give the tutor's reply word by word."""
         options = parse_options(ScriptedOptions, request.options)
-        words = PIECE.findall(tutor.reply(request.messages, seed=request.seed, wrong=options.wrong))
+        words = words_of(tutor.reply(request.messages, seed=request.seed, wrong=options.wrong))
         told = words[: request.max_tokens]
-        await self._sleep(options.first_ms / 1000)
-        for word in told:
-            yield Text(word)
-            await self._sleep(options.pace_ms / 1000)
+        async with aclosing(paced(told, options, self._sleep)) as texts:
+            async for text in texts:
+                yield text
         yield End(
             finish_reason="stop" if len(told) == len(words) else "length",
             model=request.model,
-            prompt_tokens=sum(len(PIECE.findall(message.text)) for message in request.messages),
+            prompt_tokens=sum(len(words_of(message.text)) for message in request.messages),
             completion_tokens=len(told),
         )
 

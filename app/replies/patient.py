@@ -42,7 +42,6 @@ class Attempt:
     """One attempt: which of the study's models was asked what, and what became of it."""
 
     model: str
-    backend: str
     request: Request
     asked: Asked
     started_us: int
@@ -81,7 +80,7 @@ async def _tries(means: Means, study: Study, job: Data, name: str, seed: str, re
         asked = await _once(means, study, name, request, reply, breaker)
         if study.file.on_leak == "regenerate" and asked.error is None and number < means.patience.model_tries:
             asked = _unless_it_tells(asked, study)
-        yield Attempt(name, study.model(name).backend, request, asked, started_us)
+        yield Attempt(name, request, asked, started_us)
         wait_s = _wait_s(asked.error, number, means.patience, f"{seed}:{number}")
         if wait_s is None:
             return
@@ -135,7 +134,8 @@ def attempt_values(study: Study, attempt: Attempt) -> dict[str, Any]:
         "study": study.name,
         "started_us": attempt.started_us,
         "model": attempt.model,
-        "backend": attempt.backend,
+        "backend": study.model(attempt.model).backend,
+        "server": study.model(attempt.model).server,
         "request": request_json(attempt.request),
         "text": asked.text,
         "finish_reason": asked.end.finish_reason or None,

@@ -54,7 +54,9 @@ class Model(Config):
     """A model that replies. Where its server is and its key are settings, not part of the study."""
 
     backend: str
-    """How to reach it: scripted, openai, or one that a package adds."""
+    """How to reach it: scripted, replay, openai, anthropic, http, or one that a package adds."""
+    server: Slug | None = None
+    """Which of the deployment's servers; the backend's own unless given."""
     model: str = ""
     """The name under which its server knows it; the name in the study unless given."""
     system: str = "You are a helpful AI assistant."

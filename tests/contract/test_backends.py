@@ -1,4 +1,4 @@
-"""One contract for every backend of the registry, and what the scripted one promises beyond it."""
+"""One contract for every backend of the registry, in all its forms, and what the scripted one promises beyond it."""
 
 import asyncio
 from contextlib import aclosing
@@ -6,14 +6,32 @@ from dataclasses import replace
 
 import pytest
 
-from app.backends import registry, tutor
+from app.backends import registry
 from app.backends.base import End, Text
 from app.backends.deadlines import deadlines
-from app.errors import BackendRejected
+from app.errors import BackendRejected, SettingsError
 from app.settings import Settings
-from tests.fakes.asking import ASKED, PATIENT, REQUEST, ask, collect, no_time, said
-from tests.fakes.openai_faults import reply_to
-from tests.fakes.openai_server import serve
+from tests.fakes.asking import (
+    KEY,
+    LOCAL,
+    PATIENT,
+    PIECEWISE,
+    REQUEST,
+    WAYS,
+    Way,
+    ask,
+    asking,
+    collect,
+    create,
+    no_time,
+    said,
+    settings_at,
+    whole_reply,
+)  # fmt: skip
+from tests.fakes.model_server import serve
+
+SCRIPTED = LOCAL["scripted"]
+ALL = {**LOCAL, **WAYS}
 
 
 @pytest.fixture(scope="module")
@@ -23,35 +41,37 @@ def server():
 
 
 @pytest.fixture
-def settings(server):
-    return Settings(openai_base_url=server.base_url, connect_timeout_s=1, _env_file=None)
+def settings(server, tmp_path):
+    return settings_at(server.base_url, tmp_path)
 
 
-@pytest.fixture(params=registry.names())
-def name(request):
-    return request.param
+@pytest.fixture(params=ALL)
+def way(request):
+    return ALL[request.param]
 
 
+def test_every_backend_is_under_the_contract():
+    assert {way.backend for way in ALL.values()} == {*registry.names()}
+
+
+@pytest.mark.parametrize("name", PIECEWISE)
 def test_a_reply_comes_in_pieces_and_ends_once(name, settings):
-    deltas = ask(settings, name=name)
+    deltas = ask(settings, PIECEWISE[name])
     assert len(deltas) > 5
     assert [type(delta) for delta in deltas] == [Text] * (len(deltas) - 1) + [End]
+
+
+def test_the_pieces_are_the_whole_reply(way, settings):
+    deltas = ask(settings, way)
+    assert said(deltas) == whole_reply(way)
     assert all(delta.text for delta in deltas[:-1])
     assert deltas[-1].finish_reason == "stop"
 
 
-def test_the_pieces_are_the_whole_reply(name, settings):
-    whole = {
-        "scripted": tutor.reply(ASKED, seed="s1"),
-        "openai": reply_to({"messages": [{"content": ASKED[-1].text}]}),
-    }
-    assert said(ask(settings, name=name)) == whole[name]
-
-
-def test_the_same_request_may_be_made_twice_at_once(name, settings):
+def test_the_same_request_may_be_made_twice_at_once(way, settings):
     async def twice():
-        backend = registry.create(name, settings, no_time)
-        replies = await asyncio.gather(collect(backend, REQUEST), collect(backend, REQUEST))
+        backend = create(settings, way)
+        replies = await asyncio.gather(collect(backend, asking(way)), collect(backend, asking(way)))
         await backend.close()
         return replies
 
@@ -59,23 +79,23 @@ def test_the_same_request_may_be_made_twice_at_once(name, settings):
     assert first == second
 
 
-def test_leaving_midway_is_clean(name, settings):
+def test_leaving_midway_is_clean(way, settings):
     async def leave():
-        backend = registry.create(name, settings, no_time)
-        async with aclosing(backend.stream(REQUEST)) as stream:
+        backend = create(settings, way)
+        async with aclosing(backend.stream(asking(way))) as stream:
             await anext(stream)
-        assert said(await collect(backend, REQUEST))
+        assert said(await collect(backend, asking(way)))
         await backend.close()
 
     asyncio.run(leave())
 
 
-def test_cancelling_midway_is_clean(name, settings):
+def test_cancelling_midway_is_clean(way, settings):
     async def cancel():
-        backend, begun = registry.create(name, settings, no_time), asyncio.Event()
+        backend, begun = create(settings, way), asyncio.Event()
 
         async def read():
-            async with aclosing(deadlines(backend.stream(REQUEST), PATIENT)) as stream:
+            async with aclosing(deadlines(backend.stream(asking(way)), PATIENT)) as stream:
                 async for _ in stream:
                     begun.set()
                     await asyncio.sleep(0.001)
@@ -85,19 +105,51 @@ def test_cancelling_midway_is_clean(name, settings):
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert said(await collect(backend, REQUEST))
+        assert said(await collect(backend, asking(way)))
         await backend.close()
 
     asyncio.run(cancel())
 
 
-def test_options_are_described_and_unknown_ones_refused(name, settings):
-    assert registry.check_options(name, {}) == []
-    (fault,) = registry.check_options(name, {"temprature": 1})
+def test_options_are_described_and_unknown_ones_refused(way, settings):
+    assert registry.check_options(way.backend, way.options) == []
+    (fault,) = registry.check_options(way.backend, {**way.options, "temprature": 1})
     assert "options.temprature: no such option; allowed: " in fault
     with pytest.raises(BackendRejected, match="temprature") as refused:
-        ask(settings, replace(REQUEST, options={"temprature": 1}), name=name)
+        ask(settings, way, options={"temprature": 1})
     assert refused.value.reason == "bad_options"
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_a_named_server_is_asked_in_place_of_the_own_one(name, settings, server):
+    way = WAYS[name]
+    elsewhere = settings.model_copy(update={"openai_base_url": "http://127.0.0.1:9", "anthropic_base_url": None})
+    before = len(server.requests)
+    assert said(ask(elsewhere, replace(way, server="fake"))) == whole_reply(way)
+    assert len(server.requests) == before + 1
+    assert KEY in str(server.requests[-1].headers)
+
+
+def test_a_server_that_is_not_there_is_told_with_the_one_that_was_meant(settings):
+    with pytest.raises(SettingsError, match=r"'fke': PARLEY_SERVERS has fake. Did you mean 'fake'"):
+        create(settings, Way("openai", server="fke"))
+    with pytest.raises(BackendRejected, match="needs a `server`"):
+        create(settings, Way("http"))
+    with pytest.raises(BackendRejected, match="asks no server"):
+        create(settings, Way("scripted", server="fake"))
+
+
+@pytest.mark.parametrize("name", ["openai", "anthropic", "replay"])
+def test_a_setting_that_is_missing_is_told_at_once(name, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-stray")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-stray")
+    setting = {
+        "openai": "PARLEY_OPENAI_API_KEY",
+        "anthropic": "PARLEY_ANTHROPIC_API_KEY",
+        "replay": "PARLEY_REPLAY_DIR",
+    }
+    with pytest.raises(SettingsError, match=setting[name]):
+        registry.create(name, Settings(_env_file=None), no_time)
 
 
 def test_an_unknown_backend_is_refused_with_the_one_that_was_meant(settings):
@@ -112,20 +164,22 @@ def test_a_name_is_given_once():
 
 
 def test_max_tokens_cuts_the_reply_and_says_so():
-    deltas = ask(Settings(), replace(REQUEST, max_tokens=5), name="scripted")
+    deltas = ask(Settings(), SCRIPTED, max_tokens=5)
     assert len(deltas) == 6
     assert deltas[-1] == End("length", "tutor-1", 8, 5)
 
 
-def test_the_scripted_pace_is_the_studys():
+@pytest.mark.parametrize("name", LOCAL)
+def test_the_pace_of_what_is_there_at_once_is_the_studys(name, settings):
     waits = []
 
     async def sleep(seconds):
         waits.append(seconds)
 
     async def read():
-        backend = registry.create("scripted", Settings(), sleep)
-        return await collect(backend, replace(REQUEST, options={"first_ms": 1_000, "pace_ms": 50}))
+        backend = registry.create(LOCAL[name].backend, settings, sleep)
+        options = {**LOCAL[name].options, "first_ms": 1_000, "pace_ms": 50}
+        return await collect(backend, replace(REQUEST, options=options))
 
     deltas = asyncio.run(read())
     assert waits == [1.0] + [0.05] * (len(deltas) - 1)

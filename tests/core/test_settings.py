@@ -5,6 +5,7 @@ from pydantic import SecretStr
 
 from app import settings
 from app.errors import SettingsError
+from app.servers import Server
 from app.settings import Settings
 
 SECRET = "a-signing-key-of-at-least-32-characters"
@@ -88,3 +89,74 @@ def test_settings_cannot_be_changed_or_misspelt_in_code():
         Settings().port = 1
     with pytest.raises(ValueError, match="extra"):
         Settings(prot=1)
+
+
+SERVERS = (
+    '{"lab": {"url": "http://gpu:8000/v1/"}, "azure": {"url": "https://x.example/openai/deployments/gpt", '
+    '"key": "sk-live-0123456789abcdef", "headers": {"api-key": "azure-secret"}, '
+    '"query": {"api-version": "2024-10-21"}}}'
+)
+
+
+def test_servers_are_read_and_none_of_their_secrets_is_shown(monkeypatch):
+    monkeypatch.setenv("PARLEY_SERVERS", SERVERS)
+    loaded = settings.load()
+    assert loaded.server("lab").url == "http://gpu:8000/v1"
+    assert loaded.server("azure").headers["api-key"].get_secret_value() == "azure-secret"
+    shown = {name: value for name, value, _, _ in settings.listing(loaded)}["PARLEY_SERVERS"]
+    assert shown == (
+        "lab: http://gpu:8000/v1; "
+        "azure: https://x.example/openai/deployments/gpt, key ********, headers ********, query ********"
+    )
+    for text in (str(settings.listing(loaded)), repr(loaded), loaded.model_dump_json()):
+        assert not any(secret in text for secret in ("sk-live", "azure-secret", "2024-10-21"))
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("lab=http://gpu", "is no JSON (Expecting value, line 1, column 1); write {"),
+        ('{"lab": {"url": "http://gpu", "key": "hunter2"}', "is no JSON (Expecting ',' delimiter, line 1, column 48)"),
+        ('["hunter2"]', "valid dictionary"),
+        ('{"lab": "hunter2"}', "PARLEY_SERVERS=(its value is secret), lab: "),
+        ('{"lab": {"key": "hunter2"}}', ", lab.url: Field required"),
+        ('{"lab": {"url": "gpu:8000", "key": "hunter2"}}', ", lab.url: must start with http:// or https://"),
+        ('{"lab": {"url": "http://me:hunter2@gpu"}}', "must not hold a name and password"),
+        ('{"lab": {"url": "http://gpu/v1?key=hunter2"}}', "must end before `?` and `#`"),
+        ('{"lab": {"url": "http:///v1"}}', "names no host"),
+        ('{"lab": {"url": "http://gpu", "kay": "hunter2"}}', "no such key; allowed: url, key, headers, query"),
+        ('{"lab": {"url": "http://gpu", "kay": "hunter2"}}', "Did you mean 'key'?"),
+        ('{"lab": {"url": "http://gpu", "key": "hunter2 ™"}}', "has a character that cannot be sent in a header"),
+        ('{"lab": {"url": "http://a"}, "lab": {"url": "http://b"}}', "has lab twice"),
+    ],
+)
+def test_servers_that_cannot_be_used_are_told_and_not_shown(monkeypatch, value, said):
+    monkeypatch.setenv("PARLEY_SERVERS", value)
+    with pytest.raises(SettingsError) as refused:
+        settings.load()
+    assert said in str(refused.value)
+    assert "hunter2" not in str(refused.value)
+
+
+def test_a_key_is_tidied_and_can_be_sent(monkeypatch):
+    monkeypatch.setenv("PARLEY_OPENAI_API_KEY", " sk-live\n")
+    assert settings.load().openai_api_key == SecretStr("sk-live")
+    monkeypatch.setenv("PARLEY_OPENAI_API_KEY", "sk-“live”")
+    with pytest.raises(SettingsError, match="cannot be sent in a header") as refused:
+        settings.load()
+    assert "live" not in str(refused.value)
+
+
+def test_a_server_covers_its_secrets_also_where_they_were_cut():
+    server = Server(
+        url="http://gpu",
+        key=SecretStr("sk-live-0123456789abcdef"),
+        headers={"authorization": SecretStr("Basic dXNlcjpodW50ZXIy"), "x-flag": SecretStr("1")},
+    )
+    said = "key sk-live-0123456789abcdef, cut sk-live-01234; Basic dXNlcjpodW50ZXIy and dXNlcjpodW50ZXIy, 1"
+    assert server.mask(said) == "key ***, cut ***; *** and ***, 1"
+
+
+def test_a_server_that_is_not_there_is_told_with_all_that_are():
+    with pytest.raises(SettingsError, match=r"'lab': PARLEY_SERVERS has none. Add it, as in PARLEY_SERVERS='"):
+        Settings(servers={}).server("lab")

@@ -1,14 +1,21 @@
 """How tests ask a backend: one request, some limits, a clock on which nothing takes time."""
 
 import asyncio
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
-from app.backends import registry
+from pydantic import SecretStr
+
+from app.backends import registry, tutor
 from app.backends.base import Backend, Delta, Message, Request, Text
 from app.backends.deadlines import deadlines
+from app.servers import Server
 from app.settings import Settings
+from tests.fakes.model_faults import reply_to
 
 
 @dataclass(frozen=True)
@@ -25,11 +32,80 @@ ASKED = (Message("system", "You are a helpful tutor."), Message("user", "What is
 REQUEST = Request(model="tutor-1", messages=ASKED, temperature=0.7, max_tokens=400, seed="s1")
 PATIENT = Patience()
 HASTY = Patience(0.2, 0.2, 0.3, 5_000)
+KEY = "sk-a-key-that-nobody-may-ever-read-0123456789"
+ENDPOINT: Mapping[str, Any] = {
+    "body": {"model": "{{model}}", "chat": {"turns": "{{messages}}"}, "heat": "{{temperature}}"},
+    "text": "output.0.text",
+    "finish": "state.why",
+    "finishes": {"DONE": "stop", "TOO_LONG": "length"},
+    "version": "by",
+    "prompt_tokens": "in",
+    "completion_tokens": "out",
+}
+"""What a study says of the fake's endpoints at /v1/speak."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """A backend in one of its forms: what a study says to have it."""
+
+    backend: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    server: str | None = None
+
+
+WAYS = {
+    "openai": Way("openai"),
+    "openai-responses": Way("openai", {"api": "responses"}),
+    "anthropic": Way("anthropic"),
+    "http-sse": Way("http", {**ENDPOINT, "path": "/speak/sse", "stream": "sse"}, "fake"),
+    "http-lines": Way("http", {**ENDPOINT, "path": "/speak/lines", "stream": "lines"}, "fake"),
+    "http-none": Way("http", {**ENDPOINT, "path": "/speak/none"}, "fake"),
+}
+"""Every protocol in which Parley asks a model server."""
+LOCAL = {"scripted": Way("scripted"), "replay": Way("replay", {"conversations": "talks.jsonl"})}
+PIECEWISE = {**LOCAL, **{name: way for name, way in WAYS.items() if name != "http-none"}}
+"""The ways whose replies come in pieces."""
+
+
+def settings_at(url: str, folder: Path | None = None, key: str = KEY) -> Settings:
+    """The settings of a deployment whose model servers are all at `url`, with recordings in `folder`."""
+    if folder is not None:
+        talk = [{"role": m.role, "content": m.text} for m in ASKED]
+        talk.append({"role": "assistant", "content": reply_to(ASKED[-1].text)})
+        (folder / "talks.jsonl").write_text(json.dumps({"messages": talk}) + "\n", encoding="utf-8")
+    secret = SecretStr(key)
+    return Settings(
+        openai_base_url=url,
+        openai_api_key=secret,
+        anthropic_base_url=url,
+        anthropic_api_key=secret,
+        servers={"fake": Server(url=url, key=secret)},
+        replay_dir=folder,
+        connect_timeout_s=1,
+        _env_file=None,
+    )
+
+
+def whole_reply(way: Way) -> str:
+    """What REQUEST is answered with."""
+    return tutor.reply(ASKED, seed="s1") if way.backend == "scripted" else reply_to(ASKED[-1].text)
 
 
 async def no_time(seconds: float) -> None:
     """Let others go on, and be back at once."""
     await asyncio.sleep(0)
+
+
+def create(settings: Settings, way: Way) -> Backend:
+    """Make the backend of a way."""
+    return registry.create(way.backend, settings, no_time, way.server)
+
+
+def asking(way: Way, **changes: Any) -> Request:
+    """REQUEST in the form of a way, with changes."""
+    options = {**way.options, **changes.pop("options", {})}
+    return replace(REQUEST, options=options, **changes)
 
 
 async def collect(backend: Backend, request: Request, limits: Patience = PATIENT) -> list[Delta]:
@@ -38,15 +114,13 @@ async def collect(backend: Backend, request: Request, limits: Patience = PATIENT
         return [delta async for delta in stream]
 
 
-def ask(
-    settings: Settings, request: Request = REQUEST, *, name: str = "openai", limits: Patience = PATIENT
-) -> list[Delta]:
-    """Make a backend, ask it once, close it."""
+def ask(settings: Settings, way: Way = WAYS["openai"], *, limits: Patience = PATIENT, **changes: Any) -> list[Delta]:
+    """Make a backend, ask it once for REQUEST with changes, close it."""
 
     async def once() -> list[Delta]:
-        backend = registry.create(name, settings, no_time)
+        backend = create(settings, way)
         try:
-            return await collect(backend, request, limits)
+            return await collect(backend, asking(way, **changes), limits)
         finally:
             await backend.close()
 

@@ -15,8 +15,8 @@ import pytest
 import yaml
 
 from tests.fakes.http_bot import HttpBot
-from tests.fakes.openai_server import Server
-from tests.fakes.openai_server import serve as serve_models
+from tests.fakes.model_server import Server
+from tests.fakes.model_server import serve as serve_models
 from tests.fakes.served import Served, serving, settings_for
 from tests.fakes.studies import write
 from tests.wiring.reading import facts

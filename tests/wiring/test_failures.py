@@ -16,8 +16,8 @@ from app.runtime import Runtime
 from storage.engine import open_database
 from tests.fakes import studies
 from tests.fakes.http_bot import Heard, HttpBot, take
-from tests.fakes.openai_server import Server
-from tests.fakes.openai_server import serve as serve_models
+from tests.fakes.model_server import Server
+from tests.fakes.model_server import serve as serve_models
 from tests.fakes.served import Served, serving, settings_for
 from tests.wiring.reading import facts
 

@@ -1,9 +1,11 @@
-"""A model server that speaks OpenAI's streaming Chat Completions over real HTTP, with faults on demand.
+"""A model server over real HTTP that speaks every protocol that Parley does, with faults on demand.
 
     with serve() as server:
         settings = Settings(openai_base_url=server.base_url)
         ...
         server.requests[-1].body["messages"]
+
+How an address ends says what is spoken there (DIALECTS).
 
 The model's name says what happens: `fault:NAME` for a name in FAULTS, anything else gives an ordinary reply,
 which is the last message said back (`reply_to`). It runs in a thread of its own on a free port of the
@@ -19,8 +21,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.fakes.openai_faults import FAULTS, ordinary
-from tests.fakes.openai_reply import Left, Reply
+from tests.fakes.anthropic_reply import MessagesReply
+from tests.fakes.endpoint_reply import EndpointReply, LinesReply, WholeReply
+from tests.fakes.model_faults import FAULTS, ordinary
+from tests.fakes.model_reply import Left, Reply
+from tests.fakes.openai_reply import ChatReply, ResponsesReply
+
+DIALECTS: dict[str, type[Reply]] = {
+    "/chat/completions": ChatReply,
+    "/responses": ResponsesReply,
+    "/messages": MessagesReply,
+    "/speak/sse": EndpointReply,
+    "/speak/lines": LinesReply,
+    "/speak/none": WholeReply,
+}
+"""How an address ends, and what is spoken there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +45,7 @@ class Received:
     path: str
     headers: dict[str, str]
     body: dict[str, Any]
+    raw_headers: str
 
 
 @dataclass(slots=True)
@@ -92,7 +108,7 @@ async def _connection(server: Server, reader: asyncio.StreamReader, writer: asyn
     try:
         async for received in _requests(reader):
             server.requests.append(received)
-            await _play(Reply(reader, writer, received.body), received.path)
+            await _play(received, reader, writer)
     except (Left, ConnectionError, asyncio.IncompleteReadError):
         server.dropped += 1
     finally:
@@ -100,10 +116,15 @@ async def _connection(server: Server, reader: asyncio.StreamReader, writer: asyn
         writer.close()
 
 
-async def _play(reply: Reply, path: str) -> None:
-    model = str(reply.body.get("model"))
-    if not path.endswith("/chat/completions"):
+async def _play(received: Received, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    path = received.path.partition("?")[0]
+    dialect = next((spoken for end, spoken in DIALECTS.items() if path.endswith(end)), None)
+    reply = (dialect or ChatReply)(reader, writer, received.body, received.headers)
+    model = str(received.body.get("model"))
+    if dialect is None:
         await reply.error(404, f"Unknown request URL: POST {path}")
+    elif objection := reply.objection():
+        await reply.error(400, objection)
     elif model.startswith("fault:"):
         await FAULTS[model.removeprefix("fault:")](reply)
     else:
@@ -113,9 +134,10 @@ async def _play(reply: Reply, path: str) -> None:
 async def _requests(reader: asyncio.StreamReader) -> AsyncIterator[Received]:
     while line := await reader.readline():
         path = line.split()[1].decode()
-        headers = {}
+        headers, raw = {}, ""
         while header := (await reader.readline()).decode().strip():
+            raw += f"{header}\n"
             name, _, value = header.partition(":")
             headers[name.lower()] = value.strip()
         content = await reader.readexactly(int(headers.get("content-length", "0")))
-        yield Received(path, headers, json.loads(content or b"{}"))
+        yield Received(path, headers, json.loads(content or b"{}"), raw)

@@ -1,0 +1,102 @@
+"""Anthropic's Messages API, in its own streaming protocol: Anthropic itself, and what speaks as it does.
+
+`transport` is the way there, `messages` reads what comes.
+"""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from app.backends.base import JSON, BackendOptions, Delta, Request, Sleep, in_order, parse_options, system_of
+from app.backends.registry import backend
+from app.backends.wire.messages import Messages
+from app.backends.wire.transport import Transport
+from app.errors import SettingsError
+from app.servers import Server
+from app.settings import Settings, env_name
+
+ANTHROPIC_URL = "https://api.anthropic.com"
+VERSION = "2023-06-01"
+SAMPLING = {"top_p", "top_k", "stop_sequences"}
+
+
+class AnthropicOptions(BackendOptions):
+    """What a study file may say in `options:` of a model behind Anthropic's API."""
+
+    max_tokens: int = Field(1000, ge=1)
+    """The longest reply where the model itself has no `max_tokens`: this API wants a number."""
+    top_p: float | None = Field(None, ge=0, le=1)
+    """Sample from the likeliest tokens only, which together have this probability."""
+    top_k: int | None = Field(None, ge=1)
+    """Sample from this many of the likeliest tokens only."""
+    stop_sequences: tuple[str, ...] | None = None
+    """Where the reply stops, if the model writes one of these."""
+    thinking: Literal["adaptive", "disabled"] | None = None
+    """Whether the model thinks before it replies, as much as it finds right; this counts towards max_tokens."""
+    thinking_budget: int | None = Field(None, ge=1024)
+    """How many tokens older models may think before they reply; max_tokens then counts the reply alone."""
+    effort: str | None = None
+    """How much work the model puts in: `low`, `medium`, `high`, or what else it knows."""
+    extra: dict[str, JSON] = Field(default_factory=dict)
+    """Sent as it is, for what is not above."""
+
+    @model_validator(mode="after")
+    def _one_way_to_think(self) -> Self:
+        if self.thinking and self.thinking_budget:
+            raise ValueError("has both `thinking` and `thinking_budget`; keep one")
+        return self
+
+
+@backend("anthropic", server="optional")
+class Anthropic:
+    """A client of one server with Anthropic's API; all its sessions share its connections."""
+
+    Options = AnthropicOptions
+
+    def __init__(self, settings: Settings, sleep: Sleep, server: Server | None) -> None:
+        server = server or _own_server(settings)
+        key = {"x-api-key": server.key.get_secret_value()} if server.key else {}
+        self._path = "/messages" if server.url.endswith("/v1") else "/v1/messages"
+        self._transport = Transport(settings, server, {"anthropic-version": VERSION, **key})
+
+    async def stream(self, request: Request) -> AsyncGenerator[Delta]:
+        """Give the reply as the server sends it; leaving early closes the connection."""
+        body = _body(request, parse_options(AnthropicOptions, request.options))
+        async with aclosing(self._transport.stream(self._path, body, Messages())) as deltas:
+            async for delta in deltas:
+                yield delta
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._transport.close()
+
+
+def _own_server(settings: Settings) -> Server:
+    if settings.anthropic_api_key is None and settings.anthropic_base_url is None:
+        raise SettingsError(
+            f"The backend 'anthropic' needs a key for {ANTHROPIC_URL}. Set {env_name('anthropic_api_key')}, "
+            f"or {env_name('anthropic_base_url')} for another server, or name one in the study by `server`."
+        )
+    return Server(url=settings.anthropic_base_url or ANTHROPIC_URL, key=settings.anthropic_api_key)
+
+
+def _body(request: Request, options: AnthropicOptions) -> dict[str, Any]:
+    budget = options.thinking_budget
+    thinking = {"type": options.thinking} if options.thinking else None
+    optional = {
+        "system": system_of(request.messages) or None,
+        "temperature": request.temperature,
+        "thinking": {"type": "enabled", "budget_tokens": budget} if budget else thinking,
+        "output_config": {"effort": options.effort} if options.effort else None,
+        **options.model_dump(include=SAMPLING),
+    }
+    return {
+        "model": request.model,
+        "messages": in_order(request.messages, system=False),
+        "max_tokens": (request.max_tokens or options.max_tokens) + (budget or 0),
+        "stream": True,
+        **{name: value for name, value in optional.items() if value is not None},
+        **options.extra,
+    }

@@ -1,0 +1,103 @@
+"""Any endpoint that takes JSON and answers with JSON, described in the study: what is asked, and where the text is.
+
+`transport` is the way there, `template` fills the body in, `described` reads what comes.
+"""
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from typing import Literal, Self
+from urllib.parse import quote
+
+from pydantic import Field, model_validator
+
+from app.backends.base import JSON, BackendOptions, Delta, Request, Sleep, in_order, parse_options, system_of
+from app.backends.registry import backend
+from app.backends.wire.described import Described, Framing, LineFraming, Places, SseFraming, WholeFraming
+from app.backends.wire.template import NAME, faults_in, fill, names_in
+from app.backends.wire.transport import Transport, bearer
+from app.errors import SettingsError
+from app.servers import Server
+from app.settings import Settings
+
+FRAMINGS: dict[str, Callable[[], Framing]] = {"none": WholeFraming, "sse": SseFraming, "lines": LineFraming}
+
+
+class HttpOptions(BackendOptions):
+    """What a study file says in `options:` of a model behind an endpoint of its own kind."""
+
+    path: str
+    """Where the endpoint is, after the server's address; `{{model}}` stands for the model's name."""
+    body: dict[str, JSON]
+    """What is sent: JSON in which `"{{messages}}"` (with the system prompt, unless `"{{system}}"` is there too),
+    `"{{prompt}}"` (the last message), `"{{system}}"`, `"{{model}}"`, `"{{temperature}}"` and `"{{max_tokens}}"` stand
+    for values. A key whose value the study does not give is left out."""
+    text: str
+    """Where the text is in the answer, or in each piece of a stream: `choices.0.message.content`."""
+    stream: Literal["none", "sse", "lines"] = "none"
+    """How the answer comes: whole, as server-sent events, or as a JSON value in each line."""
+    finish: str | None = None
+    """Where the answer says why it ended; a stream without it has to end with `[DONE]`."""
+    finishes: dict[str, Literal["stop", "length", "content_filter", "refusal"]] = Field(default_factory=dict)
+    """What the server's own words for the end mean: `{COMPLETE: stop, MAX_TOKENS: length}`; others are failures."""
+    version: str | None = None
+    """Where the answer names the model that replied."""
+    prompt_tokens: str | None = None
+    """Where the answer counts the tokens of the request."""
+    completion_tokens: str | None = None
+    """Where the answer counts the tokens of the reply."""
+    method: Literal["POST", "PUT"] = "POST"
+    """The method of the request."""
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        faults = [*faults_in(self.body)]
+        faults += [
+            f"`path` can hold {{{{model}}}}, not {{{{{name}}}}}" for name in names_in(self.path) if name != "model"
+        ]
+        if not self.path.startswith("/"):
+            faults.append("`path` must start with /")
+        if not {"messages", "prompt"} & {*names_in(self.body)}:
+            faults.append('`body` has neither "{{messages}}" nor "{{prompt}}": the model would not see what is said')
+        if self.stream == "lines" and self.finish is None:
+            faults.append("`stream: lines` needs `finish`: a reply that was cut off could not be told from a whole one")
+        if faults:
+            raise ValueError("; ".join(faults))
+        return self
+
+
+@backend("http", server="required")
+class Http:
+    """A client of one server; what its endpoints are like, each model's options say."""
+
+    Options = HttpOptions
+
+    def __init__(self, settings: Settings, sleep: Sleep, server: Server | None) -> None:
+        if server is None:
+            raise SettingsError("The backend 'http' needs a `server`.")
+        self._transport = Transport(settings, server, bearer(server))
+
+    async def stream(self, request: Request) -> AsyncGenerator[Delta]:
+        """Give the reply as the endpoint sends it; leaving early closes the connection."""
+        options = parse_options(HttpOptions, request.options)
+        path = NAME.sub(quote(request.model, safe=""), options.path)
+        given = {"text", "finish", "finishes", "version", "prompt_tokens", "completion_tokens"}
+        decoder = Described(Places(**options.model_dump(include=given)), FRAMINGS[options.stream]())
+        async with aclosing(self._transport.stream(path, _body(request, options), decoder, options.method)) as deltas:
+            async for delta in deltas:
+                yield delta
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._transport.close()
+
+
+def _body(request: Request, options: HttpOptions) -> dict[str, JSON]:
+    values: dict[str, JSON] = {
+        "messages": in_order(request.messages, system="system" not in names_in(options.body)),
+        "prompt": request.messages[-1].text,
+        "system": system_of(request.messages) or None,
+        "model": request.model,
+        "temperature": request.temperature,
+        "max_tokens": request.max_tokens,
+    }
+    return fill(options.body, values)

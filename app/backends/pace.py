@@ -1,0 +1,32 @@
+"""The pace of replies that are there at once: a pause, then word by word, as a model on a server would write them."""
+
+import re
+from collections.abc import AsyncGenerator, Sequence
+
+from pydantic import Field
+
+from app.backends.base import BackendOptions, Sleep, Text
+
+PIECE = re.compile(r"\s*\S+(?:\s+$)?")
+
+
+class PacedOptions(BackendOptions):
+    """How fast a reply comes."""
+
+    first_ms: int = Field(300, ge=0, le=60_000)
+    """Milliseconds before the first word."""
+    pace_ms: int = Field(20, ge=0, le=10_000)
+    """Milliseconds from word to word."""
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text, each with the space before it."""
+    return PIECE.findall(text)
+
+
+async def paced(words: Sequence[str], options: PacedOptions, sleep: Sleep) -> AsyncGenerator[Text]:
+    """Give the words at the pace of the options."""
+    await sleep(options.first_ms / 1000)
+    for word in words:
+        yield Text(word)
+        await sleep(options.pace_ms / 1000)

@@ -1,0 +1,109 @@
+"""Recorded conversations, and which reply of them is due: what `replay` answers with.
+
+A file is ChatBench's conversations.json, or JSONL with a conversation in each line: `{"messages": [{"role": "user",
+"content": "..."}, ...]}`. Pure, but for `read`.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from app.backends.base import Message, Role
+from app.errors import SettingsError
+
+ROLES: Mapping[str, Role] = {
+    "user": "user",
+    "assistant": "assistant",
+    "system": "system",
+    "You": "user",
+    "Bot": "assistant",
+}
+Conversation = tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Recordings:
+    """The conversations of a file, and what tells the file from any other."""
+
+    conversations: tuple[Conversation, ...]
+    sha256: str
+
+    def exact(self, said: Sequence[Message]) -> str | None:
+        """The reply where somebody has said all this; first of all where the replies so far were these too."""
+        asked = _texts(said, "user")
+        found = [one for one in self.conversations if _texts(one, "user")[: len(asked)] == asked]
+        found.sort(key=lambda one: not _begins(one, said))
+        replies = (reply for one in found if (reply := _reply_to(one, len(asked))) is not None)
+        return next(replies, None)
+
+    def at(self, number: int, said: Sequence[Message]) -> str | None:
+        """The reply that stands at this point of conversation `number`, whatever was said."""
+        if number >= len(self.conversations):
+            return None
+        return _reply_to(self.conversations[number], len(_texts(said, "user")))
+
+
+def read(path: Path) -> Recordings:
+    """Read a file of conversations; raises SettingsError."""
+    try:
+        content = path.read_bytes()
+        records = list(_records(content.decode("utf-8-sig")))
+    except OSError as error:
+        raise SettingsError(f"{path}: cannot be read: {error.strerror}.") from None
+    except ValueError as error:
+        raise SettingsError(f"{path}: is neither a list in JSON nor JSONL in UTF-8: {error}.") from None
+    conversations = tuple(_conversation(record, f"{path}: conversation {n}") for n, record in enumerate(records, 1))
+    return Recordings(conversations, sha256(content).hexdigest())
+
+
+def _records(text: str) -> Iterator[Any]:
+    if text.lstrip().startswith("["):
+        yield from json.loads(text)
+    else:
+        yield from (json.loads(line) for line in text.splitlines() if line.strip())
+
+
+def _conversation(record: Any, where: str) -> Conversation:
+    found = (
+        next((record[key] for key in ("messages", "chat_history") if key in record), None)
+        if isinstance(record, dict)
+        else None
+    )
+    if isinstance(found, str):
+        found = json.loads(found)
+    if not isinstance(found, list):
+        raise SettingsError(f"{where} has neither `messages` nor `chat_history`.")
+    return tuple(_message(message, where) for message in found)
+
+
+def _message(message: Any, where: str) -> Message:
+    values = message if isinstance(message, dict) else {}
+    role, text = ROLES.get(str(values.get("role"))), values.get("content", values.get("text"))
+    if role is None or not isinstance(text, str):
+        raise SettingsError(
+            f"{where}: {json.dumps(message)[:100]} is no message; write "
+            '{"role": "user", "content": "..."}, with one of the roles ' + ", ".join(ROLES) + "."
+        )
+    return Message(role, text.strip())
+
+
+def _texts(messages: Sequence[Message], role: Role) -> list[str]:
+    return [message.text.strip() for message in messages if message.role == role]
+
+
+def _begins(conversation: Conversation, said: Sequence[Message]) -> bool:
+    replies = _texts(said, "assistant")
+    return _texts(conversation, "assistant")[: len(replies)] == replies
+
+
+def _reply_to(conversation: Conversation, count: int) -> str | None:
+    """What follows the user's message number `count` before they say more."""
+    said = 0
+    for message in conversation:
+        said += message.role == "user"
+        if message.role == "assistant" and said == count:
+            return message.text
+    return None

@@ -1,0 +1,62 @@
+"""OpenAI's streamed Chat Completions: bytes in, deltas out.
+
+Pure. Chunks without choices are skipped; `[DONE]` or the end of the stream gives the `End` if a finish_reason was
+seen, and a BackendBroken if not; usage may come with the finish_reason or after it. A refusal is no reply.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from app.backends.base import Delta, End, Text
+from app.backends.wire.errors import check_event, refusal
+from app.backends.wire.sse import Objects, count, cut_off, finish_reason, part, string
+
+
+@dataclass(slots=True)
+class ChatCompletions:
+    """The deltas of one streamed chat completion: feed it bytes until it gives the `End`, or call `end`."""
+
+    _objects: Objects = field(default_factory=Objects)
+    _finish_reason: str | None = None
+    _model: str | None = None
+    _usage: dict[str, Any] = field(default_factory=dict)
+    _refusal: str = ""
+
+    def feed(self, chunk: bytes) -> Iterator[Delta]:
+        """Take the next bytes, give the deltas that they complete; nothing is to be fed after the `End`."""
+        for value in self._objects.feed(chunk):
+            if value is None:
+                yield from self.end()
+                return
+            yield from self._chunk(value)
+
+    def end(self) -> Iterator[Delta]:
+        """Give the `End` once the stream is over; raise BackendBroken if the reply was cut off or is none."""
+        self._objects.check()
+        if self._refusal:
+            raise refusal(self._refusal)
+        if self._finish_reason is None:
+            raise cut_off("finish_reason")
+        yield End(
+            finish_reason=finish_reason(self._finish_reason),
+            model=self._model,
+            prompt_tokens=count(self._usage, "prompt_tokens"),
+            completion_tokens=count(self._usage, "completion_tokens"),
+        )
+
+    def _chunk(self, chunk: dict[str, Any]) -> Iterator[Text]:
+        check_event(chunk)
+        self._model = string(chunk, "model") or self._model
+        self._usage = part(chunk, "usage") or self._usage
+        choices = chunk.get("choices")
+        if isinstance(choices, list) and choices and isinstance(choices[0], dict):
+            yield from self._choice(choices[0])
+
+    def _choice(self, choice: dict[str, Any]) -> Iterator[Text]:
+        delta = part(choice, "delta")
+        self._refusal += string(delta, "refusal") or ""
+        text = string(delta, "content")
+        if text:
+            yield Text(text)
+        self._finish_reason = string(choice, "finish_reason") or self._finish_reason

@@ -1,0 +1,79 @@
+"""Anthropic's streamed Messages: bytes in, deltas out.
+
+Pure. Text comes in `text_delta`s of content blocks; thinking, signatures and all other kinds of deltas are no part of
+the reply. The stop reason comes in `message_delta`, the end is `message_stop`; a stream without either was cut off.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from app.backends.base import Delta, End, Text
+from app.backends.wire.errors import check_event, refusal
+from app.backends.wire.sse import Objects, count, cut_off, finish_reason, part, string
+
+
+@dataclass(slots=True)
+class Messages:
+    """The deltas of one streamed message: feed it bytes until it gives the `End`, or call `end`."""
+
+    _objects: Objects = field(default_factory=Objects)
+    _stop_reason: str | None = None
+    _explanation: str = ""
+    _model: str | None = None
+    _usage: dict[str, Any] = field(default_factory=dict)
+
+    def feed(self, chunk: bytes) -> Iterator[Delta]:
+        """Take the next bytes, give the deltas that they complete; nothing is to be fed after the `End`."""
+        for value in self._objects.feed(chunk):
+            if value is None:
+                raise cut_off("message_stop")
+            yield from self._event(value)
+
+    def end(self) -> Iterator[Delta]:
+        """Raise BackendBroken: the `End` comes with an event, so there was none."""
+        self._objects.check()
+        raise cut_off("message_stop")
+
+    def _event(self, event: dict[str, Any]) -> Iterator[Delta]:
+        check_event(event)
+        match string(event, "type"):
+            case "message_start":
+                message = part(event, "message")
+                self._model = string(message, "model")
+                self._usage = part(message, "usage")
+            case "content_block_start":
+                yield from _text(part(event, "content_block"), "text")
+            case "content_block_delta":
+                yield from _text(part(event, "delta"), "text_delta")
+            case "message_delta":
+                self._change(event)
+            case "message_stop":
+                yield self._end()
+            case _:
+                pass  # a kind that says nothing to us
+
+    def _change(self, event: dict[str, Any]) -> None:
+        delta = part(event, "delta")
+        self._stop_reason = string(delta, "stop_reason") or self._stop_reason
+        self._explanation = string(part(delta, "stop_details"), "explanation") or self._explanation
+        # what is told here is the count of everything so far
+        self._usage |= {name: value for name, value in part(event, "usage").items() if value is not None}
+
+    def _end(self) -> End:
+        if self._stop_reason is None:
+            raise cut_off("stop_reason")
+        if self._stop_reason == "refusal":
+            raise refusal(self._explanation)
+        return End(
+            finish_reason=finish_reason(self._stop_reason),
+            model=self._model,
+            prompt_tokens=count(self._usage, "input_tokens"),
+            completion_tokens=count(self._usage, "output_tokens"),
+        )
+
+
+def _text(values: dict[str, Any], kind: str) -> Iterator[Text]:
+    text = string(values, "text") if string(values, "type") == kind else None
+    if text:
+        yield Text(text)

@@ -1,0 +1,155 @@
+"""Server-sent events with JSON in them, which most model servers stream: bytes in, objects out.
+
+Pure, and independent of where the network cuts the bytes. Comments and fields other than `data` are skipped. What is
+no JSON object is a BackendBroken, as is a body without any event: a page of a login, an answer that is no stream.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from app.errors import BackendBroken
+
+BOM = b"\xef\xbb\xbf"
+MAX_EVENT_BYTES = 1_000_000
+EXCERPT = 200
+SYNONYMS = {
+    "end_turn": "stop",
+    "eos": "stop",
+    "eos_token": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "max_output_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "safety": "content_filter",
+}
+"""Finish reasons of other servers, in OpenAI's words."""
+
+
+@dataclass(slots=True)
+class Events:
+    """The data of each event in a stream of bytes; one that the end cuts off is dropped, by the standard."""
+
+    _rest: bytes = b""
+    _data: list[bytes] = field(default_factory=list)
+    _started: bool = False
+
+    def feed(self, chunk: bytes) -> Iterator[bytes]:
+        """Take the next bytes, give the data of the events that they complete."""
+        for line in self._lines(chunk):
+            if not line and self._data:
+                data, self._data = b"\n".join(self._data), []
+                yield data
+            elif line.startswith(b"data"):
+                self._read(line)
+
+    def _lines(self, chunk: bytes) -> list[bytes]:
+        lines = (self._rest + chunk).splitlines(keepends=True)
+        # a line that ends in CR may yet end in CR LF
+        self._rest = lines.pop() if lines and not lines[-1].endswith(b"\n") else b""
+        if len(self._rest) > MAX_EVENT_BYTES:
+            raise malformed(self._rest, "an event without end")
+        if lines and not self._started:
+            self._started, lines[0] = True, lines[0].removeprefix(BOM)
+        return [line.rstrip(b"\r\n") for line in lines]
+
+    def _read(self, line: bytes) -> None:
+        name, _, value = line.partition(b":")
+        if name == b"data":
+            self._data.append(value.removeprefix(b" "))
+
+
+@dataclass(slots=True)
+class Objects:
+    """The JSON objects of a stream of events; None stands for `[DONE]`, with which some servers end it."""
+
+    _events: Events = field(default_factory=Events)
+    _seen: bytes = b""
+    _any: bool = False
+
+    def feed(self, chunk: bytes) -> Iterator[dict[str, Any] | None]:
+        """Take the next bytes, give the objects that they complete."""
+        if not self._any:
+            self._seen = (self._seen + chunk)[:EXCERPT]
+        for data in self._events.feed(chunk):
+            self._any = True
+            yield None if data.strip() == b"[DONE]" else read_object(data)
+
+    def check(self) -> None:
+        """Raise BackendBroken if there has been no event."""
+        if not self._any:
+            raise not_a_stream(self._seen)
+
+
+def finish_reason(told: str) -> str:
+    """A server's finish reason in OpenAI's words."""
+    return SYNONYMS.get(told, told)
+
+
+def read_object(data: bytes) -> dict[str, Any]:
+    """Read a JSON object; raises BackendBroken."""
+    value = read_value(data)
+    if not isinstance(value, dict):
+        raise malformed(data, "no JSON object")
+    return value
+
+
+def read_value(data: bytes) -> Any:
+    """Read JSON of any kind; raises BackendBroken."""
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        raise malformed(data, str(error)) from None
+
+
+def string(values: dict[str, Any], key: str) -> str | None:
+    """A text of an object; None where there is none; raises BackendBroken where it is something else."""
+    value = values.get(key)
+    if value is None or isinstance(value, str):
+        return value
+    raise malformed(orjson.dumps(value), f"{key} is no text")
+
+
+def part(values: dict[str, Any], key: str) -> dict[str, Any]:
+    """An object of an object; empty where there is none; raises BackendBroken where it is something else."""
+    value = values.get(key)
+    if value is None or isinstance(value, dict):
+        return value or {}
+    raise malformed(orjson.dumps(value), f"{key} is no object")
+
+
+def count(values: dict[str, Any], key: str) -> int | None:
+    """A number of tokens of an object; None where there is none."""
+    value = values.get(key)
+    return value if isinstance(value, int) else None
+
+
+def malformed(data: bytes, what: str) -> BackendBroken:
+    """The error that unreadable data is."""
+    return BackendBroken(
+        f"The model server sent what cannot be read ({what}): {excerpt(data)}. Try again; if it stays so, the server "
+        "speaks another language than the backend.",
+        reason="malformed",
+    )
+
+
+def cut_off(what: str) -> BackendBroken:
+    """The error that a reply without its end is."""
+    return BackendBroken(f"The reply was cut off: it has no {what}.", reason="no_finish_reason")
+
+
+def not_a_stream(seen: bytes) -> BackendBroken:
+    """The error that an answer with success is which holds no reply."""
+    return BackendBroken(
+        f"The model server sent no stream of events, but {seen[:EXCERPT].decode(errors='replace')!r}. "
+        "Check its address: where the API begins, as in https://api.openai.com/v1.",
+        reason="not_a_stream",
+    )
+
+
+def excerpt(data: bytes) -> str:
+    """The beginning of data, to be quoted."""
+    text = data.decode(errors="replace")
+    return text if len(text) <= EXCERPT else f"{text[:EXCERPT]}..."

@@ -1,0 +1,103 @@
+"""Model servers as a deployment names them: where one is, and what it wants to see before it answers.
+
+Which server a model is asked on is part of a study, by its name; what is behind the name is not. Whatever could be a
+secret is a SecretStr, so that no listing, log or error message shows it by accident.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, SecretStr
+
+SHORTEST_SECRET = 8
+"""Headers and parameters below this length are no secrets: masking `1` would spoil every message."""
+
+
+def _web_address(value: str) -> str:
+    if not value.startswith(("http://", "https://")):
+        raise ValueError("must start with http:// or https://")
+    return value.rstrip("/")
+
+
+def _plain(value: str) -> str:
+    parts = urlsplit(value)
+    if "@" in parts.netloc:
+        raise ValueError("must not hold a name and password; give them as a key or headers")
+    if parts.query or parts.fragment:
+        raise ValueError("must end before `?` and `#`; parameters go into `query` of PARLEY_SERVERS")
+    if not parts.hostname:
+        raise ValueError("names no host")
+    return value
+
+
+def _sendable(value: SecretStr) -> SecretStr:
+    text = value.get_secret_value().strip()
+    if not (text.isascii() and text.isprintable()):
+        raise ValueError("has a character that cannot be sent in a header")
+    return SecretStr(text)
+
+
+WebAddress = Annotated[str, AfterValidator(_web_address)]
+ServerAddress = Annotated[WebAddress, AfterValidator(_plain)]
+Key = Annotated[SecretStr, AfterValidator(_sendable)]
+
+
+class Server(BaseModel):
+    """A model server: its address, and what is sent along with every request."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    url: ServerAddress
+    """The address up to where the API begins; for most it ends in `/v1`."""
+    key: Key | None = None
+    """The key, sent in the way of the backend: `Authorization: Bearer` or `x-api-key`."""
+    headers: dict[str, Key] = {}
+    """More headers, which win over the backend's own."""
+    query: dict[str, Key] = {}
+    """Parameters of every address, such as `api-version`."""
+
+    def __str__(self) -> str:
+        """The address and what else is set, without a secret."""
+        extras = [f"{name} ********" for name in ("key", "headers", "query") if getattr(self, name)]
+        return ", ".join([self.url, *extras])
+
+    def mask(self, text: str) -> str:
+        """The text with every secret of this server covered."""
+        given = [part.get_secret_value() for part in (*self.headers.values(), *self.query.values())]
+        secrets = [word for value in given for word in (value, *value.split()) if len(word) >= SHORTEST_SECRET]
+        if self.key:
+            secrets.append(self.key.get_secret_value())
+        for secret in sorted(secrets, key=len, reverse=True):
+            text = text.replace(secret, "***")
+            if len(secret) > 2 * SHORTEST_SECRET:  # where a quotation was cut, the beginning of one is left
+                text = re.sub(re.escape(secret[:SHORTEST_SECRET]) + r"[\w.~+/=-]*", "***", text)
+        return text
+
+
+def revealed(values: Mapping[str, SecretStr]) -> dict[str, str]:
+    """The values as they are sent."""
+    return {name: value.get_secret_value() for name, value in values.items()}
+
+
+def read_servers(value: object) -> object:
+    """Read the JSON of PARLEY_SERVERS; raises ValueError, which never quotes it."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value, object_pairs_hook=_once)
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise ValueError(
+            f'is no JSON ({error.msg}, {where}); write {{"name": {{"url": "https://...", "key": "..."}}}}'
+        ) from None
+
+
+def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    names = [name for name, _ in pairs]
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise ValueError(f"has {', '.join(sorted(twice))} twice")
+    return dict(pairs)

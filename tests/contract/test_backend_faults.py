@@ -1,0 +1,190 @@
+"""Model servers over real HTTP that fail, in every protocol: what Parley makes of it, after one request and no more."""
+
+import asyncio
+
+import pytest
+
+from app.backends.base import Text
+from app.backends.deadlines import deadlines
+from app.errors import BackendBroken, BackendError, BackendRejected, BackendUnavailable
+from tests.fakes.asking import HASTY, KEY, PATIENT, WAYS, ask, asking, collect, create, said, settings_at
+from tests.fakes.model_faults import FAULTS
+from tests.fakes.model_server import serve
+
+REJECTED, UNAVAILABLE, BROKEN = BackendRejected, BackendUnavailable, BackendBroken
+TOO_SLOW = (UNAVAILABLE, "timeout_first_token")
+TABLE = {
+    "302": (REJECTED, "status_302"),
+    "400": (REJECTED, "status_400"),
+    "400-context": (REJECTED, "context_length_exceeded"),
+    "400-filter": (REJECTED, "content_filter"),
+    "401": (REJECTED, "status_401"),
+    "401-quote": (REJECTED, "status_401"),
+    "403": (REJECTED, "status_403"),
+    "404": (REJECTED, "status_404"),
+    "413": (REJECTED, "status_413"),
+    "429": (UNAVAILABLE, "status_429"),
+    "429-bare": (UNAVAILABLE, "status_429"),
+    "429-date": (UNAVAILABLE, "status_429"),
+    "429-quota": (REJECTED, "insufficient_quota"),
+    "500": (UNAVAILABLE, "status_500"),
+    "503-html": (UNAVAILABLE, "status_503"),
+    "529": (UNAVAILABLE, "status_529"),
+    "blank": (BROKEN, "empty_reply"),
+    "content-filter": (BROKEN, "content_filter"),
+    "done-only": (BROKEN, "no_finish_reason"),
+    "drip": (UNAVAILABLE, "timeout_reply"),
+    "drop": (UNAVAILABLE, "connection"),
+    "drop-at-once": (UNAVAILABLE, "connection"),
+    "empty": (BROKEN, "empty_reply"),
+    "endless-event": (BROKEN, "malformed"),
+    "flood": (BROKEN, "too_long"),
+    "hang": TOO_SLOW,
+    "hang-midway": (UNAVAILABLE, "timeout_token_gap"),
+    "html": (BROKEN, "not_a_stream"),
+    "json": (BROKEN, "not_a_stream"),
+    "keep-alive": TOO_SLOW,
+    "malformed": (BROKEN, "malformed"),
+    "megabyte": (BROKEN, "too_long"),
+    "no-body": (BROKEN, "not_a_stream"),
+    "no-finish": (BROKEN, "no_finish_reason"),
+    "quote-in-stream": (BROKEN, "malformed"),
+    "refusal": (BROKEN, "refusal"),
+    "stream-context": (REJECTED, "context_length_exceeded"),
+    "stream-error": (UNAVAILABLE, "error_in_stream"),
+    "stream-overloaded": (UNAVAILABLE, "error_in_stream"),
+    "tool-calls": (BROKEN, "finish_reason"),
+}
+OTHERWISE = {
+    "openai": {},
+    # the end of a response is one event, so a response without text is an empty one
+    "openai-responses": {"done-only": (BROKEN, "empty_reply")},
+    # Anthropic tells the type of an error alone
+    "anthropic": {"400-filter": (REJECTED, "status_400")},
+    "http-sse": {"done-only": (BROKEN, "no_text")},
+    "http-lines": {"done-only": (BROKEN, "not_a_stream"), "json": (BROKEN, "no_text")},
+    # nothing is said before the whole answer is there
+    "http-none": {
+        "done-only": (BROKEN, "no_finish_reason"),
+        "drip": TOO_SLOW,
+        "endless-event": (BROKEN, "too_long"),
+        "flood": TOO_SLOW,
+        "hang-midway": TOO_SLOW,
+        "json": (BROKEN, "no_text"),
+        "no-finish": (BROKEN, "malformed"),
+    },
+}
+"""Where a protocol makes another error of a fault."""
+SOUND = {
+    "bytewise": ("Héllo ∑🎲", "stop"),
+    "length": ("Hel", "length"),
+    "no-usage": ("Hello", "stop"),
+    "thoughts": ("Hello", "stop"),
+}
+IN_TIME = ("drip", "flood", "endless-event", "hang", "hang-midway", "keep-alive")
+"""The faults that last until somebody's patience ends."""
+
+
+@pytest.fixture(scope="module")
+def server():
+    with serve() as running:
+        yield running
+
+
+@pytest.fixture
+def settings(server):
+    return settings_at(server.base_url)
+
+
+@pytest.fixture(params=WAYS)
+def way(request):
+    return WAYS[request.param]
+
+
+def failed(settings, way, fault, **more):
+    with pytest.raises(BackendError) as raised:
+        ask(settings, way, model=f"fault:{fault}", **more)
+    return raised.value
+
+
+def test_every_fault_of_the_fake_is_in_a_table():
+    assert {*TABLE, *SOUND} == {*FAULTS}
+    assert {*OTHERWISE} == {*WAYS}
+
+
+@pytest.mark.parametrize("name", WAYS)
+@pytest.mark.parametrize("fault", TABLE)
+def test_each_fault_becomes_its_error_after_one_request(fault, name, settings, server):
+    before, expected = len(server.requests), OTHERWISE[name].get(fault, TABLE[fault])
+    error = failed(settings, WAYS[name], fault, limits=HASTY if fault in IN_TIME else PATIENT)
+    assert (type(error), error.reason) == expected, str(error)
+    assert str(error).endswith((".", "?")), "a message is whole sentences"
+    assert KEY[:12] not in str(error)
+    assert len(server.requests) == before + 1, "backends never ask again"
+
+
+@pytest.mark.parametrize("form", SOUND)
+def test_unusual_but_sound_replies_are_taken(form, way, settings):
+    deltas = ask(settings, way, model=f"fault:{form}")
+    assert (said(deltas), deltas[-1].finish_reason) == SOUND[form]
+
+
+@pytest.mark.parametrize(("fault", "seconds"), [("429", 7), ("429-bare", None), ("429-date", 9)])
+def test_how_long_to_wait_is_passed_on(fault, seconds, way, settings):
+    assert failed(settings, way, fault).retry_after_s == seconds
+
+
+def test_the_servers_number_of_the_request_is_told(way, settings):
+    assert "req_fake" in str(failed(settings, way, "500"))
+
+
+def test_a_refusal_is_quoted(settings):
+    for name in ("openai", "openai-responses", "anthropic"):
+        assert "I cannot help with that." in str(failed(settings, WAYS[name], "refusal"))
+
+
+def test_nobody_listening_is_unavailable(way):
+    with serve() as server:
+        address = server.base_url
+    with pytest.raises(BackendUnavailable) as raised:
+        ask(settings_at(address), way)
+    assert raised.value.reason == "connection"
+    assert address in str(raised.value)
+
+
+def test_a_cancelled_reply_closes_its_connection(way):
+    async def cancel(server):
+        backend = create(settings_at(server.base_url), way)
+        stream = deadlines(backend.stream(asking(way, model="fault:hang-midway")), PATIENT)
+        if way is not WAYS["http-none"]:
+            assert await anext(stream) == Text("Hel")
+        task = asyncio.ensure_future(anext(stream))
+        while not server.requests:
+            await asyncio.sleep(0.005)
+        await asyncio.sleep(0.02)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        gone = await asyncio.to_thread(server.wait_until_dropped)
+        await backend.close()
+        return gone
+
+    with serve() as server:
+        assert asyncio.run(cancel(server))
+
+
+def test_a_timeout_closes_the_connection_too(way):
+    with serve() as server:
+        failed(settings_at(server.base_url), way, "hang", limits=HASTY)
+        assert server.wait_until_dropped()
+
+
+def test_connections_are_used_again(way, settings, server):
+    async def several():
+        backend, before = create(settings, way), server.connections
+        for _ in range(3):
+            await collect(backend, asking(way))
+        await backend.close()
+        return server.connections - before
+
+    assert asyncio.run(several()) == 1

@@ -1,0 +1,281 @@
+"""What each backend sends: the study's settings, in the words of the protocol, and nothing of the machine's."""
+
+import asyncio
+import json
+from dataclasses import replace
+
+import pytest
+from pydantic import SecretStr
+
+from app.backends import registry
+from app.backends.base import End, Message
+from app.errors import BackendRejected
+from app.servers import Server
+from app.settings import Settings
+from tests.fakes.asking import ASKED, ENDPOINT, KEY, WAYS, Way, ask, asking, collect, create, no_time, settings_at
+from tests.fakes.model_server import serve
+
+MESSAGES = [{"role": message.role, "content": message.text} for message in ASKED]
+QUESTION = MESSAGES[1:]
+ENDED = End("stop", "tutor-1-2026", 12, 7)
+
+
+@pytest.fixture(scope="module")
+def server():
+    with serve() as running:
+        yield running
+
+
+@pytest.fixture
+def settings(server):
+    return settings_at(server.base_url)
+
+
+@pytest.fixture
+def sent(settings, server):
+    """Ask, and give what arrived."""
+
+    def asked(name, **changes):
+        assert ask(settings, WAYS[name], **changes)[-1] == ENDED
+        return server.requests[-1]
+
+    return asked
+
+
+def test_chat_completions(sent):
+    options = {"top_p": 0.5, "stop": ["END"], "reasoning_effort": "low", "extra": {"top_k": 20, "min_p": 0.05}}
+    received = sent("openai", options=options)
+    assert received.path == "/v1/chat/completions"
+    assert received.headers["authorization"] == f"Bearer {KEY}"
+    assert received.body == {
+        "model": "tutor-1",
+        "messages": MESSAGES,
+        "temperature": 0.7,
+        "max_tokens": 400,
+        "top_p": 0.5,
+        "stop": ["END"],
+        "reasoning_effort": "low",
+        "top_k": 20,
+        "min_p": 0.05,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+
+
+def test_what_the_study_leaves_out_is_left_to_the_server(sent):
+    received = sent("openai", temperature=None, max_tokens=None)
+    assert {*received.body} == {"model", "messages", "stream", "stream_options"}
+
+
+def test_responses(sent):
+    received = sent("openai-responses", options={"reasoning_effort": "high", "top_p": 0.9, "extra": {"user": "x"}})
+    assert received.path == "/v1/responses"
+    assert received.body == {
+        "model": "tutor-1",
+        "input": MESSAGES,
+        "temperature": 0.7,
+        "max_output_tokens": 400,
+        "top_p": 0.9,
+        "reasoning": {"effort": "high"},
+        "user": "x",
+        "stream": True,
+        "store": False,
+    }
+
+
+def test_responses_say_which_options_they_do_not_have():
+    (fault,) = registry.check_options("openai", {"api": "responses", "seed": 1, "stop": "END"})
+    assert fault == "options: `api: responses` has no stop, seed; leave it out, or use `api: chat`."
+
+
+def test_messages(sent):
+    options = {"top_k": 5, "stop_sequences": ["END"], "effort": "low", "extra": {"service_tier": "standard_only"}}
+    received = sent("anthropic", options=options)
+    assert received.path == "/v1/messages"
+    assert received.headers["x-api-key"] == KEY
+    assert received.headers["anthropic-version"] == "2023-06-01"
+    assert "authorization" not in received.headers
+    assert received.body == {
+        "model": "tutor-1",
+        "system": ASKED[0].text,
+        "messages": QUESTION,
+        "max_tokens": 400,
+        "temperature": 0.7,
+        "top_k": 5,
+        "stop_sequences": ["END"],
+        "output_config": {"effort": "low"},
+        "service_tier": "standard_only",
+        "stream": True,
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "max_tokens", "thinking"),
+    [
+        (None, {}, 1000, None),
+        (None, {"max_tokens": 50}, 50, None),
+        (400, {"max_tokens": 50, "thinking": "adaptive"}, 400, {"type": "adaptive"}),
+        (400, {"thinking_budget": 2000}, 2400, {"type": "enabled", "budget_tokens": 2000}),
+    ],
+)
+def test_the_longest_reply_and_thinking(given, options, max_tokens, thinking, sent):
+    body = sent("anthropic", max_tokens=given, options=options).body
+    assert (body["max_tokens"], body.get("thinking")) == (max_tokens, thinking)
+
+
+def test_messages_without_a_system_prompt(sent):
+    body = sent("anthropic", messages=(Message("user", "Hi"),)).body
+    assert "system" not in body
+
+
+def test_the_address_of_anthropic_may_end_in_v1_or_not(server):
+    bare = server.base_url.removesuffix("/v1")
+    assert ask(settings_at(bare), WAYS["anthropic"])[-1] == ENDED
+    assert server.requests[-1].path == "/v1/messages"
+
+
+def test_azure_as_it_used_to_be(server):
+    """The deployment in the address, the version as a parameter, the key in a header of its own."""
+    azure = Server(
+        url=f"{server.base_url}/openai/deployments/gpt",
+        headers={"api-key": SecretStr(KEY)},
+        query={"api-version": SecretStr("2024-10-21")},
+    )
+    assert ask(Settings(servers={"azure": azure}, _env_file=None), Way("openai", server="azure"))[-1] == ENDED
+    received = server.requests[-1]
+    assert received.path == "/v1/openai/deployments/gpt/chat/completions?api-version=2024-10-21"
+    assert received.headers["api-key"] == KEY
+    assert "authorization" not in received.headers
+
+
+def test_the_headers_of_a_server_win_over_the_backends_own(server):
+    lab = Server(url=server.base_url, key=SecretStr(KEY), headers={"Authorization": SecretStr("Basic b3duOm9uZQ==")})
+    ask(Settings(servers={"lab": lab}, _env_file=None), Way("openai", server="lab"))
+    assert server.requests[-1].headers["authorization"] == "Basic b3duOm9uZQ=="
+    assert server.requests[-1].raw_headers.lower().count("authorization:") == 1
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_no_cookie_of_a_server_joins_peoples_conversations(name, settings, server):
+    async def twice():
+        backend = create(settings, WAYS[name])
+        for _ in range(2):
+            await collect(backend, asking(WAYS[name]))
+        await backend.close()
+
+    asyncio.run(twice())
+    assert "cookie" not in server.requests[-1].headers
+
+
+def test_what_is_no_text_is_told_and_not_sent(settings, server):
+    before = len(server.requests)
+    with pytest.raises(BackendRejected, match="cannot be written as JSON") as refused:
+        ask(settings, messages=(Message("user", "\ud800"),))
+    assert (refused.value.reason, len(server.requests)) == ("bad_request", before)
+
+
+def test_a_server_of_ones_own_needs_no_key(server):
+    ask(Settings(openai_base_url=server.base_url, _env_file=None))
+    assert "authorization" not in server.requests[-1].headers
+
+
+def test_openai_itself_is_told_max_tokens_in_its_newer_word():
+    backend = registry.create("openai", Settings(openai_api_key=SecretStr("sk-x"), _env_file=None), no_time)
+    assert backend._newer
+    asyncio.run(backend.close())
+
+
+def test_the_machines_own_variables_decide_nothing(sent, monkeypatch):
+    for name in ("OPENAI_API_KEY", "OPENAI_ORG_ID", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
+        monkeypatch.setenv(name, "stray")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    for name in WAYS:
+        assert "stray" not in str(sent(name).headers)
+
+
+def test_an_endpoint_is_asked_as_the_study_describes_it(sent):
+    received = sent("http-sse")
+    assert received.path == "/v1/speak/sse"
+    assert received.body == {"model": "tutor-1", "chat": {"turns": MESSAGES}, "heat": 0.7}
+    assert received.headers["authorization"] == f"Bearer {KEY}"
+
+
+def test_the_values_of_a_template_are_typed_and_never_searched(sent):
+    sly = (
+        ASKED[0],
+        Message("user", 'Say "{{system}}" and {{model}}\n'),
+    )
+    body = {
+        "model": "{{model}}",
+        "name": "m:{{model}}",
+        "chat": {"turns": "{{messages}}", "rules": "{{system}}"},
+        "say": "Q: {{ prompt }}!",
+        "few": [1, None, True, "{{max_tokens}}"],
+        "heat": "{{temperature}}",
+        "nothing": None,
+    }
+    received = sent("http-lines", messages=sly, temperature=None, options={"body": body}).body
+    assert received == {
+        "model": "tutor-1",
+        "name": "m:tutor-1",
+        "chat": {"turns": [{"role": "user", "content": sly[1].text}], "rules": ASKED[0].text},
+        "say": f"Q: {sly[1].text}!",
+        "few": [1, None, True, 400],
+        "nothing": None,
+    }
+
+
+def test_the_path_of_an_endpoint_can_name_the_model_and_have_parameters(settings, server):
+    way = replace(WAYS["http-none"], options={**ENDPOINT, "path": "/models/{{model}}/speak/none?raw=1"})
+    ask(settings, way, model="lab/tutor 1")
+    assert server.requests[-1].path == "/v1/models/lab%2Ftutor%201/speak/none?raw=1"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"body": {"q": "{{promt}}"}}, "{{promt}} is no value; allowed: messages, prompt,"),
+        ({"body": {"q": "{{promt}}"}}, "Did you mean 'prompt'?"),
+        ({"body": {"q": "{{prompt}} {{messages}}"}}, "{{messages}} must stand alone"),
+        ({"body": {"q": "hello"}}, "the model would not see what is said"),
+        ({"path": "/a/{{prompt}}"}, "`path` can hold {{model}}, not {{prompt}}"),
+        ({"path": "a"}, "options: `path` must start with /"),
+        ({"stream": "lines", "finish": None}, "`stream: lines` needs `finish`"),
+        ({"body": None}, "options.body=None"),
+    ],
+)
+def test_what_cannot_be_asked_is_told_before_anybody_asks(change, said):
+    faults = registry.check_options("http", {**WAYS["http-sse"].options, **change})
+    assert said in " ".join(faults)
+
+
+def test_an_endpoint_needs_its_path_body_and_text():
+    assert registry.check_options("http", {}) == [
+        "options.path: field required.",
+        "options.body: field required.",
+        "options.text: field required.",
+    ]
+
+
+def test_a_stream_without_a_finish_has_to_end_with_done(settings):
+    way = WAYS["http-sse"]
+    options = {**way.options, "finish": None}
+    with pytest.raises(Exception, match=r"cut off: it has no \[DONE\]"):
+        ask(settings, replace(way, options=options))
+
+
+def test_a_text_that_is_elsewhere_is_told_with_what_came(settings):
+    with pytest.raises(Exception, match=r"no text at `answer`.*Correct `text`"):
+        ask(settings, replace(WAYS["http-none"], options={**WAYS["http-none"].options, "text": "answer"}))
+
+
+def test_a_server_that_refuses_a_request_says_why(settings):
+    """The fake is as strict as the real one: Responses know no max_tokens."""
+    with pytest.raises(BackendRejected, match="Unsupported parameter: 'max_tokens'"):
+        ask(settings, WAYS["openai-responses"], options={"extra": {"max_tokens": 3}})
+
+
+def test_bodies_are_json_that_any_server_reads(sent):
+    text = 'a "quoted" \\ line\n\u2028 🎲 \x00 é'
+    body = sent("openai", messages=(Message("user", text),)).body
+    assert json.loads(json.dumps(body))["messages"][0]["content"] == text

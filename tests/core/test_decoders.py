@@ -1,0 +1,167 @@
+"""The decoders of model servers' streams: wherever the network cuts them, the deltas are the same."""
+
+from contextlib import suppress
+from itertools import pairwise
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.backends.base import End, Text
+from app.backends.wire.chat_completions import ChatCompletions
+from app.backends.wire.described import Described, LineFraming, Places, SseFraming, WholeFraming
+from app.backends.wire.messages import Messages
+from app.backends.wire.responses import Responses
+from app.backends.wire.sse import Events
+from app.errors import BackendBroken, BackendError
+
+CHAT = (
+    "\ufeff: hello\r\n\r\n"
+    'data: {"model": "m-1", "choices": [{"delta": {"role": "assistant", "content": ""}}]}\n\n'
+    'event: message\ndata: {"choices": [{"delta":\ndata: {"content": "héllo 你好 "}}]}\n\n'
+    'id: 7\rretry: 10\rdata:{"choices": [{"delta": {"content": "∑ 🎲"}, "finish_reason": null}]}\r\r'
+    'data: {"choices": [], "usage": null}\r\n\r\n'
+    'data: {"choices": [{"delta": {}, "finish_reason": "stop"}]}\n\n'
+    'data: {"choices": null, "usage": {"prompt_tokens": 3, "completion_tokens": 2}}\n\n'
+    "data: [DONE]\n\n"
+)
+RESPONSES = (
+    'event: response.created\ndata: {"type": "response.created", "response": {"model": "m-1"}}\n\n'
+    'event: response.reasoning_text.delta\ndata: {"type": "response.reasoning_text.delta", "delta": "Hm"}\n\n'
+    'data: {"type": "response.output_text.delta", "delta": "héllo 你好 "}\n\n'
+    'data: {"type": "response.output_text.delta", "delta": ""}\r\n\r\n'
+    'data: {"type": "response.output_text.delta", "delta": "∑ 🎲"}\n\n'
+    'data: {"type": "response.output_text.done", "text": "héllo 你好 ∑ 🎲"}\n\n'
+    'data: {"type": "response.completed", "response": {"model": "m-1", "error": null,\n'
+    'data: "usage": {"input_tokens": 3, "output_tokens": 2}}}\n\n'
+)
+MESSAGES = (
+    'event: message_start\ndata: {"type": "message_start", "message": {"model": "m-1", '
+    '"usage": {"input_tokens": 3, "output_tokens": 1}}}\n\n'
+    'event: content_block_start\ndata: {"type": "content_block_start", "index": 0, '
+    '"content_block": {"type": "thinking", "thinking": ""}}\n\n'
+    'data: {"type": "content_block_delta", "delta": {"type": "thinking_delta", "thinking": "Hm"}}\n\n'
+    'data: {"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": "héllo 你好 "}}\n\n'
+    'event: ping\ndata: {"type": "ping"}\r\n\r\n'
+    'data: {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": "∑ 🎲"}}\n\n'
+    'data: {"type": "something_new", "delta": 7}\n\n'
+    'data: {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 2}}\n\n'
+    'data: {"type": "message_stop"}\n\n'
+)
+PLACES = Places("o.0.t", "why", {}, "by", "in", "out")
+LINES = (
+    '{"o": [{"t": "héllo 你好 "}]}\n\n{"thought": 1}\r\n{"o": [{"t": "∑ 🎲"}], "why": false}\n'
+    '{"o": [{"t": ""}], "why": true, "by": "m-1", "in": 3, "out": 2}'
+)
+WHOLE = ' {"o": [{"t": "héllo 你好 ∑ 🎲"}], "why": "end_turn", "by": "m-1", "in": 3, "out": 2}\n'
+END = End("stop", "m-1", 3, 2)
+PARSED = [Text("héllo 你好 "), Text("∑ 🎲"), END]
+DECODERS = {
+    "chat": (ChatCompletions, CHAT, PARSED),
+    "responses": (Responses, RESPONSES, PARSED),
+    "messages": (Messages, MESSAGES, PARSED),
+    "lines": (lambda: Described(PLACES, LineFraming()), LINES, PARSED),
+    "whole": (lambda: Described(PLACES, WholeFraming()), WHOLE, [Text("héllo 你好 ∑ 🎲"), END]),
+    "sse": (
+        lambda: Described(PLACES, SseFraming()),
+        "".join(f"data: {line}\n\n" for line in LINES.split("\n") if line),
+        PARSED,
+    ),
+}
+STREAM = CHAT.encode()
+
+
+@pytest.fixture(params=DECODERS)
+def protocol(request):
+    return DECODERS[request.param]
+
+
+def parse(decoder, chunks):
+    """What a transport makes of a body: it stops at the End, and asks for it when the body is over."""
+    deltas = []
+    for chunk in chunks:
+        for delta in decoder.feed(chunk):
+            deltas.append(delta)
+            if isinstance(delta, End):
+                return deltas
+    return [*deltas, *decoder.end()]
+
+
+def cut(data, places):
+    edges = [0, *sorted(place % (len(data) + 1) for place in places), len(data)]
+    return [data[start:end] for start, end in pairwise(edges)]
+
+
+@given(st.data(), st.lists(st.integers(0, 2_000), max_size=40))
+def test_wherever_the_network_cuts_the_deltas_are_the_same(data, places):
+    make, stream, parsed = DECODERS[data.draw(st.sampled_from(sorted(DECODERS)))]
+    assert parse(make(), cut(stream.encode(), places)) == parsed
+
+
+def test_byte_by_byte_the_deltas_are_the_same(protocol):
+    make, stream, parsed = protocol
+    data = stream.encode()
+    assert parse(make(), [data[i : i + 1] for i in range(len(data))]) == parsed
+
+
+@given(st.data())
+def test_what_is_cut_off_is_never_a_reply(data):
+    """Every protocol says that it is over; up to there its beginnings are errors, not replies."""
+    make, stream, parsed = DECODERS[data.draw(st.sampled_from(sorted(DECODERS)))]
+    whole = stream.encode()
+    place = data.draw(st.integers(0, len(whole) - 1))
+    try:
+        deltas = parse(make(), [whole[:place]])
+    except BackendError:
+        return
+    assert [d for d in deltas if isinstance(d, Text)] == parsed[:-1]
+
+
+@given(st.binary(max_size=300), st.lists(st.integers(0, 300), max_size=10))
+def test_no_bytes_break_the_parser_and_no_cut_changes_the_events(data, places):
+    whole, pieces = Events(), Events()
+    assert list(whole.feed(data)) == [event for chunk in cut(data, places) for event in pieces.feed(chunk)]
+
+
+KEYS = [
+    "choices",
+    "delta",
+    "content",
+    "usage",
+    "error",
+    "model",
+    "type",
+    "response",
+    "message",
+    "text",
+    "o",
+    "why",
+    "0",
+]
+KINDS = st.sampled_from(["response.output_text.delta", "response.completed", "message_start", "message_delta", "error"])
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=5) | KINDS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner),
+    max_leaves=8,
+)
+
+
+@given(json_values)
+def test_no_json_breaks_the_parser(value):
+    for make, _, _ in DECODERS.values():
+        for form in (b"data: %b\n\n", b"%b\n"):
+            with suppress(BackendError):
+                parse(make(), [form % orjson.dumps(value)])
+
+
+def test_an_event_without_end_is_given_up():
+    decoder = ChatCompletions()
+    with pytest.raises(BackendBroken, match="without end"):
+        any(list(decoder.feed(b"x" * 50_000)) for _ in range(30))
+
+
+def test_the_end_may_come_without_done():
+    decoder = ChatCompletions()
+    list(decoder.feed(STREAM[: STREAM.index(b"data: [DONE]")]))
+    assert list(decoder.end()) == [PARSED[-1]]

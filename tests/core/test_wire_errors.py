@@ -1,0 +1,74 @@
+"""What a status, a code and a header of a model server mean."""
+
+import pytest
+
+from app.backends.wire.errors import error_in_stream, refused, retry_after_s
+from app.errors import BackendRejected, BackendUnavailable
+
+OVERFLOW = "context_length_exceeded"
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after": "7"}, 7),
+        ({"retry-after": "0.5"}, 0.5),
+        ({"retry-after": "7", "retry-after-ms": "250"}, 0.25),
+        ({"retry-after": "Sat, 21 Nov 2026 12:01:00 GMT", "date": "Sat, 21 Nov 2026 12:00:00 GMT"}, 60),
+        ({"retry-after": "Sat, 21 Nov 2026 11:00:00 GMT", "date": "Sat, 21 Nov 2026 12:00:00 GMT"}, 0),
+        ({"retry-after": "Wed, 01 Jan 2020 00:00:00 GMT"}, 0),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "-3"}, None),
+        ({"retry-after": "inf"}, None),
+        ({}, None),
+    ],
+)
+def test_how_long_to_wait(headers, seconds):
+    assert retry_after_s(headers) == seconds
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "leaf", "reason"),
+    [
+        (400, b'{"error": {"code": "context_length_exceeded"}}', BackendRejected, OVERFLOW),
+        (400, b'{"error": {"type": "exceed_context_size_error", "code": 400}}', BackendRejected, OVERFLOW),
+        (400, b'{"object": "error", "message": "maximum context length is 8", "code": 400}', BackendRejected, OVERFLOW),
+        (402, b'{"type": "error", "error": {"type": "billing_error"}}', BackendRejected, "insufficient_quota"),
+        (403, b'{"error": "no"}', BackendRejected, "status_403"),
+        (404, b'{"detail": "Not Found"}', BackendRejected, "status_404"),
+        (408, b"", BackendUnavailable, "status_408"),
+        (429, b'{"error": {"type": "insufficient_quota"}}', BackendRejected, "insufficient_quota"),
+        (429, b'{"error": {"code": "tokens", "message": "context limit"}}', BackendUnavailable, "status_429"),
+        (502, b"\xff<html>", BackendUnavailable, "status_502"),
+        (529, b'{"type": "error", "error": {"type": "overloaded_error"}}', BackendUnavailable, "status_529"),
+    ],
+)  # fmt: skip
+def test_a_status_becomes_whose_move_it_is(status, body, leaf, reason):
+    error = refused(status, {}, body)
+    assert (type(error), error.reason) == (leaf, reason)
+
+
+def test_the_message_quotes_the_server_briefly_and_in_one_line():
+    text = str(refused(500, {"request-id": "req_1"}, b'{"error": {"message": "a\\n  b ' + b"c" * 9_000 + b'"}}'))
+    assert text.startswith("The model server refused with status 500: a b ccc")
+    assert text.endswith("c (request req_1). Try again.")
+    assert len(text) < 700
+    assert "(it gave no reason)" in str(refused(500, {}, b""))
+
+
+@pytest.mark.parametrize(
+    ("error", "leaf", "reason"),
+    [
+        ({"type": "overloaded_error", "message": "Overloaded"}, BackendUnavailable, "error_in_stream"),
+        ({"type": "invalid_request_error", "message": "no"}, BackendRejected, "error_in_stream"),
+        ({"code": "rate_limit_exceeded", "message": "slowly"}, BackendUnavailable, "error_in_stream"),
+        ({"code": "bio_policy", "message": "no"}, BackendRejected, "content_filter"),
+        ({"message": "prompt is too long"}, BackendRejected, OVERFLOW),
+        ("boom", BackendUnavailable, "error_in_stream"),
+        (None, BackendUnavailable, "error_in_stream"),
+        (7, BackendUnavailable, "error_in_stream"),
+    ],
+)
+def test_an_error_in_a_stream_is_read_like_one_with_a_status(error, leaf, reason):
+    found = error_in_stream(error)
+    assert (type(found), found.reason) == (leaf, reason)

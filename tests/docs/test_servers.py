@@ -1,0 +1,40 @@
+"""What the operator's page says of model servers can be written so: into a .env file, and into a study."""
+
+import re
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+import yaml
+
+from app.backends import registry
+from app.settings import Settings
+from experiments.core.study import Model
+from tests.docs.pages import ROOT
+
+PAGE = (ROOT / "docs" / "operator.md").read_text(encoding="utf-8")
+SECTION = PAGE[PAGE.index("## Model servers") : PAGE.index("## The files")]
+SERVERS = re.findall(r"PARLEY_SERVERS='.*?'", SECTION, re.S)
+VARIABLES = re.sub(r" +#.*", "", "\n".join(re.findall(r"^    (PARLEY_(?!SERVERS)\w+=.+)$", SECTION, re.M)))
+MODELS = re.findall(
+    r"(?:^ {8}(?! ).*\n|^ {9,}\S.*\n)+", re.sub(r" *PARLEY_SERVERS='.*?'\n", "", SECTION, flags=re.S), re.M
+)
+
+
+@pytest.mark.parametrize("line", [*SERVERS, VARIABLES])
+def test_the_settings_can_be_put_into_a_file(line: str, tmp_path: Path):
+    (tmp_path / ".env").write_text(dedent(line), encoding="utf-8")
+    loaded = Settings(_env_file=tmp_path / ".env")
+    assert loaded.servers or loaded.openai_api_key
+
+
+def test_there_is_an_example_of_each_backend_with_a_server():
+    used = {yaml.safe_load(dedent(model))["backend"] for model in MODELS}
+    assert used == {*registry.names()} - {"scripted"}
+
+
+@pytest.mark.parametrize("text", MODELS)
+def test_the_models_can_be_put_into_a_study(text: str):
+    model = Model.model_validate(yaml.safe_load(dedent(text)))
+    assert registry.check_options(model.backend, model.options) == []
+    assert registry.check_server(model.backend, model.server) == []

@@ -1,0 +1,189 @@
+"""What the fake model server can do: an ordinary reply, and every fault that a real one has shown, in any protocol."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+from tests.fakes.model_reply import Reply
+
+HANG_S = 30.0
+DATE = "Sat, 21 Nov 2026 12:00:00 GMT"
+LATER = "Sat, 21 Nov 2026 12:00:09 GMT"
+OVERFLOW = "prompt is too long: this model's maximum context length is 8192 tokens"
+Fault = Callable[[Reply], Awaitable[None]]
+
+
+def reply_to(asked: str) -> str:
+    """Give the ordinary reply to a message."""
+    return f"You said: {asked} – and that is *all* ∑ of it."
+
+
+async def ordinary(reply: Reply) -> None:
+    await reply.open()
+    for word in reply_to(reply.asked).split(" "):
+        await reply.say(word if word == "You" else f" {word}")
+        await asyncio.sleep(0)
+    await reply.finish()
+
+
+async def _error(reply: Reply, status: int, message: str, code: str | None = None, **headers: str) -> None:
+    await reply.error(status, message, code, **headers)
+
+
+async def _quote(reply: Reply) -> None:
+    """Refuse with the whole request's headers, as debug pages do."""
+    await reply.answer(401, str(reply.headers), "text/plain")
+
+
+async def _quote_in_stream(reply: Reply) -> None:
+    await reply.open()
+    await reply.garble(str(reply.headers))
+    await reply.close()
+
+
+async def _drop(reply: Reply, text: str = "Hel") -> None:
+    await reply.open()
+    await reply.say(text)
+    reply.writer.transport.abort()
+
+
+async def _drop_at_once(reply: Reply) -> None:
+    reply.writer.transport.abort()
+
+
+async def _no_finish(reply: Reply) -> None:
+    await reply.open()
+    await reply.say("Hel")
+    await reply.close()
+
+
+async def _say(reply: Reply, text: str, reason: str = "stop", *, usage: bool = True) -> None:
+    await reply.open()
+    await reply.say(text)
+    await reply.finish(reason, usage=usage)
+
+
+async def _end_only(reply: Reply) -> None:
+    await reply.open()
+    await reply.end_only()
+
+
+async def _malformed(reply: Reply) -> None:
+    await reply.open()
+    await reply.say("Hel")
+    await reply.garble()
+    await reply.finish()
+
+
+async def _stream_error(reply: Reply, message: str, code: str | None = None) -> None:
+    await reply.open()
+    await reply.say("Hel")
+    await reply.fail(message, code)
+
+
+async def _refusal(reply: Reply) -> None:
+    await reply.open()
+    await reply.refuse("I cannot help with that.")
+
+
+async def _hang(reply: Reply) -> None:
+    await reply.wait(HANG_S)
+
+
+async def _hang_midway(reply: Reply) -> None:
+    await reply.open()
+    await reply.say("Hel")
+    await reply.wait(HANG_S)
+
+
+async def _drip(reply: Reply) -> None:
+    await reply.open()
+    while True:
+        await reply.say("x")
+        await reply.wait(0.02)
+
+
+async def _keep_alive(reply: Reply) -> None:
+    await reply.open()
+    while True:
+        await reply.idle()
+        await reply.wait(0.02)
+
+
+async def _flood(reply: Reply) -> None:
+    await reply.open()
+    while True:
+        await reply.say("blah " * 200)
+        await reply.wait(0.001)
+
+
+async def _endless_event(reply: Reply) -> None:
+    await reply.open()
+    while True:
+        await reply.raw("x" * 100_000)
+
+
+async def _bytewise(reply: Reply) -> None:
+    """Every byte in a chunk of its own, so that characters are cut in two, with signs of life between the pieces."""
+    reply.bytewise = True
+    await reply.open()
+    await reply.say("Hé")
+    await reply.idle()
+    await reply.say("llo ∑🎲")
+    await reply.finish()
+
+
+async def _thoughts(reply: Reply) -> None:
+    await reply.open()
+    await reply.think("Let me see.")
+    await reply.say("Hello")
+    await reply.finish()
+
+
+FAULTS: dict[str, Fault] = {
+    "302": partial(_error, status=302, message="Moved", location="http://127.0.0.1:9/elsewhere"),
+    "400": partial(_error, status=400, message="Unsupported value: 'temperature'"),
+    "400-context": partial(_error, status=400, message=OVERFLOW, code="context_length_exceeded"),
+    "400-filter": partial(_error, status=400, message="content management policy", code="content_filter"),
+    "401": partial(_error, status=401, message="Incorrect API key provided: sk-***", code="invalid_api_key"),
+    "401-quote": _quote,
+    "403": partial(_error, status=403, message="Not allowed"),
+    "404": partial(_error, status=404, message="The model does not exist", code="model_not_found"),
+    "413": partial(_error, status=413, message="Request is larger than allowed"),
+    "429": partial(_error, status=429, message="Rate limit reached", code="rate_limit_exceeded", retry_after="7"),
+    "429-bare": partial(_error, status=429, message="Rate limit reached", code="rate_limit_exceeded"),
+    "429-date": partial(_error, status=429, message="Rate limit reached", date=DATE, retry_after=LATER),
+    "429-quota": partial(_error, status=429, message="You exceeded your current quota", code="insufficient_quota"),
+    "500": partial(_error, status=500, message="boom"),
+    "503-html": lambda r: r.answer(503, "<html>bad gateway</html>", "text/html"),
+    "529": partial(_error, status=529, message="Overloaded"),
+    "blank": partial(_say, text=" \n "),
+    "bytewise": _bytewise,
+    "content-filter": partial(_say, text="Hel", reason="content_filter"),
+    "done-only": _end_only,
+    "drip": _drip,
+    "drop": _drop,
+    "drop-at-once": _drop_at_once,
+    "empty": partial(_say, text=""),
+    "endless-event": _endless_event,
+    "flood": _flood,
+    "hang": _hang,
+    "hang-midway": _hang_midway,
+    "html": lambda r: r.answer(200, "<html>Please log in</html>", "text/html"),
+    "json": lambda r: r.answer(200, '{"object": "chat.completion", "choices": []}'),
+    "keep-alive": _keep_alive,
+    "length": partial(_say, text="Hel", reason="length"),
+    "malformed": _malformed,
+    "megabyte": partial(_say, text="blah " * 180_000),
+    "no-body": lambda r: r.answer(200, "", r.content_type),
+    "no-finish": _no_finish,
+    "no-usage": partial(_say, text="Hello", usage=False),
+    "quote-in-stream": _quote_in_stream,
+    "refusal": _refusal,
+    "stream-context": partial(_stream_error, message=OVERFLOW, code="context_length_exceeded"),
+    "stream-error": partial(_stream_error, message="The server had an error"),
+    "stream-overloaded": partial(_stream_error, message="Overloaded", code="overloaded_error"),
+    "thoughts": _thoughts,
+    "tool-calls": partial(_say, text="Hel", reason="tool_calls"),
+}
+"""What can be asked for as the model `fault:NAME`; some are sound replies, if unusual."""

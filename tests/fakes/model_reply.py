@@ -1,0 +1,121 @@
+"""One reply of the fake model server: plain HTTP here; the files *_reply.py say what each protocol makes of it."""
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+TOKENS = (12, 7)
+"""What every reply says that it has cost, the request and the reply."""
+
+
+class Left(Exception):
+    """The client has closed the connection."""
+
+
+@dataclass
+class Reply:
+    """What faults write with: a response on one connection, in the words of one protocol."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    body: dict[str, Any]
+    headers: dict[str, str] = field(default_factory=dict)
+    bytewise: bool = False
+    """Whether every byte of the stream is sent in a chunk of its own."""
+
+    content_type: ClassVar[str] = "text/event-stream; charset=utf-8"
+    request_id: ClassVar[str] = "x-request-id"
+    words: ClassVar[dict[str, str]] = {}
+    """The protocol's own finish reasons, where they are not OpenAI's."""
+
+    # what a protocol says
+
+    @property
+    def asked(self) -> str:
+        """The last message of the request."""
+        raise NotImplementedError
+
+    def objection(self) -> str | None:
+        """Why the real server would refuse this request; None if it would not."""
+        return None
+
+    async def error(self, status: int, message: str, code: str | None = None, **headers: str) -> None:
+        """Send an error instead of a reply."""
+        raise NotImplementedError
+
+    async def say(self, text: str) -> None:
+        """Send a piece of the reply."""
+        raise NotImplementedError
+
+    async def think(self, text: str) -> None:
+        """Send what is no part of the reply; nothing, in protocols without it."""
+
+    async def refuse(self, text: str) -> None:
+        """Refuse to reply, and end."""
+        raise NotImplementedError
+
+    async def finish(self, reason: str = "stop", *, usage: bool = True) -> None:
+        """End the reply as it should end."""
+        raise NotImplementedError
+
+    async def end_only(self) -> None:
+        """Send the sign of the end and nothing of a reply."""
+        raise NotImplementedError
+
+    async def fail(self, message: str, code: str | None = None) -> None:
+        """Tell an error in the midst of a reply."""
+        raise NotImplementedError
+
+    async def idle(self) -> None:
+        """Show that the server is alive."""
+        await self.raw(": keep-alive\n\n")
+
+    async def garble(self, text: str = "") -> None:
+        """Send a piece that cannot be read."""
+        await self.raw(f'data: {{"id": "c{text}", broken\n\n')
+
+    async def begin(self) -> None:
+        """Send what stands before the first piece; nothing, in most protocols."""
+
+    # what HTTP says
+
+    async def answer(self, status: int, content: str, kind: str = "application/json", **headers: str) -> None:
+        """Send a whole response."""
+        data = content.encode()
+        await self._head(status, {"content-type": kind, "content-length": str(len(data)), **headers})
+        await self._write(data)
+
+    async def open(self) -> None:
+        """Begin a stream."""
+        await self._head(200, {"content-type": self.content_type, "transfer-encoding": "chunked"})
+        await self.begin()
+
+    async def raw(self, text: str) -> None:
+        """Send one piece of the stream as it is."""
+        await self.send(text.encode())
+
+    async def send(self, data: bytes) -> None:
+        """Send some bytes of the stream."""
+        for piece in [data[n : n + 1] for n in range(len(data))] if self.bytewise else [data] * bool(data):
+            await self._write(b"%x\r\n%b\r\n" % (len(piece), piece))
+
+    async def close(self) -> None:
+        """End the stream properly."""
+        await self._write(b"0\r\n\r\n")
+
+    async def wait(self, seconds: float) -> None:
+        """Wait, unless the client leaves."""
+        try:
+            if await asyncio.wait_for(self.reader.read(1), seconds) == b"":
+                raise Left
+        except TimeoutError:
+            return
+
+    async def _head(self, status: int, headers: dict[str, str]) -> None:
+        lines = [f"HTTP/1.1 {status} Fake", f"{self.request_id}: req_fake", "set-cookie: who=you; Path=/"]
+        lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+        await self._write("\r\n".join([*lines, "", ""]).encode())
+
+    async def _write(self, data: bytes) -> None:
+        self.writer.write(data)
+        await self.writer.drain()
