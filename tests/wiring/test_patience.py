@@ -3,7 +3,7 @@ what follows. The model is played by a backend that fails as it is told."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,6 @@ PLAYS: dict[str, list[Exception | str]] = {}
 """By the model's name at its server: what it does, one after another; then it replies."""
 
 
-@registry.backend("played")
 class Played:
     """A backend whose models fail as PLAYS says."""
 
@@ -51,6 +50,14 @@ class Played:
 
     async def close(self) -> None:
         """Nothing."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def played() -> Iterator[None]:
+    """The backend is there for these tests only."""
+    registry.backend("played")(Played)
+    yield
+    del registry._BACKENDS["played"]
 
 
 class Talk:
