@@ -31,7 +31,7 @@ class Patience:
 ASKED = (Message("system", "You are a helpful tutor."), Message("user", "What is 7+(8-3)x2?"))
 REQUEST = Request(model="tutor-1", messages=ASKED, temperature=0.7, max_tokens=400, seed="s1")
 PATIENT = Patience()
-HASTY = Patience(0.2, 0.2, 0.3, 5_000)
+HASTY = Patience(0.5, 0.5, 1.5, 5_000)
 KEY = "sk-a-key-that-nobody-may-ever-read-0123456789"
 ENDPOINT: Mapping[str, Any] = {
     "body": {"model": "{{model}}", "chat": {"turns": "{{messages}}"}, "heat": "{{temperature}}"},
