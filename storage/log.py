@@ -157,11 +157,16 @@ class Log:
 
 def load(engine: Engine, stream: str) -> tuple[Event, ...]:
     """Every fact of a stream, in order; empty if there is none."""
+    with engine.connect() as connection:
+        return facts(connection, stream)
+
+
+def facts(connection: Connection, stream: str) -> tuple[Event, ...]:
+    """The same, as a connection sees it."""
     t = tables.events.c
     columns = (t.seq, t.at_us, t.by, t.path, t.kind, t.data, t.key)
-    with engine.connect() as connection:
-        found = connection.execute(select(*columns).where(t.stream == stream).order_by(t.seq))
-        return tuple(Event(*row) for row in found)
+    found = connection.execute(select(*columns).where(t.stream == stream).order_by(t.seq))
+    return tuple(Event(*row) for row in found)
 
 
 def _commit(connection: Connection, items: Sequence[_Item]) -> None:
@@ -230,7 +235,7 @@ def _write_append(connection: Connection, work: Append) -> None:
     recorded_us = time.time_ns() // 1000
     if work.enrolment:
         _enrol(connection, work.stream, work.enrolment)
-    facts = [
+    numbered = [
         {
             "stream": work.stream,
             "seq": event.seq,
@@ -244,7 +249,7 @@ def _write_append(connection: Connection, work: Append) -> None:
         }
         for event in work.events
     ]
-    connection.execute(insert(tables.events), facts)
+    connection.execute(insert(tables.events), numbered)
     upsert_rows(connection, work.study, work.stream, work.rows)
     if work.spent is not None:
         _spend(connection, work.stream, work.spent)

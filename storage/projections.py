@@ -16,7 +16,7 @@ from experiments.core.resolve import Study
 from experiments.core.session import fold
 from storage import tables
 from storage.engine import Database, writer
-from storage.log import load, upsert_rows
+from storage.log import facts, upsert_rows
 from storage.recorded import ORIGIN, importing_studies, recorded_rows, study_stream
 from storage.schemas.base import Row
 from storage.schemas.registry import released, schemas
@@ -51,7 +51,7 @@ def rebuild(database: Database) -> int:
     with writer(database) as connection, connection.begin():
         tables.metadata.drop_all(connection, made)
         tables.metadata.create_all(connection, made)
-        for study, stream, rows in _implied(database, studies):
+        for study, stream, rows in _implied(connection, studies):
             upsert_rows(connection, study, stream, rows.values())
             count += stream not in ("", study_stream(study))
     return count
@@ -61,7 +61,7 @@ def differences(database: Database) -> Iterator[str]:
     """Where the released tables are not what the log implies: a sentence for each row."""
     seen: Counter[str] = Counter()
     with database.connect() as connection:
-        for study, stream, rows in _implied(database, Studies(database)):
+        for study, stream, rows in _implied(connection, Studies(database)):
             for row in rows.values():
                 seen[row.table] += 1
                 yield from _difference(connection, study, stream, row)
@@ -72,26 +72,22 @@ def differences(database: Database) -> Iterator[str]:
                     yield f"{item.name}: {stored} rows are stored, {seen[item.name]} are implied by the log"
 
 
-def _implied(database: Database, studies: Studies) -> Iterator[tuple[str, str, Rows]]:
-    """The rows of every study (with an empty stream) and of every session, one after another."""
-    with database.connect() as connection:
-        kept = (
-            connection.execute(select(tables.studies.c.hash).order_by(tables.studies.c.registered_us)).scalars().all()
-        )
-        t = tables.sessions.c
-        sessions = connection.execute(select(t.study, t.stream, t.hash, t.origin).order_by(t.study, t.ordinal)).all()
-        imported = [(name, study_stream(name)) for name in importing_studies(connection)]
+def _implied(connection: Connection, studies: Studies) -> Iterator[tuple[str, str, Rows]]:
+    """The rows of every study (with an empty stream) and of every session, one after another, as of one moment."""
+    kept = connection.execute(select(tables.studies.c.hash).order_by(tables.studies.c.registered_us)).scalars().all()
+    t = tables.sessions.c
+    sessions = connection.execute(select(t.study, t.stream, t.hash, t.origin).order_by(t.study, t.ordinal)).all()
+    imported = [(name, study_stream(name)) for name in importing_studies(connection)]
     own: dict[str, dict[Key, Row]] = {}
     for study in map(studies.get, kept):  # a later version's row takes the place of an earlier one's
         rows = (row for name in study.file.records for row in schemas()[name].study_rows(study))
         own.setdefault(study.name, {}).update(_by_key(rows))
     yield from ((name, "", rows) for name, rows in own.items())
     for name, stream in (*imported, *((s.study, s.stream) for s in sessions if s.origin == ORIGIN)):
-        with database.connect() as connection:
-            yield name, stream, _by_key(recorded_rows(connection, stream))
+        yield name, stream, _by_key(recorded_rows(connection, stream))
     for name, stream, hash_, origin in sessions:
         if origin != ORIGIN:
-            yield name, stream, rows_of(studies.get(hash_), fold(load(database, stream)))
+            yield name, stream, rows_of(studies.get(hash_), fold(facts(connection, stream)))
 
 
 def _difference(connection: Connection, study: str, stream: str, row: Row) -> Iterator[str]:

@@ -11,12 +11,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from uuid import UUID, uuid5
 
-import orjson
 from sqlalchemy import Connection, select
 
 from storage import tables
 from storage.schemas.base import Released, Row
-from storage.schemas.registry import released, schemas
+from storage.schemas.registry import released
 
 NAMESPACE = UUID("6a1c4f3e-6f0e-5b7e-9a55-1f0a6d2c9b11")
 """Parley's own, drawn once."""
@@ -67,14 +66,3 @@ def importing_studies(connection: Connection) -> Iterator[str]:
     t = tables.events.c
     found = connection.execute(select(t.data).where(t.kind == "imported").order_by(t.stream, t.seq)).scalars()
     yield from dict.fromkeys(data["study"] for data in found)
-
-
-def as_written(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The cells of a row that its file spells in another way, by their names in the database."""
-    return dict(orjson.loads(row["_written"])) if row["_written"] else {}
-
-
-def table_of(schema: str, path: str) -> tuple[Released, str] | None:
-    """The table and the part of a release's file; None if the release has no such file."""
-    known = ((table, part) for table in schemas()[schema].tables for part in table.parts)
-    return next(((table, part) for table, part in known if table.path(part) == path), None)

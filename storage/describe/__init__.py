@@ -6,12 +6,12 @@ All of it follows from what was exported, so the same data have the same descrip
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
 
 from storage.describe.card import card
-from storage.describe.checksums import NAME, sums
+from storage.describe.checksums import NAME, listed, sums
 from storage.describe.codebook import as_json, codebook
 from storage.describe.codebook_page import page
 from storage.describe.croissant import metadata
@@ -24,7 +24,17 @@ def describe(exported: Exported) -> tuple[Path, ...]:
     contents = _contents(exported)
     hashes = {file.path: file.sha256 for file in exported.files}
     hashes |= {name: sha256(content).hexdigest() for name, content in contents.items()}
+    _remove_older(exported.folder, hashes)
     return tuple(_write(exported.folder, {**contents, NAME: sums(hashes).encode()}))
+
+
+def _remove_older(folder: Path, now: Collection[str]) -> None:
+    """Remove what an earlier export wrote there and this one did not; nothing else."""
+    known = folder / NAME
+    for name in listed(known.read_text(encoding="utf-8")) if known.is_file() else ():
+        path = folder / name
+        if name not in now and path.resolve().is_relative_to(folder.resolve()):
+            path.unlink(missing_ok=True)
 
 
 def _contents(exported: Exported) -> Mapping[str, bytes]:

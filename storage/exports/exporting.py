@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import orjson
-from sqlalchemy import Connection, Text, cast, func, select
+from sqlalchemy import Connection, Text, cast, false, func, select, union
 
 from experiments.errors import allowed
 from storage import tables
@@ -50,11 +50,18 @@ class Wish:
 
 def export(database: Database, wish: Wish, folder: Path) -> Exported:
     """Write a study's files and what explains them; raises StorageError with what there is instead."""
+    try:
+        return _export(database, wish, folder)
+    except OSError as error:
+        raise StorageError(f"{folder} cannot be written: {error.strerror or error}. Choose another folder") from error
+
+
+def _export(database: Database, wish: Wish, folder: Path) -> Exported:
     with database.connect() as connection:
         plan = _plan(connection, wish)
         filtered = tuple(kept for chosen in plan.files for kept in _filter(connection, wish, chosen))
         files = tuple(_write(connection, chosen, folder, safe=wish.safe) for chosen in plan.files)
-        sessions = _sessions(connection, wish.study, plan.origin)
+        sessions = _sessions(connection, wish.study, plan)
     exported = Exported(
         study=wish.study,
         schema=schema_of(wish.schema),
@@ -222,10 +229,17 @@ def _formulas(connection: Connection, chosen: Chosen) -> dict[str, int]:
     return {name: count for name, count in counted.items() if count}
 
 
-def _sessions(connection: Connection, study: str, origin: str) -> int:
+def _sessions(connection: Connection, study: str, plan: _Plan) -> int:
+    """How many sessions are in it; of imported data those that the files hold, of which a study may have others."""
     t = tables.sessions.c
-    query = select(func.count()).select_from(tables.sessions).where(t.study == study, t.origin == origin)
-    return connection.execute(query).scalar_one()
+    if plan.origin != ORIGIN:
+        query = select(func.count()).select_from(tables.sessions).where(t.study == study, t.origin == plan.origin)
+        return connection.execute(query).scalar_one()
+    own = {chosen.table.name: chosen.own.c for chosen in plan.files if not chosen.table.of_study}
+    people = [select(table["_session"]).where(table["_study"] == study) for table in own.values()]
+    its = select(t.stream).where(t.study == study, t.origin == ORIGIN)
+    among = its.where(t.stream.in_(union(*people))) if people else its.where(false())
+    return connection.execute(select(func.count()).select_from(among.subquery())).scalar_one()
 
 
 def _studies(database: Database, study: str, origin: str) -> tuple[Any, ...]:

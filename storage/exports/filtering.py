@@ -58,7 +58,7 @@ def read_statuses(path: Path, find: Callable[[str], str | None]) -> Statuses:
         raise BadFile(
             f"{path}: no export of Prolific's; its columns 'Participant id' and 'Status' and a row are needed"
         )
-    found = [find(row[ID].strip()) for row in rows if (row[STATUS] or "").strip().upper() in TAKEN]
+    found = [find((row[ID] or "").strip()) for row in rows if (row[STATUS] or "").strip().upper() in TAKEN]
     return Statuses(frozenset(stream for stream in found if stream), found.count(None))
 
 

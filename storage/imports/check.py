@@ -64,7 +64,7 @@ class Checked:
     def _row(self, record: Record) -> Iterator[Row | Deviation]:
         self.rows += 1
         self._last = record.cells
-        faults = list(self._shape(record)) if self._json and record.cells.keys() != self._columns.keys() else []
+        faults = list(self._shape(record)) if self._json and tuple(record.cells) != self._reader.header else []
         values, written = dict(self._empty), {}
         for name, cell in record.cells.items() if not faults else ():
             sql, read = self._cells[name]
@@ -97,6 +97,11 @@ class Checked:
         """What is missing or surplus in an object of a JSON file, whose keys each record has anew."""
         for column, value, wanted in _header_faults(self._table, tuple(record.cells)):
             yield self._reader.deviation(record.row, record.line, column, value, wanted)
+        first = self._reader.header
+        for name in dict.fromkeys((*first, *record.cells)):
+            if name in self._columns and self._columns[name].optional and (name in first) != (name in record.cells):
+                found = "the column is missing" if name in first else "a column that the first record lacks"
+                yield self._reader.deviation(record.row, record.line, name, found, "the columns of the first record")
 
     def _end(self) -> Iterator[Deviation]:
         """A file that ends within a line may have lost the end of its last cell."""
@@ -154,7 +159,11 @@ def _header_faults(table: Released, header: tuple[str, ...]) -> Iterator[tuple[s
     missing = [name for name, column in wanted.items() if name not in header and not (column.optional or column.theirs)]
     for name in header:
         if name not in wanted:
-            yield name, f"no column of {table.file}", f"its {len(table.header)} columns.{did_you_mean(name, missing)}"
+            yield (
+                name or "(no name)",
+                f"no column of {table.file}",
+                f"its {len(table.header)} columns.{did_you_mean(name, missing)}",
+            )
     for name in missing:
         yield name, "the column is missing", f"all {len(table.header)} columns of {table.file}"
     for name in dict.fromkeys(name for name in header if header.count(name) > 1):

@@ -23,14 +23,18 @@ class CsvReader(Reader):
         csv.field_size_limit(MOST)
         self._row, self._start, self._escaped = 0, 1, False
         self._pending: list[str] = []
+        self._kept = 0
         if self.text.buffer.peek(2)[:2] in UTF_16:
             yield self.encoding(0, 1, "", "a byte order mark of UTF-16")
             return
         try:
             yield from self._rows()
         except csv.Error as error:
+            large = "field larger" in str(error)
             problem = "the file ends within quotes" if "end of data" in str(error) else str(error)
-            yield self.deviation(self._row, self._start, self._column(), f"{problem}: {shown(self._text())}", QUOTED)
+            problem = f"more than {MOST:,} characters" if large else problem
+            wanted = f"{MOST:,} characters in a cell" if large else QUOTED
+            yield self.deviation(self._row, self._start, self._column(), f"{problem}: {shown(self._text())}", wanted)
         except _TooLong:
             value = f"a line of more than {MOST:,} characters: {shown(self._text())}"
             yield self.deviation(self._row, self._start, self._column(), value, f"{MOST:,} characters in a line")
@@ -51,6 +55,7 @@ class CsvReader(Reader):
             self._row += bool(cells)
             self._start, self._escaped = self.line + 1, False
             self._pending.clear()
+            self._kept = 0
         if not self.header:
             yield self.deviation(0, 1, "", "an empty file", "a header, and a row below it for each record")
 
@@ -69,7 +74,9 @@ class CsvReader(Reader):
         while line := self.text.readline(MOST + 1):
             self.line += 1
             line = line if self.line > 1 else line.removeprefix("\ufeff")
-            self._pending.append(line)
+            if self._kept < CHUNK:
+                self._pending.append(line)
+                self._kept += len(line)
             self._ended = line.endswith("\n")
             if len(line) > MOST:
                 raise _TooLong

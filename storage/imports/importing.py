@@ -6,6 +6,7 @@ one of them nothing at all is imported. The same file again is no change.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -22,6 +23,7 @@ from storage.imports.records import Deviation, Reader
 from storage.schemas.base import Row
 from storage.schemas.registry import schema as schema_of
 
+STUDY_NAME = "[A-Za-z][A-Za-z0-9_-]{0,59}"
 AT_ONCE = 1_000
 MOST_TOLD = 20
 MOST_COUNTED = 1_000
@@ -50,6 +52,10 @@ def import_files(
 ) -> list[Imported]:
     """Record the files of a release; raises BadFile with the first deviations, or StorageError, and imports nothing
     then."""
+    if not re.fullmatch(STUDY_NAME, study):
+        raise StorageError(
+            f"{study!r} cannot be a study's name; allowed: a letter, then up to 59 letters, digits, - or _"
+        )
     found = find(schema_of(schema), paths)
     faults: list[Deviation] = []
     try:

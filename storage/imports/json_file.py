@@ -18,7 +18,7 @@ class JsonReader(Reader):
 
     def records(self) -> Iterator[Record | Deviation]:
         """Each object; the header is the keys of the first."""
-        self._decoder = json.JSONDecoder(parse_constant=_refused, parse_float=_finite)
+        self._decoder = json.JSONDecoder(parse_constant=_constant, parse_float=_finite)
         self._buffer, self._at, self.line, self._row = "", 0, 1, 0
         self._escaped = self._torn = False
         try:
@@ -90,8 +90,10 @@ class JsonReader(Reader):
                 return value
 
 
-def _refused(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
+def _constant(name: str) -> None:
+    """`NaN` is what Python writes for what is unknown; infinities mean nothing here."""
+    if name != "NaN":
+        raise ValueError(f"{name} is no JSON")
 
 
 def _finite(text: str) -> float:

@@ -54,7 +54,12 @@ def _is_history(value: Any) -> bool:
 
 
 ANSWER_COLUMNS = (
-    Column("worker_id", Text("[A-Za-z0-9]+", "letters and digits"), "The participant: ten random ones.", "chance"),
+    Column(
+        "worker_id",
+        Text("[A-Za-z0-9]+", "letters and digits"),
+        "The participant: ten letters and digits, at random.",
+        "chance",
+    ),
     Column("model", Text(blank=True), "The model behind the chatbot, also for answers given alone.", DRAWN),
     Column("condition", choice("answer-first", "direct-to-AI", blank=True), "Whether they answer alone first.", DRAWN),
     Column("subject", choice("math", "physics", "moral", blank=True), "The subject of their questions.", DRAWN),
@@ -83,16 +88,23 @@ CONVERSATION_COLUMNS = (
         "the participant and the model",
     ),
     Column(
-        "user_effort", choice("tried", "known", "low effort", blank=True), "How much they tried to get help.", ANNOTATED
+        "user_effort",
+        choice("tried", "known", "low effort", blank=True),
+        "How much they tried to get help.",
+        ANNOTATED,
+        optional=True,
     ),
     Column(
         "attempted_answer",
-        Json(lambda value: isinstance(value, bool), "true or false", blank=True),
+        Json(lambda value: value in (True, False), "true or false", blank=True),
         "Whether the chatbot tried to answer.",
         ANNOTATED,
+        optional=True,
     ),
-    Column("answer_val", Text(blank=True), "The value that the chatbot answered.", ANNOTATED),
-    Column("answer_letter", choice(*LETTERS, blank=True), "The letter that the chatbot answered.", ANNOTATED),
+    Column("answer_val", Text(blank=True), "The value that the chatbot answered.", ANNOTATED, optional=True),
+    Column(
+        "answer_letter", choice(*LETTERS, blank=True), "The letter that the chatbot answered.", ANNOTATED, optional=True
+    ),
 )
 QUESTION_COLUMNS = (
     Column("question_id", Text(), "The question, as `<dataset>-redux-<n>`.", QUESTION),

@@ -43,7 +43,7 @@ def _are_ratings(value: Any) -> bool:
 
 
 def _are_ranks(value: Any) -> bool:
-    return isinstance(value, dict) and all(type(rank) is int and rank >= 1 for rank in value.values())
+    return isinstance(value, dict) and all(type(rank) is int and 1 <= rank <= len(value) for rank in value.values())
 
 
 def _are_sets(value: Any) -> bool:

@@ -165,7 +165,7 @@ BAD = {
     "one too large in JSON": bad_talks(talks(position=10**30), "row 2", "'position'", "1000000", "at most 63 bits"),
     "one too large for a text": bad_talks(talks(answer_val=10**30), "row 2", "'answer_val'", "at most 63 bits"),
     "infinity": bad_talks(talks().replace(b'"batch": 3', b'"batch": 1e999'), "row 1", "1e999 is too large a number"),
-    "not a number": bad_talks(talks(acc=float("nan")), "row 2 (line 1)", "NaN is no JSON"),
+    "no number": bad_talks(talks(acc=float("inf")), "row 2 (line 1)", "Infinity is no JSON"),
     "a time that is not a number": bad_maths(
         maths(time_taken="nan"), SECOND, "'time_taken'", "'nan'", "a number from 0"
     ),
@@ -179,8 +179,15 @@ BAD = {
         "row 2 (line 1)",
         "'user_effort'",
         "missing",
-        "all 18",
+        "the columns of the first record",
     ),
+    "a key too many": bad_talks(
+        json.dumps([without(TALK, "user_effort"), TALK]).encode(),
+        "row 2 (line 1)",
+        "'user_effort'",
+        "the columns of the first record",
+    ),
+    "a missing answer": bad_talks(json.dumps([TALK, without(TALK, "acc")]).encode(), "row 2", "'acc'", "all 18"),
     "a chat without words": bad_talks(
         talks(chat_history=[{"role": "You"}]), "row 2", "'chat_history'", "role and content"
     ),

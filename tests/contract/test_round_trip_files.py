@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
@@ -150,3 +151,17 @@ def test_chatbenchs_filtered_file_is_among_what_comes_back(simulated: Database, 
         "questions.csv",
     }
     assert found["full_study/user_answers_filtered.csv"].startswith(ANSWERS.encode())
+
+
+def test_nan_in_json_is_unknown_and_labels_may_be_missing(tmp_path: Path) -> None:
+    """As Python writes a frame's records; a pilot's conversations may not be annotated."""
+    fields = [c.name for c in schema_of("chatbench").tables[2].columns[:14]]
+    cells = ["w1", "gpt-4o", None, "math", 1, 1, 0, "user-AI", "d", "q", float("nan"), "A", 1]
+    row = dict(zip(fields, [*cells, [{"role": "You", "content": "Hi"}]], strict=True))
+    path = tmp_path / "conversations.json"
+    path.write_text(json.dumps([row]), encoding="utf-8")
+    database = open_database(f"sqlite:///{tmp_path}/parley.db")
+    import_files(database, "chatbench", [path], "pilot")
+    out = export(database, Wish("pilot", "chatbench"), tmp_path / "out")
+    assert [file.path for file in out.files] == ["full_study/conversations.json"]
+    assert json.loads((tmp_path / "out/full_study/conversations.json").read_text()) == [{**row, "confidence": None}]
