@@ -40,7 +40,7 @@ def write(folder: Path, table: Released, part: str) -> File:
     """A file of a table, as exports write it."""
     path = folder / table.path(part)
     path.parent.mkdir(parents=True, exist_ok=True)
-    rows = [{column.name: value(column, row) for column in table.columns} for row in range(ROWS)]
+    rows = [{column.name: value(column, row) for column in table.ours} for row in range(ROWS)]
     with path.open("w", encoding="utf-8", newline="") as file:
         if path.suffix == ".json":
             json.dump(rows, file, ensure_ascii=False)
@@ -48,7 +48,7 @@ def write(folder: Path, table: Released, part: str) -> File:
             csv.writer(file, lineterminator="\n").writerows([table.header, *(row.values() for row in rows)])
     content = path.read_bytes()
     hash_ = sha256(content).hexdigest()
-    return File(table, table.path(part), table.columns, ROWS, len(content), hash_, {table.header[0]: 2})
+    return File(table, table.path(part), table.ours, ROWS, len(content), hash_, {table.header[0]: 2})
 
 
 def exported(folder: Path, name: str, origin: str = "person", studies: Sequence[Study] | None = None) -> Exported:
