@@ -51,6 +51,7 @@ STUDY_PARTS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("`problems`: a pool", parts.Source),
     ("`groups`: batches and sets", parts.Groups),
     ("`models`: a model", parts.Model),
+    ("`price` of a model", parts.Price),
     ("`factors`: the values of a tag", parts.OneOf),
     ("`phase`: a part with a heading", parts.Phase),
     ("`each`: a loop over problems", parts.Each),
@@ -149,6 +150,9 @@ def steps_page() -> str:
         own = [key for key, info in kind.model_fields.items() if _differs(kind, key, info.description)]
         text += f"\n## {name}\n\n{about(kind)}\n\n{keys(kind, only=own)}"
         text += "".join(f"\n{line}\n" for line in _roles(kind, name))
+        for key in own:
+            if isinstance(part := kind.model_fields[key].default, BaseModel):
+                text += f"\n`{key}`: {about(type(part))}\n\n{keys(type(part))}"
     return _page("Steps", text)
 
 
@@ -222,7 +226,7 @@ def settings_page() -> str:
     """Every setting."""
     text = "Set them in the environment or in a file `.env`; the environment wins. `parley settings` lists them.\n\n"
     rows = (
-        (f"`{env_name(name)}`", "" if info.default is None else f"`{info.default}`", info.description or "")
+        (f"`{env_name(name)}`", "" if info.default in (None, {}) else f"`{info.default}`", info.description or "")
         for name, info in Settings.model_fields.items()
     )
     return _page("Settings", text + table(("variable", "default", "what it is for"), rows))

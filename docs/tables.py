@@ -21,6 +21,8 @@ REFERRED = {
     "Groups": "groups, see below",
     "Pick": "protocol for each value, see below",
     "OneOf": "`one_of`, see below",
+    "OnFailure": "mapping, see below",
+    "Price": "price, see below",
     "JsonValue": "anything",
 }
 PLAIN = {"string": "text", "boolean": "true or false", "null": ""}
@@ -90,7 +92,7 @@ def _range(schema: Mapping[str, Any]) -> str:
 
 
 def _default(value: object) -> str:
-    if value is None or value in ("", (), {}):
+    if value is None or value in ("", (), {}) or isinstance(value, BaseModel):
         return ""
     plain = list(value) if isinstance(value, tuple) else value
     return f"`{plain if isinstance(plain, str) else json.dumps(plain)}`"
