@@ -43,8 +43,13 @@ const words = {};
 export function write(slot, text) {
   words[slot] = text;
   const place = document.querySelector(`#talk [data-slot="${slot}"]`);
-  if (place && text && place.textContent !== text) place.textContent = text;
+  const now = plain(text ?? "");
+  if (place && now && place.textContent !== now) place.textContent = now;
 }
+
+// Without the commonest marks of Markdown, which would be in the way of reading along; the whole is rendered with them.
+const plain = (text) =>
+  text.replace(/\*\*|^#+ /gm, "").replace(/^(\s*)[-*] /gm, "$1• ").replace(/(^|\s)\*(\S[^*\n]*)\*/g, "$1$2");
 
 // When one column is finished the round is painted anew; what another has so far is put back before anybody sees it.
 export function keepFilled(talk) {
