@@ -55,7 +55,8 @@ def _nodes(nodes: Sequence[Node], tree: Tree) -> None:
             count = str(node.take) if node.take else f"up to {node.up_to}" if node.up_to else "all"
             beside = "".join(f", each with another {name}" for name in node.beside)
             wanted = f", wanted {node.target} times each" if node.target else ""
-            head = f"for each [bold]{escape(node.each)}[/bold]: {count} of {escape(node.of)}{escape(beside)}{wanted}"
+            of = f"of {node.of}" if node.of else "times"
+            head = f"for each [bold]{escape(node.each)}[/bold]: {count} {escape(of)}{escape(beside)}{wanted}"
             _nodes(node.flow, tree.add(f"{head}{condition}"))
         else:
             named = f" [dim]({escape(node.id)})[/dim]" if node.id != node.step else ""

@@ -41,6 +41,8 @@ from storage.supply import taken
 
 MOST_TRIES = 20
 MOST_KEPT = 5_000
+COMPLETE = ("submitted", "voted")
+"""The kinds of facts that complete rows of released tables."""
 
 log = logging.getLogger(__name__)
 
@@ -206,7 +208,7 @@ class Runtime:
     ) -> Live:
         """Write the facts of an action with what they imply; see to what is owed then."""
         done = any(event.kind == "submitted" for event in events)
-        rows = rows_of(live.study, state) if done else live.rows
+        rows = rows_of(live.study, state) if any(event.kind in COMPLETE for event in events) else live.rows
         spent = Spent(action.path, None if done else tuple(action.data)) if action.by == "participant" else None
         work = Append(live.stream, live.study.name, events, changed_rows(live.rows, rows), enrolment, spent)
         await asyncio.wrap_future(self.log.append(work))

@@ -26,6 +26,13 @@ FOLLOW_UPS = (
     "I think I see. So what is the answer?",
     "Could you check it with an example?",
 )
+WISHES = (
+    "Why is the sky blue in the day and red in the evening?",
+    "Can you suggest a quick supper for two without meat?",
+    "How do I tell my neighbour kindly that the music is too loud?",
+    "What should I know before I buy a used bicycle?",
+)
+"""What it asks where there is no problem."""
 REMARKS = (
     "It went well enough.",
     "Some were hard, some were easy.",
@@ -70,8 +77,11 @@ class RandomBot:
             return "skip" if "skip" in actions else "stop", {}
         if "retry" in actions:
             return "retry", {}
-        if "say" in actions and ("submit" not in actions or (chat and self._talks(len(chat.messages)))):
+        could_leave = "submit" in actions or "vote" in actions
+        if "say" in actions and (not could_leave or (chat and self._talks(len(chat.messages)))):
             return "say", {"text": self._say(screen)}
+        if "vote" in actions and chat:
+            return "vote", self._fill(chat.rating)
         return "submit", self._fill(screen.panel.fields)
 
     def _talks(self, messages: int) -> bool:
@@ -82,6 +92,8 @@ class RandomBot:
         if chat and chat.messages:
             return self._random.choice(FOLLOW_UPS)
         problem = next((block.text for block in screen.panel.blocks if isinstance(block, Asked)), "")
+        if not problem:
+            return self._random.choice(WISHES)
         return self._random.choice(OPENINGS).format(problem=problem[:QUOTED_CHARS])
 
     def _fill(self, fields: Sequence[Field]) -> dict[str, Any]:
@@ -110,5 +122,8 @@ def _texts(screen: Screen) -> Iterator[str]:
         elif isinstance(block, Transcript):
             own = block.you == "You"
             yield from (message.text[: SKIMMED_CHARS if own else None] for message in block.messages)
-    if chat and chat.messages and not chat.rating:
+    if chat and chat.rounds:
+        if chat.rating:
+            yield from (reply.text for reply in chat.rounds[-1].replies)
+    elif chat and chat.messages and not chat.rating:
         yield chat.messages[-1].text

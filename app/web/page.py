@@ -22,7 +22,7 @@ from starlette.types import Message
 from app.web.theme import theme
 
 STATIC = Path(__file__).parent / "static"
-OUTPUTS = ("head", "left", "chat", "side", "box", "send", "preview", "note")
+OUTPUTS = ("head", "left", "talk", "chat", "side", "box", "send", "preview", "note")
 """The components that a painting may update, in the order in which page.js hands them to Gradio."""
 
 LATEX: list[dict[str, str | bool]] = [
@@ -69,6 +69,7 @@ def build() -> gr.Blocks:
 
 
 def _conversation() -> dict[str, gr.components.Component]:
+    talk = gr.HTML(elem_id="talk", padding=False, apply_default_css=False)
     chat = gr.Chatbot(
         elem_id="chat",
         label=" ",
@@ -96,7 +97,7 @@ def _conversation() -> dict[str, gr.components.Component]:
         )
         send = gr.Button("Send", elem_id="send", variant="primary", scale=0, min_width=80)
     preview = gr.Markdown(elem_id="preview", latex_delimiters=LATEX, line_breaks=True)
-    return {"chat": chat, "side": side, "box": box, "send": send, "preview": preview}
+    return {"talk": talk, "chat": chat, "side": side, "box": box, "send": send, "preview": preview}
 
 
 def mount(app: FastAPI) -> FastAPI:

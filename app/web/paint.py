@@ -47,11 +47,14 @@ class Painting:
     """The content of each part, by a name that tells nothing; `shown` is all of them."""
     actions: tuple[str, ...]
     updates: Mapping[str, Update]
-    chat: bool
-    """Whether the chat's column is on the screen."""
+    layout: str
+    """"chat" with a conversation beside the form, "compare" with several models at once, or "page"."""
     messages: tuple[Message, ...]
-    waiting: bool
-    """Whether a reply is on its way, to be read from the stream."""
+    """What the chat shows."""
+    said: int
+    """How many messages were sent."""
+    slots: tuple[str, ...]
+    """The replies that are on their way, each to be read from a stream of its own."""
     ended: bool
     look: StudyLook
     note: str = ""
@@ -66,9 +69,10 @@ class Painting:
             "marks": dict(self.marks),
             "actions": list(self.actions),
             "updates": {name: dict(update) for name, update in self.updates.items()},
-            "chat": self.chat,
+            "layout": self.layout,
             "messages": [{"role": message.role, "text": message.text} for message in self.messages],
-            "waiting": self.waiting,
+            "said": self.said,
+            "slots": list(self.slots),
             "ended": self.ended,
             "lang": self.look.language,
             "dir": "rtl" if self.look.language.split("-")[0].lower() in RIGHT_TO_LEFT else "ltr",
@@ -91,6 +95,7 @@ def paint(
     """The page for a screen. `shown` is what the last painting said, or None for a page just loaded."""
     panel = screen.panel
     parts = {"head": _head(screen, study), "left": _left(screen, study, draft), "side": _side(screen, draft)}
+    parts["talk"] = _talk(screen, study)
     marks = {name: _mark(screen, name, part.about) for name, part in parts.items()}
     known = (shown or "").split()
     updates: dict[str, Update] = {
@@ -106,9 +111,10 @@ def paint(
         marks=marks | {"box": mark_of_box},
         actions=screen.actions,
         updates=updates,
-        chat=panel.chat is not None,
-        messages=panel.chat.messages if panel.chat else (),
-        waiting=panel.chat.waiting if panel.chat else False,
+        layout="page" if panel.chat is None else "compare" if panel.chat.columns else "chat",
+        messages=panel.chat.messages if panel.chat and not panel.chat.columns else (),
+        said=_said(panel.chat) if panel.chat else 0,
+        slots=panel.chat.slots if panel.chat else (),
         ended=screen.ended,
         look=study,
         note=note,
@@ -147,7 +153,7 @@ def _left(screen: Screen, study: StudyLook, draft: Mapping[str, Any]) -> Part:
         "ratings": {name: view for name, view in _named(panel.fields, draft) if name in rated},
         "nocopy": any(isinstance(block, Asked) and not block.copying for block in panel.blocks),
         "some_optional": not all(item.required for item in panel.fields),
-        "ends": "submit" in screen.actions or panel.chat is not None,
+        "ends": "submit" in screen.actions if panel.chat is None else not panel.chat.columns,
     }
     return Part("left.html.j2", (panel.title, panel.blocks, panel.fields, panel.button, values["ends"]), values)
 
@@ -156,15 +162,30 @@ def _side(screen: Screen, draft: Mapping[str, Any]) -> Part:
     chat = screen.panel.chat
     if chat is None:
         return Part("nothing.html.j2", (), {})
-    said = sum(message.role == "You" for message in chat.messages)
+    said = _said(chat)
     values = {
         "chat": chat,
+        "button": screen.panel.button,
+        "can_say": "say" in screen.actions,
         "missing": max(0, chat.minimum - said),
         "fields": _views(chat.rating, draft),
-        "actions": [name for name in screen.actions if name in ("retry", "skip", "stop")],
+        "actions": [name for name in screen.actions if name in ("retry", "skip", "stop", "vote", "submit")],
     }
     shown = (said, len(chat.messages), chat.rating, chat.failed, chat.waiting, values["actions"])
-    return Part("side.html.j2", shown, values)
+    return Part("voting.html.j2" if chat.columns else "side.html.j2", shown, values)
+
+
+def _talk(screen: Screen, study: StudyLook) -> Part:
+    """The rounds of a conversation with several at once."""
+    chat = screen.panel.chat
+    if chat is None or not chat.columns:
+        return Part("nothing.html.j2", (), {})
+    values = {"chat": chat, "study": study, "actions": screen.actions}
+    return Part("talk.html.j2", (chat.rounds, "retry" in screen.actions), values)
+
+
+def _said(chat: Chat) -> int:
+    return sum(message.role == "You" for message in chat.messages)
 
 
 def _box(chat: Chat, text: str | None) -> Update:

@@ -121,10 +121,10 @@ def _node(study: Study, node: Node, scope: Names, at: str) -> tuple[Names, list[
         return replace(inner, have=scope.have), faults
     if isinstance(node, Each):
         return _each(study, node, scope, at)
-    return _step(node, scope, at)
+    return _step(study, node, scope, at)
 
 
-def _step(node: Step, scope: Names, at: str) -> tuple[Names, list[Fault]]:
+def _step(study: Study, node: Step, scope: Names, at: str) -> tuple[Names, list[Fault]]:
     faults = list(_unknown(node.refers(), scope.known, at))
     for need in sorted(node.needs() - scope.have):
         reason = {
@@ -135,6 +135,7 @@ def _step(node: Step, scope: Names, at: str) -> tuple[Names, list[Fault]]:
             "response": "needs finished conversations that end with the chatbot; some here are none, or end otherwise",
         }[need]
         faults.append(Fault(at, f"a {node.step!r} step {reason}"))
+    faults += [Fault(at, words) for words in node.faults(list(study.file.models))]
     for other in node.follows():
         if other not in scope.steps:
             faults.append(
@@ -148,14 +149,14 @@ def _step(node: Step, scope: Names, at: str) -> tuple[Names, list[Fault]]:
 
 
 def _each(study: Study, node: Each, scope: Names, at: str) -> tuple[Names, list[Fault]]:
-    faults = [*_pool(study, node.of, f"{at}.of"), *_unknown(node.where.values(), scope.known, f"{at}.where")]
-    faults += _draws(study, node, at)
+    faults = [*_unknown(node.where.values(), scope.known, f"{at}.where"), *_draws(study, node, at)]
+    faults += _pool(study, node.of, f"{at}.of") if node.of else ()
     if isinstance(node.do, Pick):
         faults += _pick(study, node.do, at)
     pool = study.pools.get(node.pool, ())
     inside = {node.each, "number", "last", *node.beside}
     have = scope.have | ({"model"} & frozenset(node.beside))
-    if node.tag is None:
+    if node.over_problems:
         tags = {key for item in pool for key in item.tags} | set(PROBLEM_NAMES)
         inside |= {f"{head}.{tag}" for head in (node.each, "problem") for tag in tags}
         have |= {"problem", *_kept(pool)}
@@ -177,6 +178,9 @@ def _kept(pool: Sequence[Problem]) -> Iterator[str]:
 
 
 def _draws(study: Study, node: Each, at: str) -> Iterator[Fault]:
+    for value in node.beside.get("model", ()):
+        if value not in study.file.models:
+            yield Fault(f"{at}.beside", f"no model is called {value!r}{allowed(value, list(study.file.models))}")
     pool = study.pools.get(node.pool)
     if pool is None:
         return
@@ -190,9 +194,6 @@ def _draws(study: Study, node: Each, at: str) -> Iterator[Fault]:
     yield from _target(node, f"{at}.target")
     if node.take and node.tag is None and node.take > len(pool):
         yield Fault(f"{at}.take", f"{node.take} is more than the {len(pool)} problems of {node.pool!r}")
-    for value in node.beside.get("model", ()):
-        if value not in study.file.models:
-            yield Fault(f"{at}.beside", f"no model is called {value!r}{allowed(value, list(study.file.models))}")
 
 
 def _target(node: Each, at: str) -> Iterator[Fault]:

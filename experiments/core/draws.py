@@ -26,7 +26,9 @@ def drawn(place: Place, taken: Mapping[str, int]) -> dict[str, Any]:
     assert isinstance(node, Each)  # noqa: S101
     wanted = {tag: place.fill(value) for tag, value in node.where.items()}
     used = _used(place, node.of)
-    if node.tag is not None:
+    if not node.of:
+        chosen = [str(number + 1) for number in range(node.take or 1)]
+    elif node.tag is not None:
         values = [value for value in values_of(place.study.pools[node.pool], node.tag, wanted) if value not in used]
         chosen = _chosen(values, node, seed, place.path)
     else:

@@ -99,7 +99,7 @@ def units(study: Study, state: State) -> tuple[Unit, ...]:
 def _turn(place: Place) -> str | None:
     """The prefix of the problem's turn: the innermost loop over problems, if that is the innermost loop."""
     turns = place.scope.turns
-    return turns[-1].prefix if turns and turns[-1].node.tag is None else None
+    return turns[-1].prefix if turns and turns[-1].node.over_problems else None
 
 
 def _unit(prefix: str, places: Iterable[Place], position: int, phases: list[str]) -> Unit:
@@ -109,9 +109,18 @@ def _unit(prefix: str, places: Iterable[Place], position: int, phases: list[str]
     phase = phases.index(scope.phases[0][0].id) + 1 if scope.phases else None
     turn = scope.turns[-1]
     assert scope.problem is not None  # noqa: S101  (a turn over problems has one)
-    groups = tuple(scope.values[outer.node.each] for outer in scope.turns if outer.node.tag is not None)
+    groups = tuple(scope.values[outer.node.each] for outer in scope.turns if not outer.node.over_problems)
     loop = prefix.rpartition("[")[0]
     return Unit(prefix, scope.problem, phase, position, turn.index, loop, scope.values, groups, done)
+
+
+def comparisons(study: Study, state: State) -> tuple[tuple[str, tuple[Event, ...]], ...]:
+    """Every conversation with several models side by side, with or without a problem: its path and its facts."""
+    return tuple(
+        (place.path, place.facts)
+        for place in reached(study, state)
+        if isinstance(place.node, Step) and place.node.step == "compare"
+    )
 
 
 def took_ms(state: State, step: Done) -> int | None:

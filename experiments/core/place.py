@@ -124,7 +124,7 @@ class Place:
         return None
 
     def _problem_name(self) -> str:
-        loops = [turn.node for turn in self.scope.turns if turn.node.tag is None]
+        loops = [turn.node for turn in self.scope.turns if turn.node.over_problems]
         return loops[-1].each if loops else "problem"
 
     def fill(self, text: str) -> str:
@@ -176,7 +176,7 @@ def _turns(study: Study, state: State, node: Each, path: str, scope: Scope) -> I
     for index, item in enumerate(items):
         turn = Turn(node, f"{path}[{index}]/", index, len(items))
         problem, pool = scope.problem, scope.pool
-        if node.tag is None:
+        if node.over_problems:
             problem, pool = study.problem(node.pool, item[node.each]), node.pool
         inner = Scope({**scope.values, **item}, scope.phases, (*scope.turns, turn), problem, pool)
         yield from _walk(study, state, node.flow, turn.prefix, inner)

@@ -70,8 +70,7 @@ def _weight(node: Node, study: Study, state: State, prefix: str) -> float:
     inner = sum(_weight(child, study, state, f"{prefix}{node.id}/") for child in node.flow)
     if isinstance(node, Each):
         draw = state.draws.get(prefix + node.id)
-        pool = study.pools[node.pool]
-        inner *= len(draw.items) if draw else (node.take or node.up_to or len(pool))
+        inner *= len(draw.items) if draw else (node.take or node.up_to or len(study.pools[node.pool]))
     return factor * inner
 
 

@@ -66,8 +66,31 @@ Block = Text | Asked | Transcript | Code
 
 
 @dataclass(frozen=True, slots=True)
+class Reply:
+    """What stands in a column of a round: the reply, or why there is none yet. Its slot says which column it is."""
+
+    slot: str
+    called: str
+    text: str = ""
+    failed: str = ""
+    waiting: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """A message with its replies side by side, and the vote in words once it is given."""
+
+    message: str
+    replies: tuple[Reply, ...]
+    voted: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Chat:
-    """The conversation beside the form: what was said, and what may be said next."""
+    """The conversation beside the form: what was said, and what may be said next.
+
+    With `columns` it is one with several at once, told round by round; `rating` is then the vote.
+    """
 
     title: str
     messages: tuple[Message, ...]
@@ -78,6 +101,15 @@ class Chat:
     failed: str = ""
     minimum: int = 0
     dollar_maths: bool = False
+    columns: int = 0
+    rounds: tuple[Round, ...] = ()
+
+    @property
+    def slots(self) -> tuple[str, ...]:
+        """The replies that are on their way; a chat with one at a time has no name for its own."""
+        if self.columns:
+            return tuple(reply.slot for round in self.rounds[-1:] for reply in round.replies if reply.waiting)
+        return ("",) if self.waiting else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ no other step's class, and it keeps no state; whatever it needs to remember is a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pydantic import model_validator
@@ -81,6 +81,10 @@ class Step(Config):
 
     def follows(self) -> tuple[str, ...]:
         """The ids of earlier steps or loops beside it that it cannot do without."""
+        return ()
+
+    def faults(self, models: Sequence[str]) -> Sequence[str]:
+        """What only its kind can know to be wrong with it in a study with these models, a sentence each."""
         return ()
 
     def needs(self) -> frozenset[str]:

@@ -119,15 +119,16 @@ class Phase(Config):
 
 
 class Each(Config):
-    """A loop: its steps once for each problem of a pool, or for each group of problems, drawn for the participant.
+    """A loop: its steps once for each problem of a pool, or for each group of problems, drawn for the participant; or
+    just so many times.
 
     A problem is never given twice to one participant by loops over the same pool.
     """
 
     each: Slug
     """The name of what is drawn, such as `question`; texts may say `{{question.text}}`."""
-    of: str
-    """The pool; or `pool.tag` to loop over the groups of a pool."""
+    of: str = ""
+    """The pool; or `pool.tag` to loop over the groups of a pool. Without it the steps are done `take` times."""
     where: dict[str, str] = {}
     """Only problems with these tags; `{{name}}` refers to a factor, an outer loop or an answer."""
     take: Annotated[int, Field(ge=1)] | None = None
@@ -160,12 +161,22 @@ class Each(Config):
             raise ValueError("needs either `do` (a protocol) or `flow` (steps)")
         if self.take and self.up_to:
             raise ValueError("has both `take` and `up_to`; keep one")
+        if not self.of and not self.take:
+            raise ValueError("needs `of` (a pool of problems) or `take` (how many times)")
+        for name in ("where", "target", "strata"):
+            if not self.of and getattr(self, name):
+                raise ValueError(f"has `{name}`, which needs `of`: there are no problems to choose from")
         return self
 
     @property
     def id(self) -> str:
         """Its name in paths."""
         return self.each
+
+    @property
+    def over_problems(self) -> bool:
+        """Whether each turn has a problem of its own; not so for groups of problems, or for mere repetition."""
+        return bool(self.of) and self.tag is None
 
     @property
     def pool(self) -> str:
@@ -192,7 +203,8 @@ class StudyFile(Config):
     contact: str = ""
     """Whom participants may write to; shown on every screen."""
     records: tuple[str, ...] = ()
-    """The released schemas whose tables the study fills: chatbench, mathconverse, taxonomy, dices-350, dices-990."""
+    """The released schemas whose tables the study fills: arena, chatbench, dices-350, dices-990, mathconverse,
+    taxonomy."""
     dollar_maths: bool = False
     """Whether `$x$` is mathematics in conversations; `\\(x\\)`, `\\[x\\]` and `$$x$$` always are."""
     on_leak: Literal["flag", "mask", "regenerate"] = "flag"

@@ -1,14 +1,23 @@
-"""A conversation read from a chat's facts: its messages as people see them, and its turns."""
+"""A conversation read from a chat's facts: its messages as people see them, its turns, and what a model is told."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 from experiments.core.events import Event
+from experiments.core.fields import Invalid, read_text
 from experiments.core.screen import Message
+from experiments.errors import Refused
+
+if TYPE_CHECKING:
+    from experiments.core.place import Place
 
 ROLES = {"said": "You", "replied": "Bot"}
+SPEAKERS = {"said": "user", "replied": "assistant"}
+"""The same as models know them."""
+MESSAGE_CHARS = 4_000
 
 
 def spoken(facts: Sequence[Event]) -> list[Event]:
@@ -24,3 +33,28 @@ def messages(facts: Sequence[Event]) -> tuple[Message, ...]:
 def turns(facts: Sequence[Event]) -> list[tuple[Event, Event]]:
     """Each message that has a reply, with it."""
     return [(a, b) for a, b in pairwise(spoken(facts)) if (a.kind, b.kind) == ("said", "replied")]
+
+
+def prompt(place: Place, model: str, said: Sequence[Event], *, sees_problem: bool) -> list[dict[str, str]]:
+    """What a model is asked: its system prompt, perhaps with the problem, and the conversation so far."""
+    system = place.fill(place.study.model(model).system)
+    if sees_problem:
+        options = "\n".join(f"{option.key}. {option.text}" for option in place.problem.options)
+        system = f"{system}\n\nThe problem being worked on:\n\n{place.problem.text}\n\n{options}".strip()
+    start = [{"role": "system", "text": system}] if system else []
+    return start + [{"role": SPEAKERS[event.kind], "text": event.data["text"]} for event in said]
+
+
+def read_message(value: Any) -> str:
+    """The text of a message; raises Refused."""
+    try:
+        return read_text(value, MESSAGE_CHARS, required=True)
+    except Invalid as fault:
+        blank = not isinstance(value, str) or not value.strip()
+        wording = "Please write a message first." if blank else str(fault)
+        raise Refused("invalid", wording, {"text": wording}) from None
+
+
+def count(facts: Sequence[Event], kind: str) -> int:
+    """How many facts are of a kind."""
+    return sum(event.kind == kind for event in facts)

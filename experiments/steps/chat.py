@@ -8,20 +8,18 @@ facts alone. With `rate_each` the next message has to wait until the reply is ra
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field as About
 
 from experiments.core.config import Config
 from experiments.core.events import Action, Event, Fact, Job
-from experiments.core.fields import Field, Invalid, Scale, Single, read_text
+from experiments.core.fields import Field, Scale, Single
 from experiments.core.place import Place
 from experiments.core.screen import Asked, Chat, Code, Panel, Text
 from experiments.core.step import Step, read_or_refuse, step
-from experiments.core.talk import messages, spoken
-from experiments.errors import Refused
+from experiments.core.talk import MESSAGE_CHARS, count, messages, prompt, read_message, spoken
 
-MESSAGE_CHARS = 4_000
 NO_REPLY = "The assistant could not answer. Your message is saved."
 GIVEN_UP = "The assistant cannot be reached at the moment. Your answers are saved, and nothing more is needed from you."
 
@@ -102,7 +100,7 @@ class ChatStep(Step):
         chat = Chat(
             title=place.fill(self.called),
             messages=messages(place.facts),
-            remaining=self.max_messages - _count(place.facts, "said"),
+            remaining=self.max_messages - count(place.facts, "said"),
             max_chars=MESSAGE_CHARS,
             rating=self.rating(place),
             waiting=waits in ("said", "retried"),
@@ -122,7 +120,7 @@ class ChatStep(Step):
             return () if _stopped(place.facts) else ("stop",)
         if self.rating(place):
             return ("rate",)
-        said = _count(place.facts, "said")
+        said = count(place.facts, "said")
         leave = ("submit",) if said >= self.min_messages else ()
         if waits == "failed":
             skip = ("skip",) if self.on_failure.then == "skip" and self._given_up(place) else ()
@@ -141,28 +139,20 @@ class ChatStep(Step):
         if waits in ("said", "retried"):
             name = place.fill(self.model)
             stopped = {"stopped": True} if _stopped(place.facts) else {}
-            return (Job("reply", place.path, {"model": name, "messages": self._prompt(place, name), **stopped}),)
+            said = prompt(place, name, spoken(place.facts), sees_problem=self.sees_problem)
+            return (Job("reply", place.path, {"model": name, "messages": said, **stopped}),)
         if waits != "failed" or self.on_failure.then != "stop" or not self._given_up(place):
             return ()
         return () if _last(place.facts, "finished") else (Job("finish", place.path, {"outcome": "no_reply"}),)
-
-    def _prompt(self, place: Place, name: str) -> list[dict[str, str]]:
-        system = place.fill(place.study.model(name).system)
-        if self.sees_problem:
-            options = "\n".join(f"{option.key}. {option.text}" for option in place.problem.options)
-            system = f"{system}\n\nThe problem being worked on:\n\n{place.problem.text}\n\n{options}".strip()
-        start = [{"role": "system", "text": system}] if system else []
-        roles = {"said": "user", "replied": "assistant"}
-        return start + [{"role": roles[event.kind], "text": event.data["text"]} for event in spoken(place.facts)]
 
     def decide(self, place: Place, action: Action) -> tuple[Fact, ...]:
         """What was said, rated, retried or answered."""
         match action.kind:
             case "say":
-                return (Fact("said", {"text": _message(action.data.get("text"))}),)
+                return (Fact("said", {"text": read_message(action.data.get("text"))}),)
             case "rate":
                 values = read_or_refuse(self.rating(place), action.data)
-                return (Fact("rated", {"turn": _count(place.facts, "replied") - 1, **values}),)
+                return (Fact("rated", {"turn": count(place.facts, "replied") - 1, **values}),)
             case "retry" | "stop" | "skip" as done:
                 return (Fact({"retry": "retried", "stop": "stopped", "skip": "skipped"}[done]),)
             case _:
@@ -178,15 +168,6 @@ class ChatStep(Step):
         return frozenset({"problem"} | model | ({"options"} if self.answer else set()))
 
 
-def _message(value: Any) -> str:
-    try:
-        return read_text(value, MESSAGE_CHARS, required=True)
-    except Invalid as fault:
-        blank = not isinstance(value, str) or not value.strip()
-        wording = "Please write a message first." if blank else str(fault)
-        raise Refused("invalid", wording, {"text": wording}) from None
-
-
 def _waits(facts: Sequence[Event]) -> str | None:
     """What happened last of what a reply waits for."""
     return _last(facts, "said", "replied", "failed", "retried")
@@ -195,10 +176,6 @@ def _waits(facts: Sequence[Event]) -> str | None:
 def _stopped(facts: Sequence[Event]) -> bool:
     """Whether the reply that is owed was stopped."""
     return _last(facts, "said", "retried", "stopped") == "stopped"
-
-
-def _count(facts: Sequence[Event], kind: str) -> int:
-    return sum(event.kind == kind for event in facts)
 
 
 def _last(facts: Sequence[Event], *kinds: str) -> str | None:

@@ -131,7 +131,7 @@ def _field(record_set: str, file: File, column: Column) -> Json | None:
         return {**about, "dataType": TYPES[column.kind], "source": source}
     if _takes(column.form, True):
         return {**about, "dataType": "sc:Boolean", "source": source}
-    if _takes(column.form, [dict.fromkeys(MESSAGE, "")]):
+    if _takes(column.form, [dict.fromkeys(MESSAGE, "user")]):
         parts = [_part(about["@id"], source, name) for name in MESSAGE]
         return {**about, "repeated": True, "source": source, "subField": parts}
     return None

@@ -55,7 +55,12 @@ def new_context(
 
 
 def _serve(folder: Path, first_ms: int, pace_ms: int) -> Iterator[Process]:
-    served = (studies.demo(folder, first_ms=first_ms, pace_ms=pace_ms), studies.short(folder), STUDIES / "dices.yaml")
+    served = (
+        studies.demo(folder, first_ms=first_ms, pace_ms=pace_ms),
+        studies.short(folder),
+        STUDIES / "dices.yaml",
+        STUDIES / "arena.yaml",
+    )
     process = Process(folder, served)
     process.start()
     yield process

@@ -63,7 +63,7 @@ def test_a_whole_study_by_mouse(fast: Process, new_context: NewContext) -> None:
     assert visitor.finished
 
 
-@pytest.mark.parametrize("study", ["demo", "dices"])
+@pytest.mark.parametrize("study", ["demo", "dices", "arena"])
 def test_a_whole_study_by_keyboard(fast: Process, new_context: NewContext, study: str) -> None:
     """Every control is reached by Tab, and each screen begins at its heading (`arrived_from`)."""
     visitor = KeyboardVisitor(new_context().new_page(), fast.url)
@@ -251,3 +251,35 @@ def test_a_reply_can_be_stopped_and_what_was_said_of_it_stays(slow: Process, new
     assert replied.data["text"].split()[-1] in visitor.reply
     assert count(slow, "stopped") == 1
     assert visitor.complaints == []
+
+
+@pytest.mark.parametrize(("width", "columns"), [(1280, 2), (390, 1)])
+def test_two_models_answer_side_by_side(fast: Process, new_context: NewContext, width: int, columns: int) -> None:
+    """Both are read as they come, beside each other or one below the other; neither is named; a reload keeps all."""
+    page = new_context(viewport={"width": width, "height": 844}).new_page()
+    visitor = Visitor(page, fast.url, fits)
+    visitor.arrive("arena")
+    visitor.until("two AI assistants")
+    visitor.ask_both(EXPLAIN)
+    page.wait_for_function(
+        "[...document.querySelectorAll('#talk [data-slot]')].filter((e) => e.textContent.length > 20).length === 2"
+    )
+    assert page.get_by_role("button", name="Tie").count() == 0
+    visitor.page.wait_for_function("document.documentElement.dataset.waiting === 'false'")
+    boxes = [card.bounding_box() for card in page.locator("#talk .replies .card").all()]
+    assert len({round(box["x"]) for box in boxes if box}) == columns
+    visitor.vote("A is better")
+    expect(page.locator("#talk .voted")).to_contain_text("A is better")
+    visitor.ask_both("Why is that so?")
+    visitor.reload()
+    visitor.vote("Tie")
+    assert page.locator("#talk .round").count() == 2
+    page.get_by_role("article", name="B").last.wait_for()
+    html = page.content()
+    assert not [name for name in ("careful", "hasty", "scripted") if name in html]
+    visitor.end_comparing()
+    visitor.finish()
+    assert "PARLEY-ARENA" in visitor.text
+    assert visitor.complaints == []
+    said = next(event for event in newest_facts(fast) if event.kind == "said")
+    assert sorted(said.data["models"].values()) == ["careful", "hasty"]

@@ -14,6 +14,10 @@ REPLIED = """() => {
   return count("user") && count("bot") >= count("user") && !document.querySelector("#chat .typing")
     && document.documentElement.dataset.waiting === "false";
 }"""
+COMPARED = """() => {
+  const round = document.querySelector("#talk .round:last-child");
+  return round && !round.querySelector(".live") && document.documentElement.dataset.waiting === "false";
+}"""
 MOST_SCREENS = 60
 MOST_TABS = 60
 
@@ -79,6 +83,11 @@ class Visitor:
     def chatting(self) -> bool:
         """Whether there is a conversation on the screen."""
         return bool(self.page.evaluate("document.documentElement.dataset.layout === 'chat'"))
+
+    @property
+    def comparing(self) -> bool:
+        """Whether there is a conversation with several models on the screen."""
+        return bool(self.page.evaluate("document.documentElement.dataset.layout === 'compare'"))
 
     @property
     def finished(self) -> bool:
@@ -175,8 +184,33 @@ class Visitor:
             self.press(self.page.locator("#side form button[type=submit]"))
             self.page.locator("#side form").wait_for(state="detached")
 
+    def ask_both(self, text: str) -> None:
+        """Send a message to several models."""
+        self.said.append(text)
+        before = self.page.locator("#talk .round").count()
+        self.type_message(text)
+        self.send()
+        self.page.locator("#talk .round").nth(before).wait_for()
+
+    def vote(self, words: str) -> None:
+        """Vote once all have answered."""
+        self.page.wait_for_function(COMPARED)
+        self.press(self.page.get_by_role("button", name=words, exact=True))
+        self.page.locator("#talk .round:last-child .voted").wait_for()
+
+    def end_comparing(self) -> None:
+        """Go on to the next screen."""
+        before = self.mark
+        self.press(self.page.locator("#side [type=submit]"))
+        self.arrived_from(before)
+
     def next_screen(self) -> None:
         """Whatever it takes to get to the next screen."""
+        if self.comparing:
+            self.ask_both("Please explain the Pythagorean theorem.")
+            self.vote("B is better")
+            self._at_each(self.page)
+            return self.end_comparing()
         if self.chatting and not self.page.locator("#chat [data-testid=user]").count():
             self.say("Please explain how to begin.")
             self.hear_out()

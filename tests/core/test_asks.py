@@ -38,7 +38,7 @@ def asked(step: Step) -> Mapping[str, Field]:
 
 def of(name: str, among: Mapping[str, Field]) -> Field:
     """The question that a field of the screen puts; `labels_3` is `labels` for the fourth message."""
-    return among[name] if name in among else among[re.sub(r"_\d+$", "", name)]
+    return among[name] if name in among else among[re.sub(r"_(\d+|[a-d])$", "", name)]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -51,7 +51,7 @@ def test_people_are_asked_what_the_step_says_that_it_asks(name: str) -> None:
             written = of(shown.name, asked(place.node))
             assert written.required == shown.required
             assert options(shown) == options(written.filled(place.fill)) or has_options_of_its_own(place.node)
-            if place.node.step not in ("answer", "chat", "rank"):
+            if place.node.step not in ("answer", "chat", "rank", "compare"):
                 assert (shown.text, shown.help) == (place.fill(written.text), place.fill(written.help))
 
 

@@ -57,7 +57,7 @@ def shown_after(screen: Screen) -> str:
 
 def test_a_page_just_loaded_is_painted_whole() -> None:
     updates = painted(screen_of(Panel("T", fields=FIELDS, chat=CHAT), "say")).updates
-    assert set(updates) == {"head", "left", "side", "chat", "box"}
+    assert set(updates) == {"head", "left", "talk", "side", "chat", "box"}
 
 
 def test_what_is_shown_already_is_not_painted_again() -> None:

@@ -19,7 +19,17 @@ from tests.fakes.sessions import STUDIES, study
 ROWS = 3
 SAID = [{"role": "You", "content": "Hm?\n“So”"}, {"role": "Bot", "content": ""}]
 EVERYTHING = str(STUDIES / "everything.yaml")
-RECORDED = {"dices-350": ("dices",), "dices-990": ("dices", EVERYTHING), "taxonomy": (EVERYTHING,)}
+TALKS = {
+    "chat_history": SAID,
+    "conversation_a": [{"role": "user", "content": "Hm?\n“So”"}, {"role": "assistant", "content": ""}],
+}
+TALKS["conversation_b"] = TALKS["conversation_a"]
+RECORDED = {
+    "dices-350": ("dices",),
+    "dices-990": ("dices", EVERYTHING),
+    "taxonomy": (EVERYTHING,),
+    "arena": ("arena", EVERYTHING),
+}
 """The studies that ask what a schema has, where it is not the one of its name."""
 SOURCE = {"part": "full_study", "file": "there.csv", "rows": 3, "sha256": "ab" * 32}
 
@@ -29,7 +39,7 @@ def value(column: Column, row: int) -> Any:
     if column.form.blank and row == ROWS - 1:
         return None
     if column.kind == "json":
-        return SAID[: row + 1] if column.name == "chat_history" else bool(row)
+        return TALKS[column.name][: row + 1] if column.name in TALKS else bool(row)
     labels = [] if isinstance(column.form, Literally) else list(column.form.labels)
     if labels:
         return int(labels[row % len(labels)]) if column.kind == "integer" else labels[row % len(labels)]

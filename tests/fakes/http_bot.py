@@ -21,7 +21,20 @@ from pydantic import TypeAdapter
 
 from app.bots.random_bot import RandomBot
 from experiments.core.fields import AnyField, Field
-from experiments.core.screen import Asked, Block, Chat, Code, Message, Panel, Progress, Screen, Text, Transcript
+from experiments.core.screen import (
+    Asked,
+    Block,
+    Chat,
+    Code,
+    Message,
+    Panel,
+    Progress,
+    Reply,
+    Round,
+    Screen,
+    Text,
+    Transcript,
+)
 
 FIELDS: TypeAdapter[tuple[Field, ...]] = TypeAdapter(tuple[AnyField, ...])
 AGAIN = (429, 503)
@@ -135,7 +148,7 @@ class HttpBot:
         if screen.ended:
             return False
         if screen.panel.chat and screen.panel.chat.waiting:
-            await self.listen()
+            await asyncio.gather(*(self.listen(slot=slot) for slot in screen.panel.chat.slots))
             await self.look()
             return True
         kind, values = self._bot.act(screen)
@@ -168,13 +181,15 @@ class HttpBot:
             assert await self.step(), f"never came to {wanted}"
         raise AssertionError(f"never came to {wanted}")
 
-    async def listen(self, offset: int = 0) -> Heard:
+    async def listen(self, offset: int = 0, slot: str = "") -> Heard:
         """Read a reply's stream to its end, on from `offset`; a connection that breaks is read on."""
         heard = Heard(offset=offset)
         give_up = time.monotonic() + self._patience_s
         while not heard.done:
             try:
-                async with self.client.stream("GET", "/api/reply", params={"offset": heard.offset}) as response:
+                async with self.client.stream(
+                    "GET", "/api/reply", params={"offset": heard.offset, "slot": slot}
+                ) as response:
                     assert response.status_code == 200, response.status_code
                     async for line in response.aiter_lines():
                         take(line, heard)
@@ -238,11 +253,22 @@ def _panel(plain: Mapping[str, Any]) -> Panel:
         plain["title"],
         tuple(_block(dict(block)) for block in plain["blocks"]),
         FIELDS.validate_python(plain["fields"]),
-        Chat(**{**chat, "messages": _messages(chat), "rating": FIELDS.validate_python(chat["rating"])})
+        Chat(
+            **{
+                **chat,
+                "messages": _messages(chat),
+                "rating": FIELDS.validate_python(chat["rating"]),
+                "rounds": tuple(_round(one) for one in chat["rounds"]),
+            }
+        )
         if chat
         else None,
         plain["button"],
     )
+
+
+def _round(plain: Mapping[str, Any]) -> Round:
+    return Round(plain["message"], tuple(Reply(**reply) for reply in plain["replies"]), plain["voted"])
 
 
 def _messages(plain: Mapping[str, Any]) -> tuple[Message, ...]:

@@ -261,10 +261,36 @@ def dices(draw: st.DrawFn, edition: str) -> Release:
     return [_csv(table.file, rows, table.header)]
 
 
+turn_of = st.fixed_dictionaries({"role": _either("user", "assistant"), "content": st.just("") | anything})
+judges = _either("a1B2c3D4e5", "0123456789", "arena_user_7")
+
+
+@st.composite
+def arena(draw: st.DrawFn) -> Release:
+    """The arena's votes, and its pairs with their conversations."""
+    winners, seconds = ("model_a", "model_b", "tie", "tie (bothbad)"), st.floats(0, 2e9)
+    score = st.none() | st.integers(0, 10)
+    cells: dict[str, st.SearchStrategy[Any]] = {"participant": judges, "conversation": texts, "turn": st.integers(1, 9)}
+    cells |= {"model_a": texts, "model_b": texts, "model_c": some, "model_d": some}
+    cells |= {"winner": _either(*winners, "model_c", "model_d"), **{f"score_{slot}": score for slot in "abcd"}}
+    cells |= {"language": some, "asked_tstamp": seconds, "tstamp": seconds}
+    votes = draw(_rows(cells, ["conversation", "turn"]))
+    pair: dict[str, st.SearchStrategy[Any]] = {"question_id": texts, "model_a": texts, "model_b": texts}
+    pair |= {"winner": _either(*winners), "judge": judges}
+    pair |= dict.fromkeys(("conversation_a", "conversation_b"), st.lists(turn_of, max_size=3))
+    pair |= {"turn": st.integers(1, 9), "anony": st.booleans(), "language": some, "tstamp": seconds}
+    pairs = draw(_rows(pair, ["question_id"], most=3))
+    return [
+        _csv("arena_votes.csv", votes, list(cells)),
+        File("arena_conversations.json", pairs, draw(_either(None, 2))),
+    ]
+
+
 RELEASES: Mapping[str, st.SearchStrategy[Release]] = {
     "chatbench": chatbench(),
     "mathconverse": mathconverse(),
     "taxonomy": taxonomy(),
     "dices-350": dices("dices-350"),
     "dices-990": dices("dices-990"),
+    "arena": arena(),
 }

@@ -15,7 +15,7 @@ from experiments.core.resolve import Study
 from experiments.core.session import decide, fold, owed, screen
 
 STUDIES = Path(__file__).parent.parent / "core" / "studies"
-NAMES = ("chatbench", "mathconverse", "dices", "demo", str(STUDIES / "everything.yaml"))
+NAMES = ("chatbench", "mathconverse", "dices", "demo", "arena", str(STUDIES / "everything.yaml"))
 MOST_ACTS = 2_000
 
 

@@ -115,7 +115,7 @@ async def act(request: Request) -> Response:
     if failed or body["key"] in stage.keys:
         return failed or painting(stage, body["shown"])
     panel = stage.screen.panel
-    asked = panel.chat.rating if body["kind"] == "rate" and panel.chat else panel.fields
+    asked = panel.chat.rating if body["kind"] in ("rate", "vote") and panel.chat else panel.fields
     faults = {} if body["kind"] in ("say", "retry") else read_form(asked, body["values"]).faults
     if faults:
         return painting(stage, body["shown"], note="Please look at the answers marked below.", faults=faults)
@@ -128,7 +128,7 @@ async def act(request: Request) -> Response:
 def after(screen: Screen, kind: str, values: dict[str, str]) -> Screen:
     """The screen after an act: the next of the gallery, or the same conversation one step on."""
     chat = screen.panel.chat
-    if kind == "submit" or chat is None:
+    if kind == "submit" or chat is None or chat.columns:
         names = list(SCREENS)
         now = next(n for n, s in SCREENS.items() if s.panel.title == screen.panel.title and s.path == screen.path)
         return SCREENS[names[(names.index(now) + 1) % len(names)]]
@@ -143,7 +143,7 @@ def _with(screen: Screen, chat: object, actions: tuple[str, ...]) -> Screen:
 
 
 @app.get("/api/reply")
-async def reply(request: Request, offset: int) -> Response:
+async def reply(request: Request, offset: int = 0) -> Response:
     """The reply on its way, from an offset."""
     stage = stage_of(request)
     return troubled(stage) or StreamingResponse(_words(stage, offset), media_type="text/event-stream")

@@ -3,7 +3,19 @@
 
 from experiments.core.fields import Long, Multiple, Number, Scale, Short, Single, Tick
 from experiments.core.scales import CONFIDENCE, QUESTIONS
-from experiments.core.screen import Asked, Chat, Code, Message, Panel, Progress, Screen, Text, Transcript
+from experiments.core.screen import (
+    Asked,
+    Chat,
+    Code,
+    Message,
+    Panel,
+    Progress,
+    Reply,
+    Round,
+    Screen,
+    Text,
+    Transcript,
+)
 from experiments.core.session import screen
 from tests.fakes.sessions import STUDIES, play, study
 
@@ -122,6 +134,43 @@ def _working(chat: Chat, *actions: str, answer: bool = False) -> Screen:
     return _screen("chat", Panel("", (INSTRUCTIONS, Asked(PROBLEM, copying=False)), fields, chat), *actions)
 
 
+VOTE = Single(
+    name="winner",
+    text="Which answer is better?",
+    options={"a": "A is better", "b": "B is better", "tie": "Tie", "bad": "Both are bad"},
+)
+FIRST = Round(TALK[0].text, (Reply("a", "A", TALK[1].text), Reply("b", "B", TALK[3].text)), "A is better")
+SORRY = "This assistant could not answer. Your message is saved."
+BATTLE = (
+    "Write a message: two AI assistants, **A** and **B**, answer it at the same time. Read both answers, then say which "
+    "is better. You can then write again, or end the conversation."
+)
+
+
+def _compared(*actions: str, rounds: tuple[Round, ...], columns: int = 2, **changes: object) -> Screen:
+    said = tuple(Message("You", one.message) for one in rounds)
+    waiting = any(reply.waiting for one in rounds for reply in one.replies)
+    chat = _chat(messages=said, remaining=5 - len(rounds), waiting=waiting, columns=columns, rounds=rounds, **changes)
+    return _screen("compare", Panel("", (Text(BATTLE),), (), chat, "End this conversation"), *actions)
+
+
+def _second(*replies: Reply) -> tuple[Round, ...]:
+    return (FIRST, Round("And is it the only one?", replies))
+
+
+LEFT = Reply("a", "A", TALK[3].text)
+SCORES = tuple(
+    Scale(
+        name=f"score_{slot}",
+        text=f"How good is {called}'s answer?",
+        help="0 is very bad, 10 is very good.",
+        options={str(n): str(n) for n in range(11)},
+    )
+    for slot, called in (("a", "A"), ("b", "B"), ("c", "C"))
+)
+THREE = (Reply("a", "A", TALK[3].text), Reply("b", "B", TALK[1].text), Reply("c", "C", "Yes, it is."))
+
+
 def _played(name: str, step: str) -> Screen:
     """The first screen of a kind of step in a study that comes with Parley or its tests, as a bot meets it."""
     screens = (screen(study(name), state) for state, _ in play(study(name), "1"))
@@ -183,6 +232,12 @@ SCREENS: dict[str, Screen] = {
         "submit",
     ),
     "chat-waiting": _working(_chat(messages=TALK[:3], remaining=18, waiting=True)),
+    "compare": _compared("say", rounds=()),
+    "compare-waiting": _compared(rounds=_second(Reply("a", "A", waiting=True), Reply("b", "B", waiting=True))),
+    "compare-vote": _compared("vote", rounds=_second(LEFT, Reply("b", "B", TALK[1].text)), rating=(VOTE,)),
+    "compare-failed": _compared("retry", "submit", rounds=_second(LEFT, Reply("b", "B", failed=SORRY))),
+    "compare-done": _compared("say", "submit", rounds=(FIRST,)),
+    "compare-scores": _compared("vote", rounds=(Round("And is it the only one?", THREE),), columns=3, rating=SCORES),
     "rate-turns": _screen(
         "rate-turns",
         Panel(

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from app.backends import registry
 from app.backends.base import BackendOptions, Delta, End, Request, Text
 from app.clock import VirtualClock
 from app.errors import BackendBroken, BackendRejected, BackendUnavailable
@@ -18,6 +17,7 @@ from app.runtime import Live, Runtime
 from app.settings import Settings
 from storage.engine import Database, open_database
 from tests.fakes import studies
+from tests.fakes.backends import registered
 from tests.wiring.reading import query
 
 pytestmark = pytest.mark.anyio
@@ -55,9 +55,8 @@ class Played:
 @pytest.fixture(scope="module", autouse=True)
 def played() -> Iterator[None]:
     """The backend is there for these tests only."""
-    registry.backend("played")(Played)
-    yield
-    del registry._BACKENDS["played"]
+    with registered("played", Played):
+        yield
 
 
 class Talk:

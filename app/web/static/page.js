@@ -3,7 +3,7 @@
 
 import { RETRY_MS, newKey, post, send, sleep } from "./api.js";
 import { $, $$, complete, copyCode, showFaults, valuesOf } from "./forms.js";
-import { read } from "./reply.js";
+import { keepFilled, read, write } from "./reply.js";
 import { escaped, shown } from "./text.js";
 import { WORDS } from "./words.js";
 
@@ -11,7 +11,7 @@ const OUTPUTS = $("script[data-outputs]").dataset.outputs.split(" ");
 const DRAFT_MS = 800;
 const TYPING = '<span class="typing">Writing…</span>';
 // What the server said last.
-let now = { path: null, seen: null, shown: null, marks: {}, actions: [], messages: [], updates: {} };
+let now = { path: null, seen: null, shown: null, marks: {}, actions: [], messages: [], slots: [], updates: {} };
 let busy = false; // an act is on its way
 let unsaved = null; // the timer of a draft to be saved
 
@@ -50,7 +50,7 @@ function describe() {
     for (const message of $$(`#chat ${kind}`)) Object.assign(message, { role: "group", ariaLabel: who });
   }
   for (const log of $$("#chat [role=log]")) Object.assign(log, { tabIndex: 0, ariaLabel: title });
-  for (const code of $$("#left pre, #chat pre")) code.tabIndex = 0;
+  for (const code of $$("#left pre, #chat pre, #talk pre")) code.tabIndex = 0;
 }
 
 function note(text, again, fades = false) {
@@ -62,35 +62,37 @@ function note(text, again, fades = false) {
 }
 
 async function show(painting) {
+  if (painting.path === now.path && painting.seen < now.seen) return; // of two that were asked for, the older one
   const before = now;
   now = painting;
   const moved = before.marks.left !== now.marks.left;
   if (moved) forgetDraft();
   Object.assign(document.documentElement, { lang: now.lang, dir: now.dir });
   for (const block of $$(".block[dir]")) block.dir = now.dir;
-  document.documentElement.dataset.layout = now.chat ? "chat" : "page";
+  document.documentElement.dataset.layout = now.layout;
   paint(now.updates);
   note(now.note);
-  if (!now.waiting) paintChat();
+  if (!now.slots.includes("")) paintChat();
   await painted(now);
   if (moved) preview();
   refresh();
   showFaults(now.faults);
   document.title = $("#left h1")?.textContent || document.title;
-  document.documentElement.dataset.waiting = String(now.waiting);
+  document.documentElement.dataset.waiting = String(now.slots.length > 0);
   document.documentElement.dataset.ready = "yes";
   if (moved && before.path !== null) {
     window.scrollTo(0, 0);
     $("#left h1")?.focus({ preventScroll: true });
   }
-  if (now.waiting) follow();
+  if (!moved && now.said > before.said) $("#talk .round:last-child")?.scrollIntoView();
+  if (now.slots.length) now.slots.forEach(follow);
   else if (!now.ended && !now.actions.length) setTimeout(look, 1000); // the server is still drawing what comes next
 }
 
 // Gradio paints in its own time, and keeps the nodes that look alike: a box ticked on the last screen would still be
 // ticked on this one. So wait until the new parts are there, and set their forms to what the server said.
 async function painted(painting) {
-  for (const name of ["left", "side"].filter((name) => name in painting.updates)) {
+  for (const name of ["left", "talk", "side"].filter((name) => name in painting.updates)) {
     const mark = painting.marks[name];
     for (let frames = 0; frames < 120 && mark !== $(`#${name} [data-mark]`)?.dataset.mark; frames++) {
       await new Promise((next) => setTimeout(next, 16));
@@ -107,7 +109,7 @@ const slow = () => note(WORDS.connecting);
 function failed(error, again) {
   document.documentElement.dataset.ready = "yes";
   if (error.status !== 401) return note(error.message, again);
-  now = { ...now, path: "", actions: [], waiting: false, ended: true };
+  now = { ...now, path: "", actions: [], slots: [], ended: true };
   document.documentElement.dataset.layout = "page";
   const panel = `<h1 id="heading" tabindex="-1">Welcome back</h1><p>${escaped(WORDS.link)}</p>`;
   paint({ left: { value: `<div class="panel">${panel}</div>` }, note: { value: "" } });
@@ -129,6 +131,7 @@ async function act(kind, values, from, key = newKey()) {
     const painting = await post("/api/act", { kind, path, seen, shown, key, values }, slow);
     await show(painting);
     if (kind === "say" && !painting.refused) emptied(values.text);
+    if (kind === "vote" && now.layout === "compare") (now.actions.includes("say") ? box() : $("#side [type=submit]"))?.focus();
   } catch (error) {
     failed(error, () => act(kind, values, from, key));
   }
@@ -151,20 +154,22 @@ function emptied(sent) {
 
 // ---- The reply on its way
 
-let following = false;
+const following = new Set();
 
-async function follow() {
-  if (following) return;
-  following = true;
-  const { path, messages } = now;
-  const same = () => now.waiting && now.path === path && now.messages.length === messages.length;
-  const reply = { text: "", offset: 0, done: false };
-  paintChat("");
+// A slot is the name of a reply: "" of the one in a chat, a letter of one in a column.
+async function follow(slot) {
+  if (following.has(slot)) return;
+  following.add(slot);
+  const { path, said } = now;
+  const same = () => now.slots.includes(slot) && now.path === path && now.said === said;
+  const reply = { slot, text: "", offset: 0, done: false };
+  const paintReply = () => (slot ? write(slot, reply.text) : paintChat(reply.text));
+  paintReply();
   for (let attempt = 0; same() && !reply.done; attempt++) {
     if (attempt) await sleep(RETRY_MS[Math.min(attempt, RETRY_MS.length) - 1]);
     const before = reply.offset;
     try {
-      await read(reply, () => same() && paintChat(reply.text));
+      await read(reply, () => same() && paintReply());
     } catch (error) {
       if (error.status === 401) failed(error);
     }
@@ -172,9 +177,9 @@ async function follow() {
     if (attempt > 1 && !reply.done) note(WORDS.connecting);
   }
   if (!reply.text) await sleep(500); // ended without a word: give the server time to say why
-  following = false;
+  following.delete(slot);
   if (same()) await look();
-  else if (now.waiting) follow();
+  else if (now.slots.includes(slot)) follow(slot);
 }
 
 // ---- Buttons, drafts and preview
@@ -196,7 +201,7 @@ function refresh() {
 
 function draft() {
   const values = Object.assign({}, ...$$("form[data-act]").map(valuesOf));
-  if (now.chat) values.text = box()?.value ?? "";
+  if (now.layout !== "page") values.text = box()?.value ?? "";
   return { path: now.path, values };
 }
 
@@ -230,7 +235,7 @@ function saveAtOnce() {
 
 function preview() {
   const text = box()?.value ?? "";
-  const worth = now.chat && /\\\(|\\\[|\$|`|\*|^#|^\s*[-\d]/m.test(text);
+  const worth = now.layout === "chat" && /\\\(|\\\[|\$|`|\*|^#|^\s*[-\d]/m.test(text);
   paint({ preview: { value: worth ? shown(text, now.dollars) : "" } });
 }
 
@@ -254,7 +259,7 @@ document.addEventListener("click", (event) => {
   const button = event.target.closest("button");
   if (!button) return;
   if (button.id === "send") say();
-  else if (button.dataset.act) act(button.dataset.act, {}, button);
+  else if (button.dataset.act) act(button.dataset.act, button.name ? { [button.name]: button.value } : {}, button);
   else if (button.dataset.copy) copyCode(button).then(() => (button.textContent = WORDS.copied));
   else if ("again" in button.dataset) { const { again } = note; note(""); again?.(); }
 });
@@ -297,6 +302,7 @@ function begin() {
   const line = $("#note");
   line?.setAttribute("role", "status");
   line?.setAttribute("aria-live", "polite");
+  keepFilled($("#talk"));
   look();
 }
 

@@ -7,7 +7,7 @@ const STREAM_MS = 60;
 // from an offset: after a crash of the server the model was asked anew, and its words may be others.
 export async function read(reply, painted) {
   Object.assign(reply, { text: "", offset: 0 });
-  const response = await fetch("/api/reply");
+  const response = await fetch(`/api/reply${reply.slot ? `?slot=${reply.slot}` : ""}`);
   if (!response.ok) throw Object.assign(new Error("no stream"), { status: response.status });
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let buffer = "", timer = null;
@@ -35,4 +35,26 @@ function take(frame, reply) {
   const { text, offset } = JSON.parse(lines.data);
   reply.text = offset ? reply.text + text : ""; // 0: the model was asked anew
   reply.offset = offset; // in the server's count of characters, which is not JavaScript's
+}
+
+// Replies in columns: their words so far, by slot, as plain text until the server has rendered the whole.
+const words = {};
+
+export function write(slot, text) {
+  words[slot] = text;
+  const place = document.querySelector(`#talk [data-slot="${slot}"]`);
+  const now = plain(text ?? "");
+  if (place && now && place.textContent !== now) place.textContent = now;
+}
+
+// Without the commonest marks of Markdown, which would be in the way of reading along; the whole is rendered with them.
+const plain = (text) =>
+  text.replace(/\*\*|^#+ /gm, "").replace(/^(\s*)[-*] /gm, "$1• ").replace(/(^|\s)\*(\S[^*\n]*)\*/g, "$1$2");
+
+// When one column is finished the round is painted anew; what another has so far is put back before anybody sees it.
+export function keepFilled(talk) {
+  const fill = () => {
+    for (const place of talk.querySelectorAll("[data-slot]")) write(place.dataset.slot, words[place.dataset.slot]);
+  };
+  if (talk) new MutationObserver(fill).observe(talk, { childList: true, subtree: true });
 }

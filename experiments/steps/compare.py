@@ -1,0 +1,243 @@
+"""Compare: two to four hidden models answer the same message side by side, and the participant votes.
+
+Facts here: said (the first with the models that were drawn, by slot), replied and failed (with their slot), retried
+(with its slot), voted, submitted. Which models answer, and which stands in which column, is drawn for each conversation
+from the session's seed and the path. A vote is only possible when all have replied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field as About
+from pydantic import model_validator
+
+from experiments.core import rounds as reading
+from experiments.core.chance import shuffled
+from experiments.core.events import Action, Fact, Job
+from experiments.core.fields import Field, Scale, Single
+from experiments.core.place import Place
+from experiments.core.rounds import BAD, SLOTS, TIE, Round, histories, placed, rounds, winner
+from experiments.core.screen import Asked, Block, Chat, Panel, Text
+from experiments.core.screen import Reply as Shown
+from experiments.core.screen import Round as ShownRound
+from experiments.core.step import Step, read_or_refuse, step
+from experiments.core.talk import MESSAGE_CHARS, messages, prompt, read_message
+from experiments.errors import Refused, allowed
+
+POINTS = {str(point): str(point) for point in range(11)}
+CALLED = "{{called}}"
+
+
+@step
+class Compare(Step):
+    """A conversation with several models at once, each in a column of its own."""
+
+    step: Literal["compare"]
+    text: str = ""
+    """The instructions above the conversation, in Markdown."""
+    models: Annotated[tuple[str, ...], About(max_length=100)] = ()
+    """The models that can answer: names of the study's models, or factors and loops' variables (`{{model}}`). All of
+    the study's unless given."""
+    columns: Annotated[int, About(ge=2, le=4)] = 2
+    """How many of them answer, drawn anew for each conversation."""
+    called: Annotated[tuple[str, ...], About(min_length=2, max_length=4)] = ("A", "B", "C", "D")
+    """What participants see in place of the models' names, from left to right."""
+    max_messages: Annotated[int, About(ge=1, le=100)] = 20
+    """How many messages can be sent."""
+    min_messages: Annotated[int, About(ge=0, le=100)] = 1
+    """How many messages must be sent before the conversation can be ended."""
+    vote: Literal["choice", "slider"] = "choice"
+    """`choice`: for one of the columns, a tie, or all bad. `slider`: a scale from 0 to 10 for each column."""
+    vote_when: Literal["each_turn", "at_end"] = "each_turn"
+    """After each turn, before the next message; or once, which then ends the conversation."""
+    go_on: Literal["both", "winner"] = "both"
+    """`both`: each model keeps its own conversation. `winner`: after a vote for one column all go on with its
+    conversation; after any other vote each keeps its own."""
+    question: str = "Which answer do you prefer?"
+    """What stands above the vote by choice."""
+    better: str = "{{called}} is better"
+    """The vote for a column; `{{called}}` is what the column is called."""
+    tie: str = "They are equally good"
+    """The vote for a tie."""
+    bad: str = "None of them is good"
+    """The vote against all."""
+    score: str = "How good is {{called}}'s answer?"
+    """What stands above the scale for a column."""
+    ends: str = "0 is very bad, 10 is very good."
+    """What the ends of the scale mean."""
+    sees_problem: bool = False
+    """Whether the models are given the problem in their system prompt."""
+    no_reply: str = "This assistant could not answer. Your message is saved."
+    """What stands in the column of a model that gave no reply, in a calm sentence."""
+    copying: bool = True
+    """Whether the problem's text can be selected and copied."""
+    button: str = "End this conversation"
+    """The words on the button that ends the conversation."""
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if len(self.called) < self.columns:
+            raise ValueError(f"`called` has {len(self.called)} names for {self.columns} columns")
+        if self.min_messages > self.max_messages:
+            raise ValueError(f"min_messages {self.min_messages} is above max_messages {self.max_messages}")
+        if self.go_on == "winner" and self.vote_when == "at_end":
+            raise ValueError("`go_on: winner` needs a vote after each turn: `vote_when: each_turn`")
+        return self
+
+    @property
+    def _slots(self) -> dict[str, str]:
+        """What each column is called, by its slot."""
+        return dict(zip(SLOTS[: self.columns], self.called, strict=False))
+
+    def asks(self) -> tuple[Field, ...]:
+        """The vote."""
+        if self.vote == "choice":
+            return (Single(name="winner", text=self.question, options=self._choices()),)
+        return (Scale(ask="scale", name="score", text=self.score, help=self.ends, options=POINTS),)
+
+    def _choices(self) -> dict[str, str]:
+        first, *others = ((slot, self.better.replace(CALLED, called)) for slot, called in self._slots.items())
+        return dict([first, *others, (TIE, self.tie), (BAD, self.bad)])
+
+    def _ballot(self, place: Place) -> tuple[Field, ...]:
+        (asked,) = (item.filled(place.fill) if self.vote == "choice" else item for item in self.asks())
+        if self.vote == "choice":
+            return (asked,)
+        texts = {slot: place.fill(self.score.replace(CALLED, called)) for slot, called in self._slots.items()}
+        return tuple(asked.model_copy(update={"name": f"score_{s}", "text": text}) for s, text in texts.items())
+
+    def fields(self, place: Place) -> tuple[Field, ...]:
+        """The vote, while it is due."""
+        return self._ballot(place) if "vote" in self.offers(place) else ()
+
+    def _drawn(self, place: Place) -> Mapping[str, str]:
+        """The models by slot: as they were drawn, or as the seed has them."""
+        names = [place.fill(name) for name in self.models] or list(place.study.file.models)
+        drawn = shuffled(names, place.state.seed, f"{place.path}:columns")
+        return placed(place.facts) or dict(zip(self._slots, drawn, strict=False))
+
+    def panel(self, place: Place) -> Panel:
+        """The rounds, each with its replies side by side, and the vote while it is due."""
+        blocks: list[Block] = [Text(place.fill(self.text))] if self.text else []
+        if place.scope.problem:
+            blocks.append(Asked(place.problem.text, copying=self.copying))
+        found = rounds(place.facts)
+        chat = Chat(
+            title=", ".join(map(place.fill, self._slots.values())),
+            messages=messages(place.facts),
+            remaining=self.max_messages - len(found),
+            max_chars=MESSAGE_CHARS,
+            rating=self.fields(place),
+            waiting=bool(self._waiting(found)),
+            minimum=self.min_messages,
+            dollar_maths=place.study.file.dollar_maths,
+            columns=self.columns,
+            rounds=tuple(self._shown(place, one) for one in found),
+        )
+        return Panel(self.title, tuple(blocks), (), chat, self.button)
+
+    def _shown(self, place: Place, one: Round) -> ShownRound:
+        replies = []
+        for slot, called in self._slots.items():
+            outcome = one.outcomes.get(slot)
+            failed = place.fill(self.no_reply) if outcome is not None and outcome.kind == "failed" else ""
+            reply = one.reply(slot)
+            text = reply.data["text"] if reply else ""
+            replies.append(Shown(slot, place.fill(called), text, failed, outcome is None))
+        return ShownRound(one.said.data["text"], tuple(replies), self._voted(place, one))
+
+    def _voted(self, place: Place, one: Round) -> str:
+        """The vote in words, for who gave it."""
+        if one.vote is None:
+            return ""
+        if self.vote == "choice":
+            return place.fill(self._choices()[winner(one.vote.data)])
+        given = one.vote.data
+        return ", ".join(f"{place.fill(called)}: {given[f'score_{slot}']}" for slot, called in self._slots.items())
+
+    def _waiting(self, found: Sequence[Round]) -> list[str]:
+        """The columns whose reply is on its way."""
+        return [slot for slot in self._slots if found and slot not in found[-1].outcomes]
+
+    def _failed(self, found: Sequence[Round]) -> list[str]:
+        return [slot for slot in self._slots if found and found[-1].reply(slot) is None]
+
+    def offers(self, place: Place) -> tuple[str, ...]:
+        """say, vote, retry and submit, each when it is its turn; none while a reply is on its way."""
+        found = rounds(place.facts)
+        if self._waiting(found):
+            return ()
+        enough = len(found) >= self.min_messages
+        if self._failed(found):
+            return ("retry", *(("submit",) if enough else ()))
+        if self.vote_when == "each_turn" and found and found[-1].vote is None:
+            return ("vote",)
+        end = "vote" if self.vote_when == "at_end" and found else "submit"
+        return (*(("say",) if len(found) < self.max_messages else ()), *((end,) if enough else ()))
+
+    def owed(self, place: Place) -> tuple[Job, ...]:
+        """A reply in each column that has none yet."""
+        found = rounds(place.facts)
+        waiting = self._waiting(found)
+        if not waiting:
+            return ()
+        who, past = self._drawn(place), histories(found, list(self._slots))
+        return tuple(self._job(place, slot, who[slot], past[slot]) for slot in waiting)
+
+    def _job(self, place: Place, slot: str, model: str, past: Sequence[reading.Pair]) -> Job:
+        said = [event for pair in past for event in pair if event is not None]
+        told = prompt(place, model, said, sees_problem=self.sees_problem)
+        return Job("reply", place.path, {"model": model, "messages": told}, slot)
+
+    def decide(self, place: Place, action: Action) -> tuple[Fact, ...]:
+        """What was said, retried, voted; or the end."""
+        found = rounds(place.facts)
+        match action.kind:
+            case "say":
+                drawn = {} if found else {"models": dict(self._drawn(place))}
+                return (Fact("said", {"text": read_message(action.data.get("text")), **drawn}),)
+            case "retry":
+                return self._retried(found, action.data.get("slot"))
+            case "vote":
+                given = read_or_refuse(self._ballot(place), action.data)
+                return self._vote(len(found) - 1, given)
+            case _:
+                return (Fact("submitted"),)
+
+    def _retried(self, found: Sequence[Round], slot: Any) -> tuple[Fact, ...]:
+        """One column that failed is asked again, or all that did unless it is said which."""
+        failed = self._failed(found)
+        if slot is not None and slot not in failed:
+            raise Refused("invalid", "There is nothing to try again in that column.")
+        return tuple(Fact("retried", {"slot": name}) for name in failed if slot in (None, name))
+
+    def _vote(self, turn: int, given: Mapping[str, Any]) -> tuple[Fact, ...]:
+        best = winner(given)
+        onward = {"onward": best} if self.go_on == "winner" and best in SLOTS else {}
+        end = (Fact("submitted"),) if self.vote_when == "at_end" else ()
+        return (Fact("voted", {"turn": turn, **given, **onward}), *end)
+
+    def refers(self) -> tuple[str, ...]:
+        """`better` and `score` have a `{{called}}` of their own."""
+        own = {name: getattr(self, name).replace(CALLED, "") for name in ("better", "score")}
+        return super(Compare, self.model_copy(update=own)).refers()
+
+    def gives(self) -> tuple[str, ...]:
+        """The last vote by choice."""
+        return ("winner",) if self.vote == "choice" else ()
+
+    def needs(self) -> frozenset[str]:
+        """A problem, if the models see it; a model, where one is drawn for the participant or the loop's turn."""
+        model = {"model"} if any("{{model}}" in name.replace(" ", "") for name in self.models) else set()
+        return frozenset(model | ({"problem"} if self.sees_problem else set()))
+
+    def faults(self, models: Sequence[str]) -> Sequence[str]:
+        """Models that the study does not have, or too few of them."""
+        unknown = [name for name in self.models if "{{" not in name and name not in models]
+        few = len(self.models or models) < self.columns
+        return [
+            *(f"no model is called {name!r}{allowed(name, models)}" for name in unknown),
+            *([f"has {len(self.models or models)} models for {self.columns} columns"] if few else []),
+        ]

@@ -1,0 +1,142 @@
+"""The arena's votes (Zheng et al.: NeurIPS 2023; FastChat; dataset lmsys/chatbot_arena_conversations).
+
+`arena_votes` is a plain table with a row for each vote, of two to four models. `arena_conversations` has the arena's
+own format of pairs, which its analysis reads: the conversation of each model up to the vote, the last reply its own. It
+holds the votes between two; a vote among more is no pair. Where a scale was given to each, the best one is the winner
+if it is one alone, otherwise it is a tie. A model is named as the one that gave the reply that was voted on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import orjson
+
+from experiments.core.chance import public_id
+from experiments.core.events import Event
+from experiments.core.history import comparisons
+from experiments.core.place import State
+from experiments.core.resolve import Study
+from experiments.core.rounds import BAD, SLOTS, TIE, Pair, Round, histories, placed, rounds, winner
+from experiments.core.talk import SPEAKERS
+from storage.forms import Choice, Json, Number, Text, Whole
+from storage.schemas.base import Column, Released, Row, Schema
+
+CHOSEN, DRAWN, CLOCK, STUDY = "the participant", "the draw for each conversation", "the clock", "the study"
+WINNERS = MappingProxyType(
+    {
+        "model_a": "the one on the left is better",
+        "model_b": "the next one is better",
+        "tie": "they are equally good",
+        "tie (bothbad)": "none of them is good",
+    }
+)
+OF_MORE = MappingProxyType({"model_c": "the third is better", "model_d": "the fourth is better"})
+TIES = {TIE: "tie", BAD: "tie (bothbad)"}
+SCORE = Whole(0, 10, blank=True)
+SECONDS = Number(low=0)
+
+
+def _is_talk(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(said, dict) and said.get("role") in SPEAKERS.values() and isinstance(said.get("content"), str)
+        for said in value
+    )
+
+
+TALK = Json(_is_talk, "a list of objects with a role (user or assistant) and content, a text")
+TRUTH = Json(lambda value: isinstance(value, bool), "true or false")
+
+VOTE_COLUMNS = (
+    Column("participant", Text(), "The participant: ten random letters and digits.", "chance"),
+    Column("conversation", Text(), "The conversation: ten random letters and digits.", "chance"),
+    Column("turn", Whole(low=1), "How many messages the conversation had when the vote was given.", STUDY),
+    Column("model_a", Text(), "The model on the left.", DRAWN),
+    Column("model_b", Text(), "The next model; of two the one on the right.", DRAWN),
+    Column("model_c", Text(blank=True), "The third model, where there is one.", DRAWN),
+    Column("model_d", Text(blank=True), "The fourth model, where there is one.", DRAWN),
+    Column("winner", Choice(MappingProxyType({**WINNERS, **OF_MORE})), "The vote.", CHOSEN, ("winner", "score")),
+    *(
+        Column(f"score_{slot}", SCORE, f"The score of model_{slot}, where scales are the vote.", CHOSEN, ("score",))
+        for slot in SLOTS
+    ),
+    Column("language", Text(blank=True), "The language of the conversation; blank, as we do not guess it.", STUDY),
+    Column("asked_tstamp", SECONDS, "When the last message was sent, in seconds UTC since 1970.", CLOCK),
+    Column("tstamp", SECONDS, "When the vote was given, in seconds UTC since 1970.", CLOCK),
+)
+PAIR_COLUMNS = (
+    Column("question_id", Text(), "The vote: 32 random letters and digits.", "chance"),
+    Column("model_a", Text(), "The model on the left.", DRAWN),
+    Column("model_b", Text(), "The model on the right.", DRAWN),
+    Column("winner", Choice(WINNERS), "The vote.", CHOSEN, ("winner", "score")),
+    Column("judge", Text(), "The participant, as in arena_votes.csv.", "chance"),
+    Column("conversation_a", TALK, "The conversation of model_a.", "the participant and the model"),
+    Column("conversation_b", TALK, "The conversation of model_b.", "the participant and the model"),
+    Column("turn", Whole(low=1), "How many messages the conversation had when the vote was given.", STUDY),
+    Column("anony", TRUTH, "Whether the models' names were hidden; with us they always are.", STUDY),
+    Column("language", Text(blank=True), "The language of the conversation; null, as we do not guess it.", STUDY),
+    Column("tstamp", SECONDS, "When the vote was given, in seconds UTC since 1970.", CLOCK),
+)
+VOTES = Released("arena_votes", "arena_votes.csv", VOTE_COLUMNS, ("conversation", "turn"), "participant")
+PAIRS = Released("arena_conversations", "arena_conversations.json", PAIR_COLUMNS, ("question_id",), "judge")
+
+
+def rows(study: Study, state: State) -> list[Row]:
+    """The votes of a session in order, and the pairs among them."""
+    return [row for path, facts in comparisons(study, state) for row in _conversation(state, path, facts)]
+
+
+def _conversation(state: State, path: str, facts: Sequence[Event]) -> Iterator[Row]:
+    found, slots = rounds(facts), list(placed(facts))
+    for number, one in enumerate(found):
+        if one.vote is None:
+            continue
+        values = _vote(state, path, number + 1, one, one.vote)
+        yield Row(VOTES.name, one.vote.seq, values)
+        if len(slots) == 2:
+            talks = histories(found[: number + 1], slots)
+            yield Row(PAIRS.name, one.vote.seq, _pair(state, f"{path}:{number}", values, talks))
+
+
+def _vote(state: State, path: str, turn: int, one: Round, vote: Event) -> dict[str, Any]:
+    best = winner(vote.data)
+    replies = {slot: one.reply(slot) for slot in SLOTS}
+    return {
+        "participant": public_id(state.seed, "judge"),
+        "conversation": public_id(state.seed, f"conversation:{path}"),
+        "turn": turn,
+        **{f"model_{slot}": reply.data["model"] if reply else None for slot, reply in replies.items()},
+        "winner": TIES.get(best, f"model_{best}"),
+        **{f"score_{slot}": vote.data.get(f"score_{slot}") for slot in SLOTS},
+        "language": None,
+        "asked_tstamp": one.said.at_us / 1e6,
+        "tstamp": vote.at_us / 1e6,
+    }
+
+
+def _pair(state: State, label: str, vote: Mapping[str, Any], talks: Mapping[str, Sequence[Pair]]) -> dict[str, Any]:
+    same = ("model_a", "model_b", "winner", "turn", "language", "tstamp")
+    return {
+        "question_id": public_id(state.seed, f"question:{label}", 32),
+        "judge": vote["participant"],
+        **{name: vote[name] for name in same},
+        **{f"conversation_{slot}": _talk(talks[slot]) for slot in ("a", "b")},
+        "anony": "true",
+    }
+
+
+def _talk(pairs: Sequence[Pair]) -> str:
+    said = [event for pair in pairs for event in pair if event is not None]
+    return orjson.dumps([{"role": SPEAKERS[e.kind], "content": e.data["text"]} for e in said]).decode()
+
+
+SCHEMA = Schema(
+    name="arena",
+    title="Chatbot Arena",
+    source="Zheng et al.: Judging LLM-as-a-judge with MT-Bench and Chatbot Arena. NeurIPS 2023.",
+    tables=(VOTES, PAIRS),
+    rows=rows,
+    url="https://huggingface.co/datasets/lmsys/chatbot_arena_conversations",
+)

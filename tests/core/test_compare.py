@@ -1,0 +1,208 @@
+"""Side by side: who stands where, when a vote may be given, whose history goes on, and that nobody is named."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from experiments.core.events import Action
+from experiments.core.place import State
+from experiments.core.resolve import Study, resolve
+from experiments.core.session import decide, fold, owed, screen
+from experiments.errors import Refused, StudyError
+from tests.fakes.sessions import enrolment, whole, world
+
+MODELS = ("canary-one", "canary-two", "canary-three")
+
+
+def battle(known: Sequence[str] = MODELS[:2], **keys: Any) -> Study:
+    """A study of one comparison."""
+    raw = {
+        "study": "small",
+        "title": "Small",
+        "models": {name: {"backend": "scripted", "system": ""} for name in known},
+        "flow": [{"step": "compare", **keys}, {"step": "finish"}],
+    }
+    return resolve(raw, {}, {})
+
+
+class Playing:
+    """A session of it, moved by hand."""
+
+    def __init__(self, study: Study, seed: str = "1") -> None:
+        self.study = study
+        self.state = fold(decide(study, State(), enrolment(seed)))
+
+    @property
+    def seen(self) -> Any:
+        return screen(self.study, self.state)
+
+    @property
+    def slots(self) -> list[str]:
+        return [job.slot for job in owed(self.study, self.state)]
+
+    def do(self, kind: str, **values: Any) -> None:
+        act = Action(kind, self.seen.path, values, 0, seen=self.seen.seen)
+        self.state = fold(decide(self.study, self.state, act), self.state)
+
+    def hear(self, slot: str, text: str = "", kind: str = "reply") -> None:
+        job = next(job for job in owed(self.study, self.state) if job.slot == slot)
+        data = {"model": job.data["model"], "slot": slot} | (
+            {"text": text or f"Says {slot}."} if kind == "reply" else {}
+        )
+        act = Action(kind, job.path, data, 0, by="model")
+        self.state = fold(decide(self.study, self.state, act), self.state)
+
+    def round(self, text: str, **vote: Any) -> None:
+        self.do("say", text=text)
+        for slot in self.slots:
+            self.hear(slot, f"{text} {slot}")
+        if vote:
+            self.do("vote", **vote)
+
+    def asked(self) -> Mapping[str, list[str]]:
+        """What each model would be told now, after one more message."""
+        self.do("say", text="more")
+        return {job.slot: [said["text"] for said in job.data["messages"]] for job in owed(self.study, self.state)}
+
+
+def test_left_and_right_are_drawn_about_evenly_and_logged() -> None:
+    study, left = battle(), 0
+    for seed in range(400):
+        play = Playing(study, str(seed))
+        play.do("say", text="Hello")
+        said = play.state.events[-1].data
+        assert sorted(said["models"].values()) == sorted(MODELS[:2])
+        assert {job.slot: job.data["model"] for job in owed(study, play.state)} == said["models"]
+        left += said["models"]["a"] == MODELS[0]
+    assert 160 <= left <= 240, "four standard errors"
+
+
+def test_two_of_many_are_drawn_and_change_places_between_conversations() -> None:
+    pairs = set()
+    for seed in range(60):
+        play = Playing(battle(MODELS), str(seed))
+        play.do("say", text="Hello")
+        pairs.add(tuple(play.state.events[-1].data["models"].values()))
+    assert len(pairs) == 6
+    logs = [[e.data["models"]["a"] for e in whole("arena", str(n)) if "models" in e.data] for n in range(8)]
+    assert any(len(set(lefts)) == 2 for lefts in logs)
+
+
+def test_all_columns_are_owed_at_once_and_a_vote_waits_for_all() -> None:
+    play = Playing(battle(MODELS, columns=3))
+    play.do("say", text="Hello")
+    assert play.slots == ["a", "b", "c"]
+    play.hear("b")
+    assert play.slots == ["a", "c"]
+    assert play.seen.actions == ()
+    assert play.seen.panel.chat.slots == ("a", "c")
+    with pytest.raises(Refused) as refused:
+        play.do("vote", winner="b")
+    assert refused.value.reason == "not_offered"
+    play.hear("a")
+    play.hear("c")
+    assert play.seen.actions == ("vote",)
+    with pytest.raises(Refused, match="Some answers"):
+        play.do("vote", winner="d")
+    play.do("vote", winner="c")
+    assert play.seen.actions == ("say", "submit")
+    assert play.seen.panel.chat.rounds[0].voted == "C is better"
+
+
+def test_one_column_fails_and_is_tried_again_alone() -> None:
+    play = Playing(battle())
+    play.do("say", text="Hello")
+    play.hear("a")
+    play.hear("b", kind="fail")
+    assert play.seen.actions == ("retry", "submit")
+    shown = play.seen.panel.chat.rounds[0].replies
+    assert [reply.failed for reply in shown] == ["", "This assistant could not answer. Your message is saved."]
+    with pytest.raises(Refused):
+        play.do("vote", winner="a")
+    with pytest.raises(Refused, match="nothing to try again"):
+        play.do("retry", slot="a")
+    play.do("retry", slot="b")
+    assert play.slots == ["b"]
+    play.hear("b")
+    assert [event.kind for event in play.state.events].count("replied") == 2
+    assert play.seen.actions == ("vote",)
+
+
+def test_each_model_keeps_its_own_conversation() -> None:
+    play = Playing(battle())
+    play.round("one", winner="a")
+    assert play.asked() == {"a": ["one", "one a", "more"], "b": ["one", "one b", "more"]}
+
+
+def test_the_winners_history_goes_on_and_after_a_tie_each_ones_own() -> None:
+    play = Playing(battle(go_on="winner"))
+    play.round("one", winner="tie")
+    play.round("two", winner="b")
+    play.round("three", winner="bad")
+    seen = ["one", "one b", "two", "two b", "three"]
+    assert play.asked() == {"a": [*seen, "three a", "more"], "b": [*seen, "three b", "more"]}
+
+
+@pytest.mark.parametrize(("scores", "onward"), [((3, 9), "b"), ((9, 3), "a"), ((5, 5), None)])
+def test_scales_make_a_winner_where_one_is_best_alone(scores: tuple[int, int], onward: str | None) -> None:
+    play = Playing(battle(vote="slider", go_on="winner"))
+    play.do("say", text="one")
+    for slot in play.slots:
+        play.hear(slot)
+    with pytest.raises(Refused):
+        play.do("vote", score_a="3")
+    play.do("vote", score_a=str(scores[0]), score_b=str(scores[1]))
+    assert play.state.events[-1].data.get("onward") == onward
+    assert play.seen.panel.chat.rounds[0].voted == f"A: {scores[0]}, B: {scores[1]}"
+
+
+def test_a_vote_at_the_end_ends_it() -> None:
+    play = Playing(battle(vote_when="at_end", min_messages=2))
+    play.round("one")
+    assert play.seen.actions == ("say",)
+    play.round("two")
+    assert play.seen.actions == ("say", "vote")
+    play.do("vote", winner="bad")
+    assert [event.kind for event in play.state.events[-2:]] == ["voted", "submitted"]
+
+
+def test_no_screen_names_a_model() -> None:
+    play = Playing(battle())
+    play.round("one", winner="a")
+    play.do("say", text="two")
+    play.hear("a")
+    assert "canary" not in repr(play.seen)
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"columns": 3}, "has 2 models for 3 columns"),
+        ({"models": ["canary-one", "canary-tow"]}, "Did you mean 'canary-two'"),
+        ({"called": ["Left", "Right"], "columns": 3}, "2 names for 3 columns"),
+        ({"go_on": "winner", "vote_when": "at_end"}, "needs a vote after each turn"),
+        ({"columns": 5}, "columns"),
+        ({"sees_problem": True}, "must stand inside an `each`"),
+    ],
+)
+def test_a_comparison_that_cannot_be_is_refused(keys: dict[str, Any], words: str) -> None:
+    with pytest.raises(StudyError) as told:
+        battle(**keys)
+    assert words in str(told.value)
+
+
+def test_a_loop_without_problems_is_done_so_many_times() -> None:
+    log = whole("arena", "1")
+    assert {e.path for e in log if e.kind == "said"} == {f"conversation[{n}]/compare" for n in range(3)}
+    for raw, words in (
+        ({"each": "time", "do": "x"}, "needs `of`"),
+        ({"each": "time", "take": 2, "target": 3, "flow": [{"step": "compare"}]}, "has `target`, which needs `of`"),
+    ):
+        study = {"study": "s", "title": "S", "flow": [raw, {"step": "finish"}]}
+        with pytest.raises(StudyError, match=words):
+            resolve(json.loads(json.dumps(study)), {}, {})
+    assert world(battle(), Playing(battle()).state, 0) is None
