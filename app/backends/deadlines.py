@@ -19,6 +19,7 @@ from app.backends.base import Delta, End, Text
 from app.errors import BackendBroken, BackendError, BackendUnavailable
 
 ACCEPTED = ("stop", "length")
+_NOTHING = Text("")
 
 log = logging.getLogger(__name__)
 
@@ -41,11 +42,17 @@ async def deadlines(stream: AsyncGenerator[Delta], limits: Limits) -> AsyncGener
     progress = _Progress(limits, asyncio.get_running_loop().time())
     async with aclosing(stream):
         while True:
-            delta = await progress.next(stream)
+            delta = _storable(await progress.next(stream))
             progress.check(delta)
-            yield delta
+            if delta != _NOTHING:
+                yield delta
             if isinstance(delta, End):
                 return
+
+
+def _storable(delta: Delta) -> Delta:
+    """The same without NUL, which databases refuse."""
+    return Text(delta.text.replace("\x00", "")) if isinstance(delta, Text) and "\x00" in delta.text else delta
 
 
 @dataclass(slots=True)

@@ -20,18 +20,28 @@ TABLE = {
     "400-filter": (REJECTED, "content_filter"),
     "401": (REJECTED, "status_401"),
     "401-quote": (REJECTED, "status_401"),
+    "402": (REJECTED, "insufficient_quota"),
     "403": (REJECTED, "status_403"),
     "404": (REJECTED, "status_404"),
+    "408": (UNAVAILABLE, "status_408"),
+    "409": (UNAVAILABLE, "status_409"),
     "413": (REJECTED, "status_413"),
+    "422": (REJECTED, "status_422"),
     "429": (UNAVAILABLE, "status_429"),
     "429-bare": (UNAVAILABLE, "status_429"),
     "429-date": (UNAVAILABLE, "status_429"),
+    "429-long": (UNAVAILABLE, "status_429"),
+    "429-soon": (UNAVAILABLE, "status_429"),
     "429-quota": (REJECTED, "insufficient_quota"),
     "500": (UNAVAILABLE, "status_500"),
+    "502-html": (UNAVAILABLE, "status_502"),
+    "503": (UNAVAILABLE, "status_503"),
     "503-html": (UNAVAILABLE, "status_503"),
+    "504": (UNAVAILABLE, "status_504"),
     "529": (UNAVAILABLE, "status_529"),
     "blank": (BROKEN, "empty_reply"),
     "content-filter": (BROKEN, "content_filter"),
+    "cut-character": (BROKEN, "malformed"),
     "done-only": (BROKEN, "no_finish_reason"),
     "drip": (UNAVAILABLE, "timeout_reply"),
     "drop": (UNAVAILABLE, "connection"),
@@ -39,18 +49,25 @@ TABLE = {
     "empty": (BROKEN, "empty_reply"),
     "endless-event": (BROKEN, "malformed"),
     "flood": (BROKEN, "too_long"),
+    "gzip-broken": (BROKEN, "malformed"),
+    "half-pair": (BROKEN, "malformed"),
     "hang": TOO_SLOW,
     "hang-midway": (UNAVAILABLE, "timeout_token_gap"),
+    "hang-open": TOO_SLOW,
     "html": (BROKEN, "not_a_stream"),
     "json": (BROKEN, "not_a_stream"),
     "keep-alive": TOO_SLOW,
     "malformed": (BROKEN, "malformed"),
     "megabyte": (BROKEN, "too_long"),
+    "no-answer": (UNAVAILABLE, "connection"),
     "no-body": (BROKEN, "not_a_stream"),
     "no-finish": (BROKEN, "no_finish_reason"),
     "quote-in-stream": (BROKEN, "malformed"),
+    "reset": (UNAVAILABLE, "connection"),
+    "short": (UNAVAILABLE, "connection"),
     "refusal": (BROKEN, "refusal"),
     "stream-context": (REJECTED, "context_length_exceeded"),
+    "stream-busy": (UNAVAILABLE, "error_in_stream"),
     "stream-error": (UNAVAILABLE, "error_in_stream"),
     "stream-overloaded": (UNAVAILABLE, "error_in_stream"),
     "tool-calls": (BROKEN, "finish_reason"),
@@ -77,11 +94,16 @@ OTHERWISE = {
 """Where a protocol makes another error of a fault."""
 SOUND = {
     "bytewise": ("Héllo ∑🎲", "stop"),
+    "crlf": ("Hello", "stop"),
+    "gzip": ("Hello", "stop"),
     "length": ("Hel", "length"),
+    "nothing": ("Hello", "stop"),
+    "nul": ("Hello", "stop"),
+    "other-type": ("Hello", "stop"),
     "no-usage": ("Hello", "stop"),
     "thoughts": ("Hello", "stop"),
 }
-IN_TIME = ("drip", "flood", "endless-event", "hang", "hang-midway", "keep-alive")
+IN_TIME = ("drip", "flood", "endless-event", "hang", "hang-midway", "hang-open", "keep-alive")
 """The faults that last until somebody's patience ends."""
 
 
@@ -108,6 +130,7 @@ def failed(settings, way, fault, **more):
 
 
 def test_every_fault_of_the_fake_is_in_a_table():
+    assert len(TABLE) >= 30
     assert {*TABLE, *SOUND} == {*FAULTS}
     assert {*OTHERWISE} == {*WAYS}
 

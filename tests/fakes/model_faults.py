@@ -63,6 +63,66 @@ async def _say(reply: Reply, text: str, reason: str = "stop", *, usage: bool = T
     await reply.finish(reason, usage=usage)
 
 
+async def _reset(reply: Reply) -> None:
+    """Break the connection as a crashed machine does: TCP's reset, not its farewell."""
+    await reply.open()
+    await reply.say("Hel")
+    await asyncio.sleep(0.02)
+    await reply.reset()
+
+
+async def _short(reply: Reply) -> None:
+    """Promise more bytes than come."""
+    await reply.answer(200, "", reply.content_type, content_length="1000")
+    await reply.plain(b"data: {")
+    reply.writer.close()
+
+
+async def _no_http(reply: Reply) -> None:
+    await reply.plain(b"SSH-2.0-OpenSSH_9.6\r\n\r\n")
+    reply.writer.close()
+
+
+async def _cut_character(reply: Reply) -> None:
+    """Send bytes that are no characters in the midst of a reply."""
+    await reply.open()
+    await reply.say("Hel")
+    await reply.garble("\udcff")
+    await reply.close()
+
+
+async def _squeezed(reply: Reply, *, sound: bool) -> None:
+    """Compress the stream, though nobody asked for that."""
+    reply.squeeze()
+    await reply.open()
+    if not sound:
+        return await reply.plain_chunk(b"this is not gzip")
+    await reply.say("Hello")
+    await reply.finish()
+
+
+async def _in_other_lines(reply: Reply) -> None:
+    """Begin with a byte order mark and end lines with CR LF, as servers on Windows do."""
+    reply.newline, reply.mark = "\r\n", b"\xef\xbb\xbf"
+    await reply.open()
+    await reply.say("Hello")
+    await reply.finish()
+
+
+async def _of_another_type(reply: Reply) -> None:
+    reply.kind = "text/plain"
+    await _say(reply, "Hello")
+
+
+async def _with_nothing(reply: Reply) -> None:
+    """Send events in which there is nothing of a reply, before and after its words."""
+    await reply.open()
+    await reply.nothing()
+    await reply.say("Hello")
+    await reply.nothing()
+    await reply.finish()
+
+
 async def _end_only(reply: Reply) -> None:
     await reply.open()
     await reply.end_only()
@@ -87,6 +147,11 @@ async def _refusal(reply: Reply) -> None:
 
 
 async def _hang(reply: Reply) -> None:
+    await reply.wait(HANG_S)
+
+
+async def _hang_open(reply: Reply) -> None:
+    await reply.open()
     await reply.wait(HANG_S)
 
 
@@ -147,19 +212,30 @@ FAULTS: dict[str, Fault] = {
     "400-filter": partial(_error, status=400, message="content management policy", code="content_filter"),
     "401": partial(_error, status=401, message="Incorrect API key provided: sk-***", code="invalid_api_key"),
     "401-quote": _quote,
+    "402": partial(_error, status=402, message="Payment required", code="billing_error"),
     "403": partial(_error, status=403, message="Not allowed"),
     "404": partial(_error, status=404, message="The model does not exist", code="model_not_found"),
+    "408": partial(_error, status=408, message="Request timeout"),
+    "409": partial(_error, status=409, message="Conflict"),
     "413": partial(_error, status=413, message="Request is larger than allowed"),
+    "422": partial(_error, status=422, message="Unprocessable"),
     "429": partial(_error, status=429, message="Rate limit reached", code="rate_limit_exceeded", retry_after="7"),
     "429-bare": partial(_error, status=429, message="Rate limit reached", code="rate_limit_exceeded"),
+    "429-soon": partial(_error, status=429, message="Rate limit reached", retry_after="1"),
     "429-date": partial(_error, status=429, message="Rate limit reached", date=DATE, retry_after=LATER),
+    "429-long": partial(_error, status=429, message="Rate limit reached", retry_after="600"),
     "429-quota": partial(_error, status=429, message="You exceeded your current quota", code="insufficient_quota"),
     "500": partial(_error, status=500, message="boom"),
-    "503-html": lambda r: r.answer(503, "<html>bad gateway</html>", "text/html"),
+    "502-html": lambda r: r.answer(502, "<html>bad gateway</html>", "text/html"),
+    "503": partial(_error, status=503, message="The engine is currently overloaded"),
+    "503-html": lambda r: r.answer(503, "<html>unavailable</html>", "text/html"),
+    "504": partial(_error, status=504, message="Gateway timeout"),
     "529": partial(_error, status=529, message="Overloaded"),
     "blank": partial(_say, text=" \n "),
     "bytewise": _bytewise,
+    "crlf": _in_other_lines,
     "content-filter": partial(_say, text="Hel", reason="content_filter"),
+    "cut-character": _cut_character,
     "done-only": _end_only,
     "drip": _drip,
     "drop": _drop,
@@ -167,20 +243,31 @@ FAULTS: dict[str, Fault] = {
     "empty": partial(_say, text=""),
     "endless-event": _endless_event,
     "flood": _flood,
+    "gzip": partial(_squeezed, sound=True),
+    "gzip-broken": partial(_squeezed, sound=False),
+    "half-pair": partial(_say, text="Hel\ud83d"),
     "hang": _hang,
     "hang-midway": _hang_midway,
+    "hang-open": _hang_open,
     "html": lambda r: r.answer(200, "<html>Please log in</html>", "text/html"),
     "json": lambda r: r.answer(200, '{"object": "chat.completion", "choices": []}'),
     "keep-alive": _keep_alive,
     "length": partial(_say, text="Hel", reason="length"),
     "malformed": _malformed,
     "megabyte": partial(_say, text="blah " * 180_000),
+    "no-answer": _no_http,
     "no-body": lambda r: r.answer(200, "", r.content_type),
     "no-finish": _no_finish,
+    "nothing": _with_nothing,
+    "nul": partial(_say, text="Hel\0lo"),
     "no-usage": partial(_say, text="Hello", usage=False),
     "quote-in-stream": _quote_in_stream,
+    "other-type": _of_another_type,
     "refusal": _refusal,
+    "reset": _reset,
+    "short": _short,
     "stream-context": partial(_stream_error, message=OVERFLOW, code="context_length_exceeded"),
+    "stream-busy": partial(_stream_error, message="Rate limit reached", code="rate_limit_error"),
     "stream-error": partial(_stream_error, message="The server had an error"),
     "stream-overloaded": partial(_stream_error, message="Overloaded", code="overloaded_error"),
     "thoughts": _thoughts,

@@ -1,6 +1,10 @@
 """One reply of the fake model server: plain HTTP here; the files *_reply.py say what each protocol makes of it."""
 
 import asyncio
+import re
+import socket
+import struct
+import zlib
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -22,6 +26,13 @@ class Reply:
     headers: dict[str, str] = field(default_factory=dict)
     bytewise: bool = False
     """Whether every byte of the stream is sent in a chunk of its own."""
+    newline: str = "\n"
+    """How the lines of the stream end."""
+    mark: bytes = b""
+    """What stands before the stream: nothing, or a byte order mark."""
+    kind: str = ""
+    """The content type of the stream, where it is not the right one."""
+    _packer: Any = None
 
     content_type: ClassVar[str] = "text/event-stream; charset=utf-8"
     request_id: ClassVar[str] = "x-request-id"
@@ -74,6 +85,9 @@ class Reply:
         """Send a piece that cannot be read."""
         await self.raw(f'data: {{"id": "c{text}", broken\n\n')
 
+    async def nothing(self) -> None:
+        """Send an event in which there is nothing of the reply; nothing, in most protocols."""
+
     async def begin(self) -> None:
         """Send what stands before the first piece; nothing, in most protocols."""
 
@@ -82,26 +96,53 @@ class Reply:
     async def answer(self, status: int, content: str, kind: str = "application/json", **headers: str) -> None:
         """Send a whole response."""
         data = content.encode()
-        await self._head(status, {"content-type": kind, "content-length": str(len(data)), **headers})
+        await self._head(status, {"content-type": kind, "content_length": str(len(data)), **headers})
         await self._write(data)
 
     async def open(self) -> None:
         """Begin a stream."""
-        await self._head(200, {"content-type": self.content_type, "transfer-encoding": "chunked"})
+        packed = {"content-encoding": "gzip"} if self._packer else {}
+        kind = {"content-type": self.kind or self.content_type}
+        await self._head(200, {**kind, "transfer-encoding": "chunked", **packed})
+        await self.send(self.mark)
         await self.begin()
+
+    def squeeze(self) -> None:
+        """Compress what is sent from here on."""
+        self._packer = zlib.compressobj(wbits=31)
 
     async def raw(self, text: str) -> None:
         """Send one piece of the stream as it is."""
-        await self.send(text.encode())
+        text = re.sub("[\ud800-\udbff]", lambda half: f"\\u{ord(half[0]):x}", text.replace("\n", self.newline))
+        await self.send(text.encode(errors="surrogateescape"))
 
     async def send(self, data: bytes) -> None:
         """Send some bytes of the stream."""
+        if self._packer:
+            data = self._packer.compress(data) + self._packer.flush(zlib.Z_SYNC_FLUSH)
         for piece in [data[n : n + 1] for n in range(len(data))] if self.bytewise else [data] * bool(data):
-            await self._write(b"%x\r\n%b\r\n" % (len(piece), piece))
+            await self.plain_chunk(piece)
+
+    async def plain_chunk(self, data: bytes) -> None:
+        """Send a chunk as it is."""
+        await self.plain(b"%x\r\n%b\r\n" % (len(data), data))
+
+    async def plain(self, data: bytes) -> None:
+        """Send bytes that need not be HTTP."""
+        await self._write(data)
 
     async def close(self) -> None:
         """End the stream properly."""
+        if self._packer:
+            self._packer, rest = None, self._packer.flush()
+            await self.plain_chunk(rest)
         await self._write(b"0\r\n\r\n")
+
+    async def reset(self) -> None:
+        """Break the connection with TCP's reset."""
+        connection: socket.socket = self.writer.get_extra_info("socket")
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.writer.transport.abort()
 
     async def wait(self, seconds: float) -> None:
         """Wait, unless the client leaves."""

@@ -61,6 +61,9 @@ class Server:
     dropped: int = 0
     """How many replies the client left before their end."""
 
+    mended: bool = False
+    """Whether all faults are gone, and every model gives an ordinary reply."""
+
     def wait_until_dropped(self, count: int = 1, timeout_s: float = 2.0) -> bool:
         """Wait until the client has left `count` replies early."""
         give_up = time.monotonic() + timeout_s
@@ -108,7 +111,7 @@ async def _connection(server: Server, reader: asyncio.StreamReader, writer: asyn
     try:
         async for received in _requests(reader):
             server.requests.append(received)
-            await _play(received, reader, writer)
+            await _play(server, received, reader, writer)
     except (Left, ConnectionError, asyncio.IncompleteReadError):
         server.dropped += 1
     finally:
@@ -116,7 +119,9 @@ async def _connection(server: Server, reader: asyncio.StreamReader, writer: asyn
         writer.close()
 
 
-async def _play(received: Received, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _play(
+    server: Server, received: Received, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> None:
     path = received.path.partition("?")[0]
     dialect = next((spoken for end, spoken in DIALECTS.items() if path.endswith(end)), None)
     reply = (dialect or ChatReply)(reader, writer, received.body, received.headers)
@@ -125,7 +130,7 @@ async def _play(received: Received, reader: asyncio.StreamReader, writer: asynci
         await reply.error(404, f"Unknown request URL: POST {path}")
     elif objection := reply.objection():
         await reply.error(400, objection)
-    elif model.startswith("fault:"):
+    elif model.startswith("fault:") and not server.mended:
         await FAULTS[model.removeprefix("fault:")](reply)
     else:
         await ordinary(reply)

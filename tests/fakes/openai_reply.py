@@ -64,6 +64,9 @@ class ChatReply(OpenAIReply):
         await self.event(error={"message": message, "type": "server_error", "code": code})
         await self.close()
 
+    async def nothing(self) -> None:
+        await self._chunk([])
+
     async def _choice(self, delta: dict[str, Any], reason: str | None = None) -> None:
         await self._chunk([{"index": 0, "delta": delta, "finish_reason": reason}])
 

@@ -13,6 +13,7 @@ import orjson
 from app.backends.base import Delta, End, Text
 from app.backends.wire.errors import check_event
 from app.backends.wire.sse import (
+    BOM,
     EXCERPT,
     MAX_EVENT_BYTES,
     Objects,
@@ -61,7 +62,7 @@ class LineFraming:
         *lines, self._rest = (self._rest + chunk).split(b"\n")
         if len(self._rest) > MAX_EVENT_BYTES:
             raise malformed(self._rest, "a line without end")
-        for line in lines:
+        for line in lines if self._any else [line.removeprefix(BOM) for line in lines]:
             if line.strip():
                 if not self._any and not line.lstrip().startswith((b"{", b"[")):
                     raise not_a_stream(line)
@@ -92,7 +93,7 @@ class WholeFraming:
 
     def rest(self) -> Iterator[Any]:
         """The value."""
-        body = b"".join(self._parts)
+        body = b"".join(self._parts).removeprefix(BOM)
         if not body.lstrip().startswith((b"{", b"[")):
             raise BackendBroken(
                 f"The model server sent no JSON, but {body[:EXCERPT].decode(errors='replace')!r}. "
