@@ -47,6 +47,8 @@ async def ask(backend: Backend, request: Request, limits: Limits, reply: Reply, 
     except BackendError as failed:
         error = failed
     text = reply.text.strip()
+    if error is not None:
+        reply.begin()  # half a reply is taken off the screen at once, and not when the model is asked anew
     if reply.stopped and not end.finish_reason and error is None:
         end = End(STOPPED)
         error = None if text else BackendError("The reply was stopped before its first word.", reason=STOPPED)

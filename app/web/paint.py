@@ -23,6 +23,8 @@ from experiments.core.screen import Asked, Chat, Message, Screen, Transcript
 
 Update = Mapping[str, Any]
 RIGHT_TO_LEFT = frozenset({"ar", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"})
+NOT_WHOLE = {"cut_off": "This reply was cut off.", "stopped": "You stopped this reply."}
+"""What stands below a reply that is not whole."""
 FORMS = Path(__file__).parent / "forms"
 
 
@@ -70,7 +72,7 @@ class Painting:
             "actions": list(self.actions),
             "updates": {name: dict(update) for name, update in self.updates.items()},
             "layout": self.layout,
-            "messages": [{"role": message.role, "text": message.text} for message in self.messages],
+            "messages": [_said_json(message) for message in self.messages],
             "said": self.said,
             "slots": list(self.slots),
             "ended": self.ended,
@@ -184,6 +186,10 @@ def _talk(screen: Screen, study: StudyLook) -> Part:
     return Part("talk.html.j2", (chat.rounds, "retry" in screen.actions), values)
 
 
+def _said_json(message: Message) -> dict[str, str]:
+    return {"role": message.role, "text": message.text, "mark": NOT_WHOLE.get(message.ended, "")}
+
+
 def _said(chat: Chat) -> int:
     return sum(message.role == "You" for message in chat.messages)
 
@@ -234,6 +240,7 @@ def _templates() -> Environment:
         lstrip_blocks=True,
     )
     known.filters |= {"markdown": _markdown, "line": _line, "turns": _turns}
+    known.globals["not_whole"] = NOT_WHOLE
     return known
 
 

@@ -29,12 +29,17 @@ class Asked:
     copying: bool = True
 
 
+Ended = Literal["", "cut_off", "stopped"]
+"""How a reply ended that is not whole: at its model's limit, or by the participant's click."""
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
     """One message of a conversation, as the participant knows its sender."""
 
     role: Literal["You", "Bot"]
     text: str
+    ended: Ended = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +79,7 @@ class Reply:
     text: str = ""
     failed: str = ""
     waiting: bool = False
+    ended: Ended = ""
 
 
 @dataclass(frozen=True, slots=True)

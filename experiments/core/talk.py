@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from experiments.core.events import Event
 from experiments.core.fields import Invalid, read_text
-from experiments.core.screen import Message
+from experiments.core.screen import Ended, Message
 from experiments.errors import Refused
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ ROLES = {"said": "You", "replied": "Bot"}
 SPEAKERS = {"said": "user", "replied": "assistant"}
 """The same as models know them."""
 MESSAGE_CHARS = 4_000
+ENDED: Mapping[str, Ended] = {"length": "cut_off", "stopped": "stopped"}
+"""The finish reasons of replies that are not whole."""
 
 
 def spoken(facts: Sequence[Event]) -> list[Event]:
@@ -27,7 +29,14 @@ def spoken(facts: Sequence[Event]) -> list[Event]:
 
 def messages(facts: Sequence[Event]) -> tuple[Message, ...]:
     """The same as participants see it: You and Bot."""
-    return tuple(Message("You" if event.kind == "said" else "Bot", event.data["text"]) for event in spoken(facts))
+    return tuple(
+        Message("You" if event.kind == "said" else "Bot", event.data["text"], ended(event)) for event in spoken(facts)
+    )
+
+
+def ended(reply: Event) -> Ended:
+    """How a reply ended that is not whole."""
+    return ENDED.get(str(reply.data.get("finish_reason")), "")
 
 
 def turns(facts: Sequence[Event]) -> list[tuple[Event, Event]]:

@@ -21,6 +21,7 @@ from experiments.core.step import Step, read_or_refuse, step
 from experiments.core.talk import MESSAGE_CHARS, count, messages, prompt, read_message, spoken
 
 NO_REPLY = "The assistant could not answer. Your message is saved."
+STOPPED = "You stopped the reply. Your message is saved."
 GIVEN_UP = "The assistant cannot be reached at the moment. Your answers are saved, and nothing more is needed from you."
 
 
@@ -104,12 +105,17 @@ class ChatStep(Step):
             max_chars=MESSAGE_CHARS,
             rating=self.rating(place),
             waiting=waits in ("said", "retried"),
-            failed=place.fill(self.on_failure.text) if waits == "failed" else "",
+            failed=self._no_reply(place) if waits == "failed" else "",
             minimum=self.min_messages,
             dollar_maths=place.study.file.dollar_maths,
         )
         blocks = (*text, Asked(place.problem.text, copying=self.copying))
         return Panel(self.title, blocks, self.fields(place), chat, self.button)
+
+    def _no_reply(self, place: Place) -> str:
+        """What is said in place of a reply."""
+        *_, failed = (event for event in place.facts if event.kind == "failed")
+        return STOPPED if _by_click(failed) else place.fill(self.on_failure.text)
 
     def offers(self, place: Place) -> tuple[str, ...]:
         """say, rate, stop, retry, skip and submit, each when it is its turn."""
@@ -129,9 +135,10 @@ class ChatStep(Step):
 
     def _given_up(self, place: Place) -> bool:
         """Whether the participant asked again as often as the study says, to no avail."""
-        since = [event.kind for event in place.facts]
-        since = since[len(since) - since[::-1].index("said") :] if "said" in since else []
-        return since.count("failed") > self.on_failure.after
+        tries = 0
+        for event in place.facts:
+            tries = 0 if event.kind == "said" else tries + (event.kind == "failed" and not _by_click(event))
+        return tries > self.on_failure.after
 
     def owed(self, place: Place) -> tuple[Job, ...]:
         """A reply to the last message that has none; or the end, where the study ends for want of one."""
@@ -176,6 +183,11 @@ def _waits(facts: Sequence[Event]) -> str | None:
 def _stopped(facts: Sequence[Event]) -> bool:
     """Whether the reply that is owed was stopped."""
     return _last(facts, "said", "retried", "stopped") == "stopped"
+
+
+def _by_click(failed: Event) -> bool:
+    """Whether there is no reply because the participant stopped it."""
+    return failed.data.get("reason") == "stopped"
 
 
 def _last(facts: Sequence[Event], *kinds: str) -> str | None:

@@ -23,7 +23,7 @@ from experiments.core.screen import Asked, Block, Chat, Panel, Text
 from experiments.core.screen import Reply as Shown
 from experiments.core.screen import Round as ShownRound
 from experiments.core.step import Step, read_or_refuse, step
-from experiments.core.talk import MESSAGE_CHARS, messages, prompt, read_message
+from experiments.core.talk import MESSAGE_CHARS, ended, messages, prompt, read_message
 from experiments.errors import Refused, allowed
 
 POINTS = {str(point): str(point) for point in range(11)}
@@ -144,8 +144,8 @@ class Compare(Step):
             outcome = one.outcomes.get(slot)
             failed = place.fill(self.no_reply) if outcome is not None and outcome.kind == "failed" else ""
             reply = one.reply(slot)
-            text = reply.data["text"] if reply else ""
-            replies.append(Shown(slot, place.fill(called), text, failed, outcome is None))
+            text, how = (reply.data["text"], ended(reply)) if reply else ("", "")
+            replies.append(Shown(slot, place.fill(called), text, failed, outcome is None, how))
         return ShownRound(one.said.data["text"], tuple(replies), self._voted(place, one))
 
     def _voted(self, place: Place, one: Round) -> str:

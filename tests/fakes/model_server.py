@@ -119,9 +119,7 @@ async def _connection(server: Server, reader: asyncio.StreamReader, writer: asyn
         writer.close()
 
 
-async def _play(
-    server: Server, received: Received, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-) -> None:
+async def _play(server: Server, received: Received, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     path = received.path.partition("?")[0]
     dialect = next((spoken for end, spoken in DIALECTS.items() if path.endswith(end)), None)
     reply = (dialect or ChatReply)(reader, writer, received.body, received.headers)

@@ -14,11 +14,13 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from queue import Queue
+from threading import Thread
 from typing import Any
 
 import httpx2
@@ -70,6 +72,36 @@ async def serving(settings: Settings, *studies: Path | str, again: bool = False)
         server.should_exit = True
         await task
         database.dispose()
+
+
+@contextmanager
+def serving_aside(settings: Settings, *studies: Path | str) -> Iterator[Served]:
+    """The same in a thread of its own, for tests that wait for a browser."""
+    loop, stop, up = asyncio.new_event_loop(), asyncio.Event(), Queue[Served | BaseException]()
+
+    async def run() -> None:
+        async with serving(settings, *studies) as served:
+            up.put(served)
+            await stop.wait()
+
+    def main() -> None:
+        try:
+            loop.run_until_complete(run())
+        except BaseException as error:  # it is for whoever waits for the server
+            up.put(error)
+        finally:
+            loop.close()
+
+    thread = Thread(target=main, daemon=True)
+    thread.start()
+    served = up.get(timeout=START_S)
+    if isinstance(served, BaseException):
+        raise served
+    try:
+        yield served
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join(20)
 
 
 @dataclass

@@ -3,13 +3,12 @@
 
 import { RETRY_MS, newKey, post, send, sleep } from "./api.js";
 import { $, $$, complete, copyCode, showFaults, valuesOf } from "./forms.js";
-import { keepFilled, read, write } from "./reply.js";
+import { TYPING, keepFilled, read, tellLate, waitFor, write } from "./reply.js";
 import { escaped, shown } from "./text.js";
 import { WORDS } from "./words.js";
 
 const OUTPUTS = $("script[data-outputs]").dataset.outputs.split(" ");
 const DRAFT_MS = 800;
-const TYPING = '<span class="typing">Writing…</span>';
 // What the server said last.
 let now = { path: null, seen: null, shown: null, marks: {}, actions: [], messages: [], slots: [], updates: {} };
 let busy = false; // an act is on its way
@@ -49,6 +48,11 @@ function describe() {
   for (const [kind, who] of [["[data-testid=user]", "You"], ["[data-testid=bot]", title]]) {
     for (const message of $$(`#chat ${kind}`)) Object.assign(message, { role: "group", ariaLabel: who });
   }
+  const marks = now.messages.filter((message) => message.role !== "You").map((message) => message.mark);
+  $$("#chat [data-testid=bot]").forEach((reply, n) => {
+    if (marks[n]) reply.dataset.ended = marks[n];
+    else delete reply.dataset.ended;
+  });
   for (const log of $$("#chat [role=log]")) Object.assign(log, { tabIndex: 0, ariaLabel: title });
   for (const code of $$("#left pre, #chat pre, #talk pre")) code.tabIndex = 0;
 }
@@ -76,6 +80,7 @@ async function show(painting) {
   await painted(now);
   if (moved) preview();
   refresh();
+  tellLate();
   showFaults(now.faults);
   document.title = $("#left h1")?.textContent || document.title;
   document.documentElement.dataset.waiting = String(now.slots.length > 0);
@@ -84,6 +89,7 @@ async function show(painting) {
     window.scrollTo(0, 0);
     $("#left h1")?.focus({ preventScroll: true });
   }
+  if (now.actions.includes("retry")) $("#side .failed")?.scrollIntoView({ block: "nearest" });
   if (!moved && now.said > before.said) $("#talk .round:last-child")?.scrollIntoView();
   if (now.slots.length) now.slots.forEach(follow);
   else if (!now.ended && !now.actions.length) setTimeout(look, 1000); // the server is still drawing what comes next
@@ -131,6 +137,7 @@ async function act(kind, values, from, key = newKey()) {
     const painting = await post("/api/act", { kind, path, seen, shown, key, values }, slow);
     await show(painting);
     if (kind === "say" && !painting.refused) emptied(values.text);
+    if (["retry", "stop"].includes(kind)) placeOf(values.slot)?.focus({ preventScroll: true }); // the button is gone
     if (kind === "vote" && now.layout === "compare") (now.actions.includes("say") ? box() : $("#side [type=submit]"))?.focus();
   } catch (error) {
     failed(error, () => act(kind, values, from, key));
@@ -155,6 +162,7 @@ function emptied(sent) {
 // ---- The reply on its way
 
 const following = new Set();
+const placeOf = (slot) => (slot ? $(`#talk .round:last-child [data-slot="${slot}"]`)?.closest("article") : $("#chat [role=log]"));
 
 // A slot is the name of a reply: "" of the one in a chat, a letter of one in a column.
 async function follow(slot) {
@@ -165,6 +173,7 @@ async function follow(slot) {
   const reply = { slot, text: "", offset: 0, done: false };
   const paintReply = () => (slot ? write(slot, reply.text) : paintChat(reply.text));
   paintReply();
+  waitFor(slot);
   for (let attempt = 0; same() && !reply.done; attempt++) {
     if (attempt) await sleep(RETRY_MS[Math.min(attempt, RETRY_MS.length) - 1]);
     const before = reply.offset;
@@ -178,6 +187,7 @@ async function follow(slot) {
   }
   if (!reply.text) await sleep(500); // ended without a word: give the server time to say why
   following.delete(slot);
+  waitFor(slot, false);
   if (same()) await look();
   else if (now.slots.includes(slot)) follow(slot);
 }
@@ -221,9 +231,10 @@ async function save() {
   unsaved = null;
   if (!now.path || now.ended) return;
   try {
-    await post("/api/draft", draft());
+    const typed = draft();
+    await post("/api/draft", typed);
     const mark = $("#saved");
-    if (mark) mark.textContent = WORDS.saved;
+    if (mark) mark.textContent = Object.values(typed.values).some((value) => value.length) ? WORDS.saved : "";
   } catch { /* the next pause in typing tries again */ }
 }
 

@@ -1,6 +1,10 @@
 // A reply on its way, read from the participant API as server-sent events.
 
+import { WORDS } from "./words.js";
+
 const STREAM_MS = 60;
+const LATE_MS = 8000;
+export const TYPING = '<span class="typing">Writing…</span>';
 
 // Reads the reply from its beginning until the stream ends, and calls `painted` with the text so far, not more often than
 // eyes can follow. Throws if the connection breaks. A connection that was lost is read from the beginning again and not
@@ -11,7 +15,11 @@ export async function read(reply, painted) {
   if (!response.ok) throw Object.assign(new Error("no stream"), { status: response.status });
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let buffer = "", timer = null;
-  const push = () => { timer = null; if (reply.text) painted(); };
+  const push = () => {
+    timer = null;
+    if (reply.text || reply.anew) painted();
+    reply.anew = false;
+  };
   try {
     while (!reply.done) {
       const { value, done } = await reader.read();
@@ -33,7 +41,9 @@ function take(frame, reply) {
   if (lines.event === "done") reply.done = true;
   if (lines.event !== "delta") return;
   const { text, offset } = JSON.parse(lines.data);
-  reply.text = offset ? reply.text + text : ""; // 0: the model was asked anew
+  reply.text = offset ? reply.text + text : "";
+  reply.anew = !offset; // what came before counts no more, the model is asked anew
+  if (text) waitFor(reply.slot);
   reply.offset = offset; // in the server's count of characters, which is not JavaScript's
 }
 
@@ -44,7 +54,9 @@ export function write(slot, text) {
   words[slot] = text;
   const place = document.querySelector(`#talk [data-slot="${slot}"]`);
   const now = plain(text ?? "");
-  if (place && now && place.textContent !== now) place.textContent = now;
+  if (!place) return;
+  if (now && place.textContent !== now) place.textContent = now;
+  if (!now && !place.querySelector(".typing")) place.innerHTML = TYPING;
 }
 
 // Without the commonest marks of Markdown, which would be in the way of reading along; the whole is rendered with them.
@@ -57,4 +69,21 @@ export function keepFilled(talk) {
     for (const place of talk.querySelectorAll("[data-slot]")) write(place.dataset.slot, words[place.dataset.slot]);
   };
   if (talk) new MutationObserver(fill).observe(talk, { childList: true, subtree: true });
+}
+
+// Replies that keep somebody waiting: after some seconds without another word that is said, once and calmly.
+const late = new Set();
+const timers = {};
+
+export function waitFor(slot, waits = true) {
+  clearTimeout(timers[slot]);
+  late.delete(slot);
+  if (waits) timers[slot] = setTimeout(() => tellLate(late.add(slot)), LATE_MS);
+  tellLate();
+}
+
+export function tellLate() {
+  const line = document.querySelector("[data-late]");
+  const text = late.size ? WORDS.late : "";
+  if (line && line.textContent !== text) line.textContent = text;
 }

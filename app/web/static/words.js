@@ -7,6 +7,7 @@ export const WORDS = {
   long: "This is more than can be sent at once. Please shorten what you wrote; nothing is lost.",
   nocopy: "This text cannot be copied, as the study asks you to work on it here.",
   blank: "Please write a message first.",
+  late: "The reply is taking longer than usual. Your message is saved.",
   link: "This page needs your personal link. Please open the link to the study again; you will be where you left.",
   hint: "Please complete the part above to go on.",
   busy: "Saving…",
