@@ -144,7 +144,8 @@ class Compare(Step):
             outcome = one.outcomes.get(slot)
             failed = place.fill(self.no_reply) if outcome is not None and outcome.kind == "failed" else ""
             reply = one.reply(slot)
-            text, how = (reply.data["text"], ended(reply)) if reply else ("", "")
+            text = reply.data["text"] if reply else ""
+            how = ended(reply) if reply else ""
             replies.append(Shown(slot, place.fill(called), text, failed, outcome is None, how))
         return ShownRound(one.said.data["text"], tuple(replies), self._voted(place, one))
 

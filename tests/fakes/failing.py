@@ -4,15 +4,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from app.library import read_yaml
 from app.servers import Server
 from app.settings import Settings
 from tests.fakes.asking import WAYS, settings_at
 from tests.fakes.served import settings_for
-from tests.fakes.studies import chat, read_yaml, write
+from tests.fakes.studies import chat, write
 
 OTHERS = ("openai-responses", "anthropic", "http-sse", "http-lines", "http-none")
-NOBODY = "http://127.0.0.1:9/v1"
-"""Where nobody listens; the settings know it as the server `nobody`."""
 CODE = "GOODBYE-42"
 SHORT: Mapping[str, Any] = {
     "connect_timeout_s": 1,
@@ -49,10 +48,11 @@ def columns(folder: Path, name: str, models: Mapping[str, Any]) -> Path:
     return write(folder, {"study": name, "title": "Two talks", "models": dict(models), "flow": flow})
 
 
-def settings(folder: Path, url: str, **more: Any) -> Settings:
-    """Settings of a deployment whose model servers are all at `url` and are given up soon."""
+def settings(folder: Path, url: str, later: int = 9, **more: Any) -> Settings:
+    """Settings of a deployment whose model servers are all at `url` and are given up soon; at the port of the server
+    `later` nobody listens unless a test does."""
     at = settings_at(url)
     names = ("openai_base_url", "openai_api_key", "anthropic_base_url", "anthropic_api_key", "servers")
     given = {name: getattr(at, name) for name in names}
-    given["servers"] = {**at.servers, "nobody": Server(url=NOBODY)}
+    given["servers"] = {**at.servers, "later": Server(url=f"http://127.0.0.1:{later}/v1")}
     return settings_for(folder, **given, **{**SHORT, **more})

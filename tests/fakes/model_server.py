@@ -73,13 +73,13 @@ class Server:
 
 
 @contextmanager
-def serve() -> Iterator[Server]:
-    """Run the fake until the block ends."""
+def serve(port: int = 0) -> Iterator[Server]:
+    """Run the fake until the block ends, on a free port unless one is given."""
     server, started, stop = Server(), threading.Event(), asyncio.Event()
     loop = asyncio.new_event_loop()
 
     async def run() -> None:
-        listener = await asyncio.start_server(lambda r, w: _connection(server, r, w), "127.0.0.1", 0)
+        listener = await asyncio.start_server(lambda r, w: _connection(server, r, w), "127.0.0.1", port)
         server.base_url = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}/v1"
         started.set()
         await stop.wait()

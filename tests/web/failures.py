@@ -71,7 +71,7 @@ def _cases() -> dict[str, Case]:
     found = {fault: Case({"only": one(fault)}) for fault in sorted(FAULTS)}
     found |= {f"{way}-{fault}": Case({"only": one(fault, way)}) for way in failing.OTHERS for fault in FEW}
     found |= {
-        "refused": Case({"only": one("", "http-sse", server="nobody")}),
+        "refused": Case({"only": one("", "http-sse", server="later")}),
         "again": Case({"only": one("500")}, then=again),
         "skip": Case({"only": one("500")}, _policy(then="skip", after=0)),
         "stopped-session": Case({"only": one("500")}, _policy(then="stop", after=0, stop_code=failing.CODE)),

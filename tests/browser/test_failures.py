@@ -1,0 +1,208 @@
+"""Models that fail, as participants meet it: one calm sentence and a button, and nothing of the cause anywhere."""
+
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from experiments.core.events import Event
+from tests.browser.visitor import Visitor
+from tests.fakes import failing
+from tests.fakes.model_server import Server
+from tests.fakes.model_server import serve as serve_models
+from tests.fakes.served import Served, serving_aside
+from tests.wiring.reading import facts, query
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+NewContext = Callable[..., BrowserContext]
+HELLO = "Good day, could you help me?"
+CALM = "The assistant could not answer. Your message is saved."
+CLASSES = {"refused": "connection", "500": "status_500", "drop": "connection", "content-filter": "content_filter",
+           "flood": "too_long"}  # fmt: skip
+"""A fault of each class, and the reason that the researcher is given."""
+CAUSES = (
+    "fault:", "openai", "scripted", "Backend", "httpx", "Traceback", "status_", "timeout_", "too_long", "refused with",
+    "content_filter", "content filter", "boom", "Rate limit", "PARLEY_", "sk-", '"reason"', '"cause"',
+)  # fmt: skip
+KEEP = """window.heard = [];
+const asked = window.fetch;
+window.fetch = async (...given) => {
+  const response = await asked(...given);
+  response.clone().text().then((text) => heard.push(`${response.status} ${text}`), () => {});
+  return response;
+};"""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Parley with a study for each class of failure, and its model servers."""
+
+    served: Served
+    models: Server
+    closed: int
+    """A port of a model server that is not there yet."""
+
+    def newest(self) -> list[Event]:
+        """The facts of the conversation that was begun last."""
+        sql = "SELECT stream FROM event WHERE seq = 1 ORDER BY at_us DESC LIMIT 1"
+        ((stream,),) = query(self.served.database, sql)
+        kinds = ("said", "failed", "retried", "replied", "stopped")
+        return [event for event in facts(self.served.database, stream) if event.kind in kinds]
+
+    def attempts(self) -> list[tuple[Any, ...]]:
+        """The attempts of the session that has made the last one: their reasons and causes."""
+        newest = "SELECT stream FROM attempt ORDER BY started_us DESC LIMIT 1"
+        sql = f"SELECT reason, cause FROM attempt WHERE stream = ({newest}) ORDER BY started_us"  # noqa: S608
+        return query(self.served.database, sql)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    folder = tmp_path_factory.mktemp("failures")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        closed = probe.getsockname()[1]
+    one = failing.model
+    files = [failing.talk(folder, f"case-{fault}", {"only": one(fault)}) for fault in (*CLASSES, "429-soon", "length")]
+    files.append(failing.talk(folder, "case-hang", {"only": one("hang")}, {"on_failure": {"then": "stop", "after": 0}}))
+    files.append(failing.talk(folder, "case-refused", {"only": one("", "http-sse", server="later")}))
+    files.append(failing.columns(folder, "case-columns", {"good": one(""), "bad": one("500")}))
+    with serve_models() as models:
+        settings = failing.settings(folder, models.base_url, later=closed, model_tries=2, retry_wait_s=0.1)
+        with serving_aside(settings, *dict.fromkeys(files)) as served:
+            yield Place(served, models, closed)
+
+
+@pytest.fixture(autouse=True)
+def broken(place: Place) -> Iterator[None]:
+    """Each test begins with all faults and leaves none mended."""
+    yield
+    place.models.mended = False
+
+
+@pytest.fixture
+def visitor(place: Place, new_context: NewContext) -> Visitor:
+    context = new_context()
+    context.add_init_script(KEEP)
+    return Visitor(context.new_page(), place.served.url)
+
+
+def come(visitor: Visitor, study: str) -> Page:
+    """Come to the chat and say something."""
+    visitor.arrive(study)
+    visitor.until("chat")
+    visitor.say(HELLO)
+    return visitor.page
+
+
+def bubbles(page: Page) -> list[str]:
+    """The messages on the screen, each with its sender."""
+    found = page.locator("#chat [data-testid=user], #chat [data-testid=bot]").all()
+    return [f"{one.get_attribute('data-testid')}: {one.inner_text().strip()}" for one in found]
+
+
+def seen(page: Page) -> tuple[object, ...]:
+    """All that is said of the conversation."""
+    expect(page.locator("#side .failed")).to_be_visible()
+    expect(page.locator("#chat [data-testid=bot]")).to_have_count(0)
+    buttons = [one.inner_text() for one in page.locator("#side button").all()]
+    return bubbles(page), page.locator("#side").inner_text().split("\n"), buttons, page.locator("#note").inner_text()
+
+
+def tells(place: Place, page: Page) -> list[str]:
+    """What the page or what went over the network to it says of the cause."""
+    where = [page.content(), *page.evaluate("heard")]
+    words = (*CAUSES, place.models.base_url.split("/")[2], f":{place.closed}")
+    return [f"{word} in {text[:60]!r}" for word in words for text in where if word in text]
+
+
+@pytest.mark.parametrize("fault", CLASSES)
+def test_a_failure_is_one_calm_sentence_and_a_button(place: Place, visitor: Visitor, fault: str) -> None:
+    page = come(visitor, f"case-{fault}")
+    before = seen(page)
+    assert before == ([f"user: {HELLO}"], [CALM, "", "Try again"], ["Try again"], "")
+    assert page.locator("#say").is_hidden(), "nothing can be said before this is settled"
+    assert tells(place, page) == []
+    statuses = {one.split(" ")[0] for one in page.evaluate("heard")}
+    visitor.reload()
+    assert seen(page) == before
+    assert tells(place, page) == []
+    with ExitStack() as stack:
+        mended = stack.enter_context(serve_models(place.closed)) if fault == "refused" else place.models
+        mended.mended = True
+        asked = len(mended.requests)
+        page.get_by_role("button", name="Try again").click()
+        visitor.hear_out()
+        expect(page.locator("#side .failed")).to_have_count(0)
+        assert len(mended.requests) == asked + 1
+    user, bot = bubbles(page)
+    assert (user, bot.startswith("bot: You said: Good")) == (f"user: {HELLO}", True), "what was said stands there once"
+    assert tells(place, page) == []
+    said, failed, retried, replied = place.newest()
+    assert [one.kind for one in (said, failed, retried, replied)] == ["said", "failed", "retried", "replied"]
+    assert (failed.data["reason"], bool(failed.data["cause"])) == (CLASSES[fault], True)
+    *tries, last = place.attempts()
+    assert {reason for reason, _ in tries} == {CLASSES[fault]}
+    assert all(cause for _, cause in tries)
+    assert last == (None, None)
+    assert (statuses, visitor.complaints, visitor.elsewhere) == ({"200"}, [], set())
+
+
+def test_a_busy_server_is_asked_again_without_a_word(place: Place, visitor: Visitor) -> None:
+    page = come(visitor, "case-429-soon")
+    while "fault:429-soon" not in [one.body["model"] for one in place.models.requests[-1:]]:
+        page.wait_for_timeout(20)
+    place.models.mended = True
+    visitor.hear_out()
+    assert [event.kind for event in place.newest()] == ["said", "replied"]
+    assert [reason for reason, _ in place.attempts()] == ["status_429", None]
+    assert (tells(place, page), visitor.complaints) == ([], [])
+
+
+def test_a_reply_that_was_cut_off_says_so_after_a_reload_too(place: Place, visitor: Visitor) -> None:
+    page = come(visitor, "case-length")
+    visitor.hear_out()
+    for _ in range(2):
+        expect(page.locator("#chat [data-testid=bot]")).to_have_attribute("data-ended", "This reply was cut off.")
+        assert bubbles(page)[1] == "bot: Hel", "the mark is no part of what the model wrote"
+        visitor.reload()
+
+
+def test_a_long_wait_is_told_once_and_stopping_it_is_no_failure(place: Place, new_context: NewContext) -> None:
+    """The page's clock is put forward; the study would end the session for a failure."""
+    page = new_context().new_page()
+    visitor = Visitor(page, place.served.url)
+    visitor.arrive("case-hang")
+    visitor.until("chat")
+    page.clock.install()
+    visitor.say(HELLO)
+    line = page.locator("[data-late]")
+    expect(line).to_have_text("")
+    assert line.get_attribute("role") == "status"
+    page.clock.fast_forward(9_000)
+    expect(line).to_have_text("The reply is taking longer than usual. Your message is saved.")
+    page.get_by_role("button", name="Stop the reply").click()
+    expect(page.locator("#side .failed p")).to_have_text("You stopped the reply. Your message is saved.")
+    assert [event.kind for event in place.newest()] == ["said", "stopped", "failed"]
+
+
+def test_a_column_that_fails_is_asked_again_alone(place: Place, visitor: Visitor) -> None:
+    visitor.arrive("case-columns")
+    visitor.until("Write a message")
+    visitor.ask_both(HELLO)
+    page = visitor.page
+    button = page.get_by_role("button", name="Try again")
+    expect(button).to_have_count(1)
+    assert page.locator("#talk .sorry").inner_text() == "This assistant could not answer. Your message is saved."
+    assert (page.locator("#say").is_hidden(), tells(place, page)) == (True, [])
+    place.models.mended, asked = True, len(place.models.requests)
+    button.click()
+    visitor.vote("A is better")
+    assert len(place.models.requests) == asked + 1
+    kinds = [event.kind for event in place.newest()]
+    assert [kinds.count(kind) for kind in ("said", "failed", "retried", "replied")] == [1, 1, 1, 2]
+    assert (tells(place, page), visitor.complaints) == ([], [])
