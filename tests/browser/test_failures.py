@@ -56,7 +56,7 @@ class Place:
     def attempts(self) -> list[tuple[Any, ...]]:
         """The attempts of the session that has made the last one: their reasons and causes."""
         newest = "SELECT stream FROM attempt ORDER BY started_us DESC LIMIT 1"
-        sql = f"SELECT reason, cause FROM attempt WHERE stream = ({newest}) ORDER BY started_us"  # noqa: S608
+        sql = f"SELECT reason, cause FROM attempt WHERE stream = ({newest}) ORDER BY started_us"
         return query(self.served.database, sql)
 
 

@@ -264,6 +264,7 @@ def test_a_formula_that_cannot_be_drawn_is_shown_as_its_source(latex: str) -> No
 def test_the_json_says_what_the_page_needs_and_no_more() -> None:
     painting = painted(screen_of(Panel(chat=CHAT), "say"), note="No.", faults={"text": "Too long."})
     answer = json.loads(json.dumps(painting.as_json()))
-    assert answer["messages"] == [{"role": "You", "text": "hello"}, {"role": "Bot", "text": "hi"}]
+    said = [("You", "hello"), ("Bot", "hi")]
+    assert answer["messages"] == [{"role": role, "text": text, "mark": ""} for role, text in said]
     assert (answer["lang"], answer["dir"], answer["refused"]) == ("en", "ltr", True)
     assert paint(screen_of(Panel()), study=replace(LOOK, language="ar"), shown=None, draft={}).as_json()["dir"] == "rtl"

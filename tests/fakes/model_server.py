@@ -7,8 +7,8 @@
 
 How an address ends says what is spoken there (DIALECTS).
 
-The model's name says what happens: `fault:NAME` for a name in FAULTS, anything else gives an ordinary reply,
-which is the last message said back (`reply_to`). It runs in a thread of its own on a free port of the
+The model's name, or the last message, says what happens: `fault:NAME` for a name in FAULTS, anything else gives an
+ordinary reply, which is the last message said back (`reply_to`). It runs in a thread of its own on a free port of the
 loopback.
 """
 
@@ -123,15 +123,20 @@ async def _play(server: Server, received: Received, reader: asyncio.StreamReader
     path = received.path.partition("?")[0]
     dialect = next((spoken for end, spoken in DIALECTS.items() if path.endswith(end)), None)
     reply = (dialect or ChatReply)(reader, writer, received.body, received.headers)
-    model = str(received.body.get("model"))
     if dialect is None:
         await reply.error(404, f"Unknown request URL: POST {path}")
     elif objection := reply.objection():
         await reply.error(400, objection)
-    elif model.startswith("fault:") and not server.mended:
-        await FAULTS[model.removeprefix("fault:")](reply)
+    elif not server.mended and (fault := _fault(received.body, reply)):
+        await FAULTS[fault](reply)
     else:
         await ordinary(reply)
+
+
+def _fault(body: dict[str, Any], reply: Reply) -> str:
+    """The fault that the model's name or the last message asks for."""
+    told = next((text for text in (str(body.get("model")), reply.asked) if text.startswith("fault:")), "")
+    return told.removeprefix("fault:")
 
 
 async def _requests(reader: asyncio.StreamReader) -> AsyncIterator[Received]:

@@ -76,6 +76,9 @@ def no_connection(error: Exception, server: Server) -> BackendError:
             return _late(server, "timeout_connect")
         case httpx2.TimeoutException():
             return _late(server, "timeout_read")
+        case httpx2.ReadError() | httpx2.WriteError() | httpx2.RemoteProtocolError():
+            told = str(error) or type(error).__name__
+            return BackendUnavailable(f"The connection to {server.url} broke ({told}). Try again.", reason="connection")
         case httpx2.TransportError() | ssl.SSLError():
             return BackendUnavailable(
                 f"No connection to {server.url} ({error}). Is the address right, and up?", reason="connection"
