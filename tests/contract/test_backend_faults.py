@@ -1,6 +1,7 @@
 """Model servers over real HTTP that fail, in every protocol: what Parley makes of it, after one request and no more."""
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
@@ -133,6 +134,13 @@ def test_every_fault_of_the_fake_is_in_a_table():
     assert len(TABLE) >= 30
     assert {*TABLE, *SOUND} == {*FAULTS}
     assert {*OTHERWISE} == {*WAYS}
+
+
+def test_operators_are_told_every_reason():
+    told = (Path(__file__).parents[2] / "docs/operator.md").read_text(encoding="utf-8")
+    tables = (TABLE, *OTHERWISE.values())
+    reasons = {reason for table in tables for _, reason in table.values() if not reason.startswith("status_")}
+    assert {reason for reason in reasons if f"`{reason}`" not in told} == set()
 
 
 @pytest.mark.parametrize("name", WAYS)

@@ -261,6 +261,16 @@ def test_a_formula_that_cannot_be_drawn_is_shown_as_its_source(latex: str) -> No
     assert "\\nonsense" not in drawn or drawn.startswith("<code>")
 
 
+def test_a_reply_that_is_not_whole_says_so() -> None:
+    """Beside the reply's own words, never in them; in a chat, and where it is looked back on."""
+    for ended, mark in (("cut_off", "This reply was cut off."), ("stopped", "You stopped this reply.")):
+        cut = Message("Bot", "hi", ended)  # type: ignore[arg-type]
+        painting = painted(screen_of(Panel(chat=replace(CHAT, messages=(cut,)))))
+        assert painting.as_json()["messages"] == [{"role": "Bot", "text": "hi", "mark": mark}]
+        looked_back = painted(screen_of(Panel(blocks=(Transcript("AI", (cut,)),))))
+        assert mark in looked_back.updates["left"]["value"]
+
+
 def test_the_json_says_what_the_page_needs_and_no_more() -> None:
     painting = painted(screen_of(Panel(chat=CHAT), "say"), note="No.", faults={"text": "Too long."})
     answer = json.loads(json.dumps(painting.as_json()))

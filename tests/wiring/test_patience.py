@@ -13,10 +13,13 @@ from app.backends.base import BackendOptions, Delta, End, Request, Text
 from app.clock import VirtualClock
 from app.errors import BackendBroken, BackendRejected, BackendUnavailable
 from app.library import load_study
+from app.replies.asking import ask
+from app.replies.buffer import Reply
 from app.runtime import Live, Runtime
 from app.settings import Settings
 from storage.engine import Database, open_database
 from tests.fakes import studies
+from tests.fakes.asking import REQUEST
 from tests.fakes.backends import registered
 from tests.wiring.reading import query
 
@@ -187,6 +190,14 @@ async def test_a_problem_may_be_left_behind_where_the_study_says_so(tmp_path: Pa
     assert talk.live.screen.ended
     assert query(talk.database, "SELECT count(*) FROM conversations") == [(0,)]
     await talk.runtime.close()
+
+
+async def test_words_of_an_attempt_that_failed_are_taken_back_at_once() -> None:
+    """Not when the model is asked anew: that may take long, and half a reply would look like one."""
+    PLAYS[REQUEST.model] = [BUSY]
+    settings, reply = Settings(_env_file=None), Reply()
+    asked = await ask(Played(settings, None), REQUEST, settings, reply, VirtualClock(0))
+    assert (asked.text, asked.error, reply.text, reply.length) == ("Half", BUSY, "", 0)
 
 
 async def test_a_session_may_end_with_a_code_of_its_own(tmp_path: Path) -> None:
