@@ -126,19 +126,23 @@ def test_a_failure_is_one_calm_sentence_and_a_button(place: Place, visitor: Visi
     before = seen(page)
     assert before == ([f"user: {HELLO}"], [CALM, "", "Try again"], ["Try again"], "")
     assert page.locator("#say").is_hidden(), "nothing can be said before this is settled"
+    expect(page.locator("#side .failed")).to_be_focused()
     assert tells(place, page) == []
     statuses = {one.split(" ")[0] for one in page.evaluate("heard")}
     visitor.reload()
     assert seen(page) == before
+    page.locator("#side .failed").focus()
     assert tells(place, page) == []
     with ExitStack() as stack:
         mended = stack.enter_context(serve_models(place.closed)) if fault == "refused" else place.models
         mended.mended = True
         asked = len(mended.requests)
-        page.get_by_role("button", name="Try again").click()
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
         visitor.hear_out()
         expect(page.locator("#side .failed")).to_have_count(0)
         assert len(mended.requests) == asked + 1
+    expect(page.locator("#chat [role=log]")).to_be_focused()
     user, bot = bubbles(page)
     assert (user, bot.startswith("bot: You said: Good")) == (f"user: {HELLO}", True), "what was said stands there once"
     assert tells(place, page) == []

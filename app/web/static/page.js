@@ -70,6 +70,7 @@ async function show(painting) {
   const before = now;
   now = painting;
   const moved = before.marks.left !== now.marks.left;
+  const typing = document.activeElement === box();
   if (moved) forgetDraft();
   Object.assign(document.documentElement, { lang: now.lang, dir: now.dir });
   for (const block of $$(".block[dir]")) block.dir = now.dir;
@@ -89,10 +90,17 @@ async function show(painting) {
     window.scrollTo(0, 0);
     $("#left h1")?.focus({ preventScroll: true });
   }
-  if (now.actions.includes("retry")) $("#side .failed")?.scrollIntoView({ block: "nearest" });
+  if (now.actions.includes("retry")) showFailed(typing);
   if (!moved && now.said > before.said) $("#talk .round:last-child")?.scrollIntoView();
   if (now.slots.length) now.slots.forEach(follow);
   else if (!now.ended && !now.actions.length) setTimeout(look, 1000); // the server is still drawing what comes next
+}
+
+// There is no box to write in while a reply has failed: who was in it is taken to where it can be asked for again.
+function showFailed(typing) {
+  const card = $("#side .failed, #talk .round:last-child .card:has(.sorry)");
+  card?.scrollIntoView({ block: "nearest" });
+  if (typing) card?.focus({ preventScroll: true });
 }
 
 // Gradio paints in its own time, and keeps the nodes that look alike: a box ticked on the last screen would still be
