@@ -231,9 +231,7 @@ SCREENS: dict[str, Screen] = {
         "retry",
         "submit",
     ),
-    "chat-cut": _working(
-        _chat(messages=(*TALK[:3], Message("Bot", TALK[3].text[:40], "cut_off")), remaining=18), "say", "submit"
-    ),
+    "chat-cut": _working(_chat(messages=(*TALK[:3], Message("Bot", "Yes: it is", "cut_off"))), "say", "submit"),
     "chat-waiting": _working(_chat(messages=TALK[:3], remaining=18, waiting=True)),
     "compare": _compared("say", rounds=()),
     "compare-waiting": _compared(rounds=_second(Reply("a", "A", waiting=True), Reply("b", "B", waiting=True))),
