@@ -62,7 +62,7 @@ def costs_(
 @app.command()
 def budget(
     study: StudyName,
-    amount: Annotated[float | None, typer.Argument(metavar="[AMOUNT]", help="What all replies together may cost.", min=0)] = None,
+    amount: Annotated[float | None, typer.Argument(metavar="[AMOUNT]", help="For all replies together.", min=0)] = None,
     none: Annotated[bool, typer.Option("--none", help="Lift the budget.")] = False,
 ) -> None:
     """Set what a study's models may cost altogether, or show it. Who has begun can finish; nobody new then begins."""
