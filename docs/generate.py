@@ -43,6 +43,7 @@ QUESTION_KINDS = (
     asked.Multiple,
     asked.Scale,
     asked.Number,
+    asked.Slider,
     asked.Short,
     asked.Long,
     asked.Tick,

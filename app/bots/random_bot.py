@@ -10,7 +10,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from experiments.core.fields import Field, Number, Optioned, Tick
+from experiments.core.fields import Field, Number, Optioned, Slider, Tick
 from experiments.core.screen import Asked, Screen, Text, Transcript
 
 OPENINGS = (
@@ -106,6 +106,8 @@ class RandomBot:
             return "on"
         if isinstance(field, Optioned):
             return self._random.choice(list(field.options))
+        if isinstance(field, Slider):
+            return self._random.randrange(field.minimum, field.maximum + 1, field.step)
         if isinstance(field, Number):
             high = field.maximum if field.maximum is not None else (field.minimum or 0) + 100
             low = field.minimum if field.minimum is not None else min(0, high - 100)

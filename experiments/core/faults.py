@@ -72,9 +72,9 @@ def _write(path: Sequence[int | str]) -> str:
 
 def _siblings(loc: Sequence[int | str], path: Sequence[int | str]) -> list[str]:
     """The keys that are allowed beside an unknown one."""
-    from experiments.core.fields import Long, Multiple, Number, Scale, Short, Single, Tick
+    from experiments.core.fields import Long, Multiple, Number, Scale, Short, Single, Slider, Tick
 
-    fields = {c.model_fields["ask"].default: c for c in (Single, Multiple, Scale, Number, Short, Long, Tick)}
+    fields = {c.model_fields["ask"].default: c for c in (Single, Multiple, Scale, Number, Slider, Short, Long, Tick)}
     named = {**models()["nodes"], **fields, "phase": Phase, "each": Each, "OneOf": OneOf, "Pick": Pick}
     parents = {"problems": Source, "models": Model, "groups": Groups}
     owner: Any = StudyFile

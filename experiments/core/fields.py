@@ -13,47 +13,33 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field as About
 from pydantic import WithJsonSchema, field_validator, model_validator
 
-from experiments.core.config import Config, Name
+from experiments.core.config import Name
+from experiments.core.field import Field, Invalid, read_text
 from experiments.core.scales import QUESTIONS, SCALES
 
+__all__ = [
+    "AnyField",
+    "Field",
+    "Invalid",
+    "Long",
+    "Multiple",
+    "Number",
+    "Optioned",
+    "Options",
+    "Reading",
+    "Scale",
+    "Short",
+    "Single",
+    "Slider",
+    "Tick",
+    "read_form",
+    "read_text",
+]
 SHORT_CHARS = 500
 LONG_CHARS = 5_000
 """So that a screen of several long answers fits into a request of 64 KiB, in any script."""
 LARGEST = 10**15
 """Beyond this a number is not exact everywhere where it may be stored and read."""
-
-
-class Invalid(ValueError):
-    """An answer cannot be accepted; the text says why, to the person who gave it."""
-
-
-class Field(Config):
-    """What all fields have: a name for the data, a text for the person, and whether an answer is required."""
-
-    name: Name
-    """The answer's name in the log and in exports."""
-    text: str = ""
-    """The question, in Markdown; `{{name}}` refers to a value."""
-    help: str = ""
-    """A smaller line under the question."""
-    required: bool = True
-    """Whether the screen can be left without an answer."""
-
-    def read(self, value: Any) -> Any:
-        """The value to keep, or None if there is none; raises Invalid."""
-        if value is None or value == [] or (isinstance(value, str) and not value.strip()):
-            if self.required:
-                raise Invalid("Please answer this question.")
-            return None
-        return self.accept(value)
-
-    def accept(self, value: Any) -> Any:
-        """The value to keep for an answer that is there; raises Invalid."""
-        raise NotImplementedError
-
-    def filled(self, fill: Callable[[str], str]) -> Self:
-        """The same field with the names in its texts replaced."""
-        return self.model_copy(update={"text": fill(self.text), "help": fill(self.help)})
 
 
 def _as_options(value: Any) -> Any:
@@ -216,6 +202,39 @@ class Number(Field):
         return f"of at least {low:g}" if low is not None else f"of at most {LARGEST if high is None else high:g}"
 
 
+class Slider(Field):
+    """A whole number on a line between two ends; the handle is not there before the person has put it somewhere."""
+
+    ask: Literal["slider"] = "slider"
+    minimum: int = 0
+    """The number at the left end."""
+    maximum: int = 100
+    """The number at the right end."""
+    step: Annotated[int, About(ge=1)] = 1
+    """How far apart the numbers are."""
+    left: str = ""
+    """The words at the left end."""
+    right: str = ""
+    """The words at the right end."""
+
+    @model_validator(mode="after")
+    def _has_room(self) -> Self:
+        if self.minimum + self.step > self.maximum:
+            raise ValueError(f"has no two numbers from {self.minimum} to {self.maximum} in steps of {self.step}")
+        return self
+
+    def accept(self, value: Any) -> int:
+        """The number, if it is one of those on the line."""
+        places = {str(place): place for place in range(self.minimum, self.maximum + 1, self.step)}
+        if str(value).strip() not in places:
+            raise Invalid("Please choose a place on the line.")
+        return places[str(value).strip()]
+
+    def filled(self, fill: Callable[[str], str]) -> Self:
+        """The words at the ends are filled too."""
+        return super().filled(fill).model_copy(update={"left": fill(self.left), "right": fill(self.right)})
+
+
 class Short(Field):
     """A line of text."""
 
@@ -252,19 +271,7 @@ class Tick(Field):
         raise Invalid("Please tick the box to go on.")
 
 
-def read_text(value: Any, max_chars: int, *, required: bool) -> str:
-    """A text that fits; raises Invalid. NUL, which databases refuse, is dropped."""
-    if not isinstance(value, str):
-        raise Invalid("Please enter text.")
-    text = value.replace("\r\n", "\n").replace("\x00", "").encode("utf-8", "replace").decode().strip()
-    if required and not text:
-        raise Invalid("Please answer this question.")
-    if len(text) > max_chars:
-        raise Invalid(f"Please use at most {max_chars:,} characters; there are {len(text):,}.")
-    return text
-
-
-AnyField = Annotated[Single | Multiple | Scale | Number | Short | Long | Tick, About(discriminator="ask")]
+AnyField = Annotated[Single | Multiple | Scale | Number | Slider | Short | Long | Tick, About(discriminator="ask")]
 
 
 @dataclass(frozen=True, slots=True)

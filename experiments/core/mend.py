@@ -30,8 +30,9 @@ def mended(model: type[BaseModel], raw: Mapping[str, Any]) -> tuple[Any | None, 
         except ValidationError as error:
             known = {str(fault) for fault in faults}
             faults += [fault for fault in faults_of(error, rest) if str(fault) not in known]
-            for item in error.errors(include_url=False):
-                _set_aside(rest, path_of(item, rest), item["type"])
+            found = [(path_of(item, rest), item["type"]) for item in error.errors(include_url=False)]
+            for path, kind in found:
+                _set_aside(rest, path, kind)
     return None, faults
 
 
@@ -65,6 +66,8 @@ def _set_aside(rest: dict[str, Any], path: list[int | str], kind: str) -> None:
     owner: Any = rest
     step: tuple[Any, Any] | None = None
     for part in path[:-1]:
+        if isinstance(owner, dict) and part not in owner:
+            return  # what it lay in was set aside before
         if isinstance(owner, list) and isinstance(owner[int(part)], dict) and tag_of(owner[int(part)]):
             step = (owner, part)
         owner = owner[part]

@@ -24,6 +24,8 @@ class Round:
     said: Event
     outcomes: dict[str, Event] = field(default_factory=dict)
     vote: Event | None = None
+    stopped: bool = False
+    """Whether the participant has read enough of what is on its way."""
 
     def reply(self, slot: str) -> Event | None:
         """A column's reply, if there is one."""
@@ -42,6 +44,9 @@ def rounds(facts: Sequence[Event]) -> list[Round]:
                 found[-1].outcomes[event.data["slot"]] = event
             case "retried":
                 found[-1].outcomes.pop(event.data["slot"], None)
+                found[-1].stopped = False
+            case "stopped":
+                found[-1].stopped = True
             case "voted":
                 found[event.data["turn"]].vote = event
             case _:

@@ -1,8 +1,9 @@
 """Compare: two to four hidden models answer the same message side by side, and the participant votes.
 
 Facts here: said (the first with the models that were drawn, by slot), replied and failed (with their slot), retried
-(with its slot), voted, submitted. Which models answer, and which stands in which column, is drawn for each conversation
-from the session's seed and the path. A vote is only possible when all have replied.
+(with its slot), stopped (by the participant: all that is on its way), voted, submitted. Which models answer, and which
+stands in which column, is drawn for each conversation from the session's seed and the path. A vote is only possible
+when all have replied.
 """
 
 from __future__ import annotations
@@ -15,18 +16,18 @@ from pydantic import model_validator
 
 from experiments.core import rounds as reading
 from experiments.core.chance import shuffled
-from experiments.core.events import Action, Fact, Job
-from experiments.core.fields import Field, Scale, Single
+from experiments.core.events import Action, Data, Fact, Job
+from experiments.core.fields import Field, Single, Slider
 from experiments.core.place import Place
 from experiments.core.rounds import BAD, SLOTS, TIE, Round, histories, placed, rounds, winner
 from experiments.core.screen import Asked, Block, Chat, Panel, Text
 from experiments.core.screen import Reply as Shown
 from experiments.core.screen import Round as ShownRound
+from experiments.core.spending import messages_left
 from experiments.core.step import Step, read_or_refuse, step
 from experiments.core.talk import MESSAGE_CHARS, ended, messages, prompt, read_message
 from experiments.errors import Refused, allowed
 
-POINTS = {str(point): str(point) for point in range(11)}
 CALLED = "{{called}}"
 
 
@@ -49,7 +50,7 @@ class Compare(Step):
     min_messages: Annotated[int, About(ge=0, le=100)] = 1
     """How many messages must be sent before the conversation can be ended."""
     vote: Literal["choice", "slider"] = "choice"
-    """`choice`: for one of the columns, a tie, or all bad. `slider`: a scale from 0 to 10 for each column."""
+    """`choice`: for one of the columns, a tie, or all bad. `slider`: a number from 0 to 100 for each column."""
     vote_when: Literal["each_turn", "at_end"] = "each_turn"
     """After each turn, before the next message; or once, which then ends the conversation."""
     go_on: Literal["both", "winner"] = "both"
@@ -64,9 +65,11 @@ class Compare(Step):
     bad: str = "None of them is good"
     """The vote against all."""
     score: str = "How good is {{called}}'s answer?"
-    """What stands above the scale for a column."""
-    ends: str = "0 is very bad, 10 is very good."
-    """What the ends of the scale mean."""
+    """What stands above the line for a column."""
+    worst: str = "Very bad"
+    """The words at the line's left end, which is 0."""
+    best: str = "Very good"
+    """The words at its right end, which is 100."""
     sees_problem: bool = False
     """Whether the models are given the problem in their system prompt."""
     no_reply: str = "This assistant could not answer. Your message is saved."
@@ -95,18 +98,19 @@ class Compare(Step):
         """The vote."""
         if self.vote == "choice":
             return (Single(name="winner", text=self.question, options=self._choices()),)
-        return (Scale(ask="scale", name="score", text=self.score, help=self.ends, options=POINTS),)
+        return (Slider(name="score", text=self.score, left=self.worst, right=self.best),)
 
     def _choices(self) -> dict[str, str]:
         first, *others = ((slot, self.better.replace(CALLED, called)) for slot, called in self._slots.items())
         return dict([first, *others, (TIE, self.tie), (BAD, self.bad)])
 
     def _ballot(self, place: Place) -> tuple[Field, ...]:
-        (asked,) = (item.filled(place.fill) if self.vote == "choice" else item for item in self.asks())
+        (asked,) = self.asks()
         if self.vote == "choice":
-            return (asked,)
-        texts = {slot: place.fill(self.score.replace(CALLED, called)) for slot, called in self._slots.items()}
-        return tuple(asked.model_copy(update={"name": f"score_{s}", "text": text}) for s, text in texts.items())
+            return (asked.filled(place.fill),)
+        texts = {slot: self.score.replace(CALLED, called) for slot, called in self._slots.items()}
+        columns = (asked.model_copy(update={"name": f"score_{slot}", "text": text}) for slot, text in texts.items())
+        return tuple(column.filled(place.fill) for column in columns)
 
     def fields(self, place: Place) -> tuple[Field, ...]:
         """The vote, while it is due."""
@@ -124,14 +128,15 @@ class Compare(Step):
         if place.scope.problem:
             blocks.append(Asked(place.problem.text, copying=self.copying))
         found = rounds(place.facts)
+        left = messages_left(place, self.max_messages - len(found))
         chat = Chat(
             title=", ".join(map(place.fill, self._slots.values())),
             messages=messages(place.facts),
-            remaining=self.max_messages - len(found),
+            remaining=left,
             max_chars=MESSAGE_CHARS,
             rating=self.fields(place),
             waiting=bool(self._waiting(found)),
-            minimum=self.min_messages,
+            minimum=min(self.min_messages, len(found) + left),
             dollar_maths=place.study.file.dollar_maths,
             columns=self.columns,
             rounds=tuple(self._shown(place, one) for one in found),
@@ -166,17 +171,18 @@ class Compare(Step):
         return [slot for slot in self._slots if found and found[-1].reply(slot) is None]
 
     def offers(self, place: Place) -> tuple[str, ...]:
-        """say, vote, retry and submit, each when it is its turn; none while a reply is on its way."""
+        """say, stop, vote, retry and submit, each when it is its turn."""
         found = rounds(place.facts)
         if self._waiting(found):
-            return ()
-        enough = len(found) >= self.min_messages
+            return () if found[-1].stopped else ("stop",)
+        left = messages_left(place, self.max_messages - len(found))
+        enough = len(found) >= min(self.min_messages, len(found) + left)
         if self._failed(found):
             return ("retry", *(("submit",) if enough else ()))
         if self.vote_when == "each_turn" and found and found[-1].vote is None:
             return ("vote",)
         end = "vote" if self.vote_when == "at_end" and found else "submit"
-        return (*(("say",) if len(found) < self.max_messages else ()), *((end,) if enough else ()))
+        return (*(("say",) if left else ()), *((end,) if enough else ()))
 
     def owed(self, place: Place) -> tuple[Job, ...]:
         """A reply in each column that has none yet."""
@@ -185,12 +191,13 @@ class Compare(Step):
         if not waiting:
             return ()
         who, past = self._drawn(place), histories(found, list(self._slots))
-        return tuple(self._job(place, slot, who[slot], past[slot]) for slot in waiting)
+        stopped = {"stopped": True} if found[-1].stopped else {}
+        return tuple(self._job(place, slot, who[slot], past[slot], stopped) for slot in waiting)
 
-    def _job(self, place: Place, slot: str, model: str, past: Sequence[reading.Pair]) -> Job:
+    def _job(self, place: Place, slot: str, model: str, past: Sequence[reading.Pair], stopped: Data) -> Job:
         said = [event for pair in past for event in pair if event is not None]
         told = prompt(place, model, said, sees_problem=self.sees_problem)
-        return Job("reply", place.path, {"model": model, "messages": told}, slot)
+        return Job("reply", place.path, {"model": model, "messages": told, **stopped}, slot)
 
     def decide(self, place: Place, action: Action) -> tuple[Fact, ...]:
         """What was said, retried, voted; or the end."""
@@ -199,6 +206,8 @@ class Compare(Step):
             case "say":
                 drawn = {} if found else {"models": dict(self._drawn(place))}
                 return (Fact("said", {"text": read_message(action.data.get("text")), **drawn}),)
+            case "stop":
+                return (Fact("stopped"),)
             case "retry":
                 return self._retried(found, action.data.get("slot"))
             case "vote":

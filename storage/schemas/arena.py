@@ -35,7 +35,7 @@ WINNERS = MappingProxyType(
 )
 OF_MORE = MappingProxyType({"model_c": "the third is better", "model_d": "the fourth is better"})
 TIES = {TIE: "tie", BAD: "tie (bothbad)"}
-SCORE = Whole(0, 10, blank=True)
+SCORE = Whole(0, 100, blank=True)
 SECONDS = Number(low=0)
 
 
@@ -59,7 +59,7 @@ VOTE_COLUMNS = (
     Column("model_d", Text(blank=True), "The fourth model, where there is one.", DRAWN),
     Column("winner", Choice(MappingProxyType({**WINNERS, **OF_MORE})), "The vote.", CHOSEN, ("winner", "score")),
     *(
-        Column(f"score_{slot}", SCORE, f"The score of model_{slot}, where scales are the vote.", CHOSEN, ("score",))
+        Column(f"score_{slot}", SCORE, f"The score of model_{slot}, where sliders are the vote.", CHOSEN, ("score",))
         for slot in SLOTS
     ),
     Column("language", Text(blank=True), "The language of the conversation; blank, as we do not guess it.", STUDY),

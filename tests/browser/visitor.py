@@ -124,6 +124,12 @@ class Visitor:
         """Type into a field."""
         field.locator("input, textarea").fill(text)
 
+    def slide(self, field: Locator) -> None:
+        """Put a slider's handle at its middle, which is an answer only once somebody has put it there."""
+        assert field.locator("output").inner_text() == "–"
+        field.locator("input[type=range]").click()
+        assert field.locator("output").inner_text() == "50"
+
     def press(self, button: Locator) -> None:
         """Press a button."""
         button.click()
@@ -146,6 +152,8 @@ class Visitor:
                     self.tick(field)
                 case "number":
                     self.write(field, "42")
+                case "slider":
+                    self.slide(field)
                 case _:
                     self.write(field, "It went well, thank you.")
 
@@ -263,6 +271,11 @@ class KeyboardVisitor(Visitor):
     def write(self, field: Locator, text: str) -> None:
         self._tab_to(field.locator("input, textarea"))
         self.page.keyboard.type(text)
+
+    def slide(self, field: Locator) -> None:
+        self._tab_to(field.locator("input[type=range]"))
+        self.page.keyboard.press("ArrowRight")
+        assert field.locator("output").inner_text() == "51"
 
     def press(self, button: Locator) -> None:
         self.page.wait_for_function("button => !button.disabled", arg=button.element_handle())

@@ -177,6 +177,10 @@ FAULTY = {
         ["problems.questions", "none.csv"],
     ),
     "a temperature out of range": (put("models", "tutor", "temperature", value=9), ["models.tutor.temperature: 9"]),
+    "a factor of no kind": (
+        put("factors", "condition", value={"levels": ["a", "b"]}),
+        ["factors.condition", "levels: no such key; allowed: one_of, where."],
+    ),
     "weights that draw nothing": (put("factors", "condition", value={"a": 0}), ["no value that can be drawn"]),
     "a rating of problems that are no conversations": (
         put(*EACH, "do", value="static-safety"),

@@ -98,7 +98,7 @@ def test_all_columns_are_owed_at_once_and_a_vote_waits_for_all() -> None:
     assert play.slots == ["a", "b", "c"]
     play.hear("b")
     assert play.slots == ["a", "c"]
-    assert play.seen.actions == ()
+    assert play.seen.actions == ("stop",)
     assert play.seen.panel.chat.slots == ("a", "c")
     with pytest.raises(Refused) as refused:
         play.do("vote", winner="b")
@@ -130,6 +130,20 @@ def test_one_column_fails_and_is_tried_again_alone() -> None:
     play.hear("b")
     assert [event.kind for event in play.state.events].count("replied") == 2
     assert play.seen.actions == ("vote",)
+
+
+def test_what_is_on_its_way_can_be_stopped_and_what_was_stopped_is_asked_again() -> None:
+    play = Playing(battle())
+    play.do("say", text="Hello")
+    play.hear("b")
+    play.do("stop")
+    assert play.seen.actions == ()
+    (job,) = owed(play.study, play.state)
+    assert (job.slot, job.data["stopped"]) == ("a", True)
+    play.hear("a", kind="fail")
+    play.do("retry")
+    (job,) = owed(play.study, play.state)
+    assert (job.slot, "stopped" in job.data, play.seen.actions) == ("a", False, ("stop",))
 
 
 def test_each_model_keeps_its_own_conversation() -> None:

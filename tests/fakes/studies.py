@@ -24,6 +24,7 @@ REMARKS: Mapping[str, Any] = {
             "required": False,
         },
         {"ask": "number", "name": "age", "text": "How old are you?", "minimum": 18, "maximum": 99, "required": False},
+        {"ask": "slider", "name": "trust", "text": "How far do you trust it?", "right": "Fully", "required": False},
     ],
 }
 

@@ -1,7 +1,7 @@
 # ruff: noqa: E501  (texts as a researcher's file has them)
 """One screen of every kind, as values; what the gallery shows and the tests of paint paint."""
 
-from experiments.core.fields import Long, Multiple, Number, Scale, Short, Single, Tick
+from experiments.core.fields import Long, Multiple, Number, Scale, Short, Single, Slider, Tick
 from experiments.core.scales import CONFIDENCE, QUESTIONS
 from experiments.core.screen import (
     Asked,
@@ -160,12 +160,7 @@ def _second(*replies: Reply) -> tuple[Round, ...]:
 
 LEFT = Reply("a", "A", TALK[3].text)
 SCORES = tuple(
-    Scale(
-        name=f"score_{slot}",
-        text=f"How good is {called}'s answer?",
-        help="0 is very bad, 10 is very good.",
-        options={str(n): str(n) for n in range(11)},
-    )
+    Slider(name=f"score_{slot}", text=f"How good is {called}'s answer?", left="Very bad", right="Very good")
     for slot, called in (("a", "A"), ("b", "B"), ("c", "C"))
 )
 THREE = (Reply("a", "A", TALK[3].text), Reply("b", "B", TALK[1].text), Reply("c", "C", "Yes, it is."))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from experiments.core.fields import Field, Long, Multiple, Number, Optioned, Short, Single, Tick
+from experiments.core.fields import Field, Long, Multiple, Number, Optioned, Short, Single, Slider, Tick
 
 COLUMN_CHARS = 12
 """The longest option that fits into a table's column, in characters."""
@@ -39,6 +39,8 @@ class FieldView:
     """HTML attributes that say what is accepted; the server checks again."""
     row: bool = False
     """Whether the options are few and short enough to stand side by side."""
+    ends: tuple[str, ...] = ()
+    """The words at the ends of a line, left and right."""
     matrix: str = ""
     """The heading of the table of which it is a row, if it is one."""
 
@@ -78,6 +80,10 @@ def view_of(item: Field, value: Any) -> FieldView:
             return FieldView(*common, value="on" if given else "")
         case Number():
             return FieldView(*common, value="".join(given[:1]), limits=_range(item))
+        case Slider():
+            line = (("min", str(item.minimum)), ("max", str(item.maximum)), ("step", str(item.step)))
+            ends = (item.left, item.right) if item.left or item.right else ()
+            return FieldView(*common, value="".join(given[:1]), limits=line, ends=ends)
         case Short() | Long():
             return FieldView(*common, value="".join(given[:1]), limits=(("maxlength", str(item.max_chars)),))
         case _:

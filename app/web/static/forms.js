@@ -18,6 +18,18 @@ export function complete(form) {
     && $$("fieldset[data-required][data-control=checkbox]", form).every(chosen);
 }
 
+// A slider has no answer before somebody has put its handle somewhere, be it where it would have been anyway.
+const slid = (event) => {
+  const line = event.target;
+  if (line.type !== "range" || (event.type === "pointerup" && !("untouched" in line.dataset))) return;
+  const kept = $("[type=hidden]", line.parentElement);
+  kept.value = $("output", line.parentElement).value = line.value;
+  delete line.dataset.untouched;
+  line.removeAttribute("aria-valuetext");
+  if (event.type === "pointerup") line.dispatchEvent(new Event("input", { bubbles: true }));
+};
+for (const kind of ["input", "pointerup"]) document.addEventListener(kind, slid, true);
+
 export function showFaults(found) {
   for (const line of $$(".fault")) line.hidden = true;
   for (const control of $$("[aria-invalid]")) control.removeAttribute("aria-invalid");
