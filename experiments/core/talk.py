@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 ROLES = {"said": "You", "replied": "Bot"}
 SPEAKERS = {"said": "user", "replied": "assistant"}
 """The same as models know them."""
+STOPPED = "You stopped the reply. Your message is saved."
+"""What is said in place of a reply that was stopped before its first word."""
 MESSAGE_CHARS = 4_000
 ENDED: Mapping[str, Ended] = {"length": "cut_off", "stopped": "stopped"}
 """The finish reasons of replies that are not whole."""
@@ -37,6 +39,11 @@ def messages(facts: Sequence[Event]) -> tuple[Message, ...]:
 def ended(reply: Event) -> Ended:
     """How a reply ended that is not whole."""
     return ENDED.get(str(reply.data.get("finish_reason")), "")
+
+
+def by_click(failed: Event) -> bool:
+    """Whether there is no reply because the participant stopped it."""
+    return failed.data.get("reason") == "stopped"
 
 
 def turns(facts: Sequence[Event]) -> list[tuple[Event, Event]]:

@@ -19,10 +19,9 @@ from experiments.core.place import Place
 from experiments.core.screen import Asked, Chat, Code, Panel, Text
 from experiments.core.spending import messages_left
 from experiments.core.step import Step, read_or_refuse, step
-from experiments.core.talk import MESSAGE_CHARS, count, messages, prompt, read_message, spoken
+from experiments.core.talk import MESSAGE_CHARS, STOPPED, by_click, count, messages, prompt, read_message, spoken
 
 NO_REPLY = "The assistant could not answer. Your message is saved."
-STOPPED = "You stopped the reply. Your message is saved."
 GIVEN_UP = "The assistant cannot be reached at the moment. Your answers are saved, and nothing more is needed from you."
 
 
@@ -117,7 +116,7 @@ class ChatStep(Step):
     def _no_reply(self, place: Place) -> str:
         """What is said in place of a reply."""
         *_, failed = (event for event in place.facts if event.kind == "failed")
-        return STOPPED if _by_click(failed) else place.fill(self.on_failure.text)
+        return STOPPED if by_click(failed) else place.fill(self.on_failure.text)
 
     def offers(self, place: Place) -> tuple[str, ...]:
         """say, rate, stop, retry, skip and submit, each when it is its turn."""
@@ -140,7 +139,7 @@ class ChatStep(Step):
         """Whether the participant asked again as often as the study says, to no avail."""
         tries = 0
         for event in place.facts:
-            tries = 0 if event.kind == "said" else tries + (event.kind == "failed" and not _by_click(event))
+            tries = 0 if event.kind == "said" else tries + (event.kind == "failed" and not by_click(event))
         return tries > self.on_failure.after
 
     def owed(self, place: Place) -> tuple[Job, ...]:
@@ -186,11 +185,6 @@ def _waits(facts: Sequence[Event]) -> str | None:
 def _stopped(facts: Sequence[Event]) -> bool:
     """Whether the reply that is owed was stopped."""
     return _last(facts, "said", "retried", "stopped") == "stopped"
-
-
-def _by_click(failed: Event) -> bool:
-    """Whether there is no reply because the participant stopped it."""
-    return failed.data.get("reason") == "stopped"
 
 
 def _last(facts: Sequence[Event], *kinds: str) -> str | None:

@@ -25,7 +25,7 @@ from experiments.core.screen import Reply as Shown
 from experiments.core.screen import Round as ShownRound
 from experiments.core.spending import messages_left
 from experiments.core.step import Step, read_or_refuse, step
-from experiments.core.talk import MESSAGE_CHARS, ended, messages, prompt, read_message
+from experiments.core.talk import MESSAGE_CHARS, STOPPED, by_click, ended, messages, prompt, read_message
 from experiments.errors import Refused, allowed
 
 CALLED = "{{called}}"
@@ -147,7 +147,8 @@ class Compare(Step):
         replies = []
         for slot, called in self._slots.items():
             outcome = one.outcomes.get(slot)
-            failed = place.fill(self.no_reply) if outcome is not None and outcome.kind == "failed" else ""
+            missing = outcome if outcome is not None and outcome.kind == "failed" else None
+            failed = "" if missing is None else STOPPED if by_click(missing) else place.fill(self.no_reply)
             reply = one.reply(slot)
             text = reply.data["text"] if reply else ""
             how = ended(reply) if reply else ""

@@ -48,10 +48,10 @@ class Playing:
         act = Action(kind, self.seen.path, values, 0, seen=self.seen.seen)
         self.state = fold(decide(self.study, self.state, act), self.state)
 
-    def hear(self, slot: str, text: str = "", kind: str = "reply") -> None:
+    def hear(self, slot: str, text: str = "", kind: str = "reply", **more: Any) -> None:
         job = next(job for job in owed(self.study, self.state) if job.slot == slot)
         data = {"model": job.data["model"], "slot": slot} | (
-            {"text": text or f"Says {slot}."} if kind == "reply" else {}
+            {"text": text or f"Says {slot}."} if kind == "reply" else more
         )
         act = Action(kind, job.path, data, 0, by="model")
         self.state = fold(decide(self.study, self.state, act), self.state)
@@ -140,7 +140,8 @@ def test_what_is_on_its_way_can_be_stopped_and_what_was_stopped_is_asked_again()
     assert play.seen.actions == ()
     (job,) = owed(play.study, play.state)
     assert (job.slot, job.data["stopped"]) == ("a", True)
-    play.hear("a", kind="fail")
+    play.hear("a", kind="fail", reason="stopped")
+    assert play.seen.panel.chat.rounds[0].replies[0].failed.startswith("You stopped")
     play.do("retry")
     (job,) = owed(play.study, play.state)
     assert (job.slot, "stopped" in job.data, play.seen.actions) == ("a", False, ("stop",))
