@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
+from pydantic import BeforeValidator, WithJsonSchema, model_validator
 from pydantic import Field as About
-from pydantic import WithJsonSchema, field_validator, model_validator
 
 from experiments.core.config import Config, Name
 from experiments.core.scales import QUESTIONS, SCALES
@@ -67,6 +67,7 @@ def _as_options(value: Any) -> Any:
 
 Options = Annotated[
     dict[str, str],
+    BeforeValidator(_as_options),
     WithJsonSchema(
         {
             "description": "A list of texts, or a mapping from what is stored to what people read.",
@@ -85,8 +86,6 @@ class Optioned(Field):
 
     options: Options = {}
     """A list of texts, or a mapping from what is stored to what people read."""
-
-    _listed = field_validator("options", mode="before")(_as_options)
 
     def choose(self, value: Any) -> str:
         """One of the stored values; raises Invalid for anything else."""
