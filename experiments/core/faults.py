@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from experiments.core.study import Each, Groups, Model, OneOf, Phase, Pick, Source, StudyFile, models, tag_of
+from experiments.core.study import Each, Groups, Model, OneOf, Phase, Pick, PickText, Source, StudyFile, models, tag_of
 from experiments.errors import Fault, allowed
 
 
@@ -75,7 +75,15 @@ def _siblings(loc: Sequence[int | str], path: Sequence[int | str]) -> list[str]:
     from experiments.core.fields import Long, Multiple, Number, Scale, Short, Single, Tick
 
     fields = {c.model_fields["ask"].default: c for c in (Single, Multiple, Scale, Number, Short, Long, Tick)}
-    named = {**models()["nodes"], **fields, "phase": Phase, "each": Each, "OneOf": OneOf, "Pick": Pick}
+    named = {
+        **models()["nodes"],
+        **fields,
+        "phase": Phase,
+        "each": Each,
+        "OneOf": OneOf,
+        "Pick": Pick,
+        "PickText": PickText,
+    }
     parents = {"problems": Source, "models": Model, "groups": Groups}
     owner: Any = StudyFile
     for part in loc[:-1]:
