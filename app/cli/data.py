@@ -12,7 +12,7 @@ import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from app.cli.common import app, err, out, settings_in_use
-from app.library import find, read_yaml
+from app.library import name_of
 from app.settings import Settings
 from app.web.secret import secret_of
 from storage.describe.packing import pack
@@ -100,7 +100,7 @@ def export_(
     """Write a study's data as the released dataset's files, with a codebook, metadata and checksums."""
     settings = settings_in_use()
     database = open_database(settings.database_url)
-    name = str(read_yaml(find(study)).get("study")) if study.endswith((".yaml", ".yml")) else study
+    name = name_of(study)
     statuses = _statuses(settings, database, name, status) if status else None
     wish = Wish(name, schema, origin, statuses, safe)
     if to == STDOUT:
