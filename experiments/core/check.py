@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from experiments.core.resolve import Study
 
 PROBLEM_NAMES = ("id", "text", "dataset")
+REPLY = frozenset({"reply"})
+"""What is there once a model may have replied: after a conversation, and in a loop not before it in each turn."""
 
 
 def check(study: Study) -> list[Fault]:
@@ -110,7 +112,7 @@ def _exclusive(one: Node, other: Node) -> bool:
 def _node(study: Study, node: Node, scope: Names, at: str) -> tuple[Names, list[Fault]]:
     if isinstance(node, Phase):
         inner, faults = _flow(study, node.flow, scope.within(node.when), f"{at}.flow")
-        return replace(inner, have=scope.have, limits=scope.limits), faults
+        return replace(inner, have=scope.have | (inner.have & REPLY), limits=scope.limits), faults
     if isinstance(node, Each):
         return _each(study, node, scope, at)
     return _step(study, node, scope, at)
@@ -124,12 +126,14 @@ def _step(study: Study, node: Step, scope: Names, at: str) -> tuple[Names, list[
             "problem": "must stand inside an `each` over a pool of problems",
             "options": "needs problems with options; some here have none",
             "dialogue": "needs finished conversations, as of the source dices; some problems here are none",
+            "reply": "needs a conversation with a model before it; within a loop, in the same turn",
             "response": "needs finished conversations that end with the chatbot; some here are none, or end otherwise",
         }[need]
         faults.append(Fault(at, f"a {node.step!r} step {reason}"))
     models = list(study.file.models)
     inside = scope.within(node.when)
-    scope.asked.extend(Asked(model, at, inside) for model in may_reply(node.asks_models(models), models, inside))
+    asked = node.asks_models(models)
+    scope.asked.extend(Asked(model, at, inside) for model in may_reply(asked, models, inside))
     faults += [Fault(at, words) for words in node.faults(models)]
     for other in node.follows():
         if other not in scope.steps:
@@ -140,7 +144,8 @@ def _step(study: Study, node: Step, scope: Names, at: str) -> tuple[Names, list[
                 )
             )
     known = scope.known | {f"{node.id}.{name}" for name in node.gives()}
-    return replace(scope, known=known, steps=scope.steps | {node.id}), faults
+    have = scope.have | REPLY if asked else scope.have
+    return replace(scope, known=known, steps=scope.steps | {node.id}, have=have), faults
 
 
 def _each(study: Study, node: Each, scope: Names, at: str) -> tuple[Names, list[Fault]]:
@@ -150,7 +155,7 @@ def _each(study: Study, node: Each, scope: Names, at: str) -> tuple[Names, list[
         faults += _pick(study, node.do, at)
     pool = study.pools.get(node.pool, ())
     inside = {node.each, "number", "last", *node.beside}
-    have = scope.have | ({"model"} & frozenset(node.beside))
+    have = (scope.have - REPLY) | ({"model"} & frozenset(node.beside))
     if node.over_problems:
         tags = {key for item in pool for key in item.tags} | set(PROBLEM_NAMES)
         inside |= {f"{head}.{tag}" for head in (node.each, "problem") for tag in tags}
@@ -167,7 +172,7 @@ def _each(study: Study, node: Each, scope: Names, at: str) -> tuple[Names, list[
     for name in node.until or {}:
         if name not in after.known:
             faults.append(Fault(f"{at}.until", f"{name!r} means nothing here{allowed(name, sorted(after.known))}"))
-    return replace(scope, steps=scope.steps | {node.id}), faults + found
+    return replace(scope, steps=scope.steps | {node.id}, have=scope.have | (after.have & REPLY)), faults + found
 
 
 def _loop_values(node: Each, pool: Sequence[Problem]) -> Values:

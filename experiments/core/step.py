@@ -92,7 +92,7 @@ class Step(Config):
         return ()
 
     def needs(self) -> frozenset[str]:
-        """What must be in scope: any of "problem", "options", "dialogue", "response", "model"."""
+        """What must be in scope: any of "problem", "options", "dialogue", "response", "model", "reply"."""
         return frozenset()
 
 

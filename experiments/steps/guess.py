@@ -107,6 +107,10 @@ class Guess(Step):
         """`guess`, an option's key or `unsure`; and `sure`, where it is asked."""
         return ("guess", "sure") if self.sure else ("guess",)
 
+    def needs(self) -> frozenset[str]:
+        """A conversation before it."""
+        return frozenset({"reply"})
+
     def faults(self, models: Sequence[str]) -> Sequence[str]:
         """Models or options that are not there, models without a truth, and words that tell a model's name."""
         shown = (self.text, *self._words.values())
