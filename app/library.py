@@ -46,11 +46,6 @@ def find(reference: str) -> Path:
     return STUDIES / f"{reference}.yaml"
 
 
-def name_of(reference: str) -> str:
-    """The name of a study in the database: what its file says, or the reference itself where it is no file."""
-    return str(read_yaml(find(reference)).get("study")) if reference.endswith((".yaml", ".yml")) else reference
-
-
 def load_study(reference: str) -> Study:
     """Read, resolve and check a study; raises StudyError with every fault."""
     path = find(reference)

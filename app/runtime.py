@@ -19,11 +19,13 @@ from uuid import uuid4
 from app.backends import registry as backends
 from app.backends.base import Backend, Prepared
 from app.clock import Clock
+from app.purse import BUDGET, Purse
 from app.replies.answering import Answering
 from app.replies.breaker import Breaker
 from app.replies.patient import Attempt, Means, attempt_values
 from app.settings import Settings
 from experiments.core.events import Action, Event, Job
+from experiments.core.hurry import refuse_hurry
 from experiments.core.place import State
 from experiments.core.resolve import Study
 from experiments.core.screen import Screen
@@ -75,6 +77,7 @@ class Runtime:
         self._kept: OrderedDict[str, Live] = OrderedDict()
         self._breakers: dict[tuple[str, str | None, str], Breaker] = {}
         self._answering = Answering(self._means, self.act)
+        self._purse = Purse(database, clock)
         self._drawing: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     def prepare(self, study: Study) -> None:
@@ -101,7 +104,13 @@ class Runtime:
         stream: str = "",
         identity: Mapping[str, Any] | None = None,
     ) -> Live:
-        """Begin a session; `seed` and `stream` are drawn unless given. Raises Conflict if the stream is taken."""
+        """Begin a session; `seed` and `stream` are drawn unless given.
+
+        Raises Conflict if the stream is taken, and Refused if nobody new can begin.
+        """
+        if (why := await self.closed(study)) is not None and (origin == "person" or why == BUDGET):
+            raise Refused("closed", f"Nobody new can begin {study.name} at the moment ({why}).")
+        self._purse.begins(study)
         stream = stream or str(uuid4())
         data = {
             "study": study.name,
@@ -112,6 +121,10 @@ class Runtime:
         action = Action("enrol", "", data, self._clock.now_us(), by="system")
         enrolment = Enrolment(study.name, study.hash, origin, identity)
         return await self._write(Live(stream, study, State()), action, enrolment)
+
+    async def closed(self, study: Study) -> str | None:
+        """Why nobody new can begin a study; None while people can."""
+        return await self._purse.closed(study)
 
     async def live(self, stream: str) -> Live | None:
         """A session by its stream; None if there is none. What it is owed is seen to."""
@@ -187,6 +200,7 @@ class Runtime:
         events, state = _with_what_follows(live, action)
         if not events:
             return live
+        refuse_hurry(live.state, events, self._settings.messages_per_minute)
         if _draw_that_counts(live.study, state) is None:
             return await self._append(live, action, events, state, enrolment)
         # Whoever draws next counts what this one took; across processes roughly, until an advisory lock (PostgreSQL).
@@ -226,7 +240,10 @@ class Runtime:
             own = {"stream": stream, "turn": state.seq, "slot": job.slot, "path": job.path}
             await asyncio.wrap_future(self.log.record_attempt(AttemptRow({**own, **values})))
 
-        return Means(self._settings, self._clock, self._backend_of, self._breaker_of, record)
+        async def before(study: Study) -> None:
+            await self.closed(study)
+
+        return Means(self._settings, self._clock, self._backend_of, self._breaker_of, before, record)
 
     def _backend_of(self, study: Study, model: str) -> Backend:
         return self._backend(study.model(model))

@@ -101,6 +101,9 @@ class Settings(BaseSettings):
         5, ge=1, description="Failures in a row after which a model is left alone for a while, for everybody."
     )
     breaker_pause_s: Seconds = Field(30, description="Seconds for which it is left alone.")
+    messages_per_minute: int = Field(
+        20, ge=1, description="Messages to models that one participant may send in any minute, retries included."
+    )
     requests_per_second: float = Field(
         5.0,
         gt=0,

@@ -44,7 +44,8 @@ class StudyError(ParleyError):
 class Refused(ParleyError):
     """An action does not fit the present screen. Nothing was recorded.
 
-    `reason` is one of stale, not_offered, ended, invalid; `fields` maps a field's name to what is wrong with it.
+    `reason` is one of stale, not_offered, ended, invalid, too_fast, closed; `fields` maps a field's name to what is
+    wrong with it.
     """
 
     def __init__(self, reason: str, message: str, fields: Mapping[str, str] | None = None) -> None:

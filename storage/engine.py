@@ -50,6 +50,8 @@ def open_database(url: str, *, outdated: bool = False) -> Database:
     schemas()  # their tables join the metadata
     try:
         metadata.create_all(engine)
+        for index in (index for table in metadata.sorted_tables for index in table.indexes):
+            index.create(engine, checkfirst=True)  # one that an older Parley did not make
     except OperationalError as error:
         raise StorageError(f"the database {engine.url!r} cannot be opened: {error.orig}") from error
     if not outdated and (old := _outdated(engine)):

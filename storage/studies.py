@@ -7,6 +7,7 @@ import time
 from sqlalchemy import Engine, insert, select
 
 from experiments.core.resolve import Study, restore
+from problems.errors import did_you_mean
 from storage import tables
 from storage.engine import writer
 from storage.errors import StorageError
@@ -31,6 +32,19 @@ class Studies:
                 raise StorageError(f"no study of hash {hash_} is in this database")
             self._kept[hash_] = restore(document)
         return self._kept[hash_]
+
+    def newest(self, name: str) -> Study:
+        """The study of that name that was registered last; raises StorageError if the database has none."""
+        t = tables.studies.c
+        with self._engine.connect() as connection:
+            found = connection.execute(select(t.hash).where(t.name == name).order_by(t.registered_us.desc())).scalar()
+            known = connection.execute(select(t.name).distinct()).scalars().all()
+        if found is None:
+            hint = f"it has {', '.join(sorted(known))}.{did_you_mean(name, known)}" if known else "it has none yet."
+            raise StorageError(
+                f"No study called {name!r} is in this database; {hint} `parley serve` brings a study into it."
+            )
+        return self.get(found)
 
     def register(self, study: Study) -> None:
         """Keep a study for ever, with the rows that it has itself; the same study again is no change."""

@@ -22,9 +22,11 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     event,
+    text,
 )
 
 metadata = MetaData()
+FINISHED = text("kind = 'finished'")
 
 events = Table(
     "event",
@@ -39,6 +41,7 @@ events = Table(
     Column("data", JSON, nullable=False),
     Column("key", String(64)),
     UniqueConstraint("stream", "key", name="uq_event_stream_key"),
+    Index("ix_event_finished", "stream", sqlite_where=FINISHED, postgresql_where=FINISHED),
 )
 
 studies = Table(
@@ -107,7 +110,7 @@ attempts = Table(
     Column("cost", Float),
     Column("reason", Text),
     Column("cause", Text),
-    Index("ix_attempt_study", "study"),
+    Index("ix_attempt_study_cost", "study", "stream", "model", "cost", "reason"),
 )
 """Every attempt to get a reply: what was asked, what came back (or came before it failed), how long, at what cost.
 

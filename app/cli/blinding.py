@@ -10,8 +10,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from app.cli.common import app, out, settings_in_use
-from app.library import name_of
+from app.cli.common import app, name_of, out, settings_in_use
 from storage.blinding import ALL, REPLIED, Blinding, blinding
 from storage.engine import open_database
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 
 import typer
 from rich.console import Console
 
 from app import settings as configuration
+from app.library import find, read_yaml
 from app.settings import Settings
 
 app = typer.Typer(
@@ -18,8 +20,15 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
+STDOUT = Path("-")
+"""In place of a file to write."""
 out = Console()
 err = Console(stderr=True)
+
+
+def name_of(study: str) -> str:
+    """A study's name, given itself or by its file."""
+    return str(read_yaml(find(study)).get("study")) if study.endswith((".yaml", ".yml")) else study
 
 
 def settings_in_use() -> Settings:

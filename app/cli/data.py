@@ -11,8 +11,7 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from app.cli.common import app, err, out, settings_in_use
-from app.library import name_of
+from app.cli.common import STDOUT, app, err, name_of, out, settings_in_use
 from app.settings import Settings
 from app.web.secret import secret_of
 from storage.describe.packing import pack
@@ -26,7 +25,6 @@ from storage.participants import Participants, Person
 from storage.projections import differences, rebuild
 from storage.schemas.registry import schemas
 
-STDOUT = Path("-")
 PROLIFIC = "prolific"
 
 SchemaName = Annotated[str, typer.Argument(metavar="SCHEMA", help=f"One of: {', '.join(sorted(schemas()))}.")]

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import webbrowser
+from statistics import fmean
 from typing import Annotated
 
 import typer
@@ -22,9 +23,10 @@ from app.cli.common import app, err, out, settings_in_use
 from app.clock import VirtualClock
 from app.errors import SettingsError
 from app.library import load_study
-from app.outline import outline, typical_minutes
+from app.outline import outline
 from app.runtime import Runtime
 from app.settings import Settings
+from app.trial import Trial, try_out
 from experiments.core.resolve import Study
 from experiments.core.schema import json_schema
 from storage.engine import open_database
@@ -119,6 +121,9 @@ def _reachable(host: str) -> str:
 def check(
     study: StudyName,
     bots: Annotated[int, typer.Option(help="How many simulated participants try it out.", min=0)] = 20,
+    cost: Annotated[bool, typer.Option("--cost", help="Estimate what the models will cost, from the same.")] = False,
+    participants: Annotated[int, typer.Option(help="For how many participants it is estimated.", min=1)] = 100,
+    reply_tokens: Annotated[int, typer.Option(help="How long replies are taken to be, in tokens.", min=1)] = 300,
 ) -> None:
     """Check a study file: all faults at once, or its tree and how long it takes."""
     found = load_study(study)
@@ -126,9 +131,35 @@ def check(
     outline(found, tree)
     out.print(tree)
     if bots:
-        minutes = asyncio.run(typical_minutes(found, bots))
+        trial = asyncio.run(try_out(found, bots, reply_tokens))
+        minutes = trial.typical_minutes
         out.print(f"{bots} simulated participants finished it, in [bold]{minutes:.0f} minutes[/bold] (median).")
+        if cost:
+            _estimate(found, trial, participants, reply_tokens)
     out.print(f"[green]No faults.[/green] Hash {found.hash[:12]}.")
+
+
+def _estimate(study: Study, trial: Trial, participants: int, reply_tokens: int) -> None:
+    """Tell what the models will cost, and what that rests on."""
+    currency = escape(study.file.currency)
+    for name, calls in sorted(trial.calls.items()):
+        price = study.model(name).price
+        told = f"{price.prompt:g} and {price.completion:g} {currency} a million tokens" if price else "no price"
+        out.print(f"  {escape(name)}: {calls:.1f} calls a participant [dim]({told})[/dim]", highlight=False)
+    if not trial.calls:
+        out.print("No model is asked: there is nothing to pay for.")
+        return
+    if trial.unpriced:
+        out.print(f"[yellow]Without a `price`, and so not counted: {escape(', '.join(trial.unpriced))}.[/yellow]")
+    each, most = fmean(trial.costs), max(trial.costs)
+    if not each:
+        return
+    out.print(
+        f"Estimated cost: [bold]{each:,.4f} {currency}[/bold] a participant (dearest {most:,.4f}), "
+        f"[bold]{participants * each:,.2f} {currency}[/bold] for {participants:,}; with replies of {reply_tokens} "
+        "tokens, and as many messages as simulated participants send.",
+        highlight=False,
+    )
 
 
 @app.command()

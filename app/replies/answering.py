@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from app.replies.asking import STOPPED
 from app.replies.buffer import Reply
-from app.replies.patient import Attempt, Means, ask_patiently
+from app.replies.patient import Attempt, Means, ask_patiently, cost
 from experiments.core.events import Action, Job
 from experiments.core.place import State
 from experiments.core.resolve import Study
@@ -81,8 +81,8 @@ class Answering:
         means = self._means(stream, job, state)
         seed = f"{state.seed}:{job.path}:{state.seq}" + (f":{job.slot}" if job.slot else "")
         try:
-            attempt = await ask_patiently(means, study, job.data, seed, reply)
-            await self._act(stream, _outcome(job, attempt, means.clock.now_us()))
+            attempts = await ask_patiently(means, study, job.data, seed, reply)
+            await self._act(stream, _outcome(study, job, attempts, means.clock.now_us()))
         except Refused as refused:
             log.info("session %s: a reply came too late: %s", stream, refused)
         except StorageError:
@@ -92,11 +92,14 @@ class Answering:
             reply.end()
 
 
-def _outcome(job: Job, attempt: Attempt, at_us: int) -> Action:
-    """The reply, or its failure, which is a fact as well."""
+def _outcome(study: Study, job: Job, attempts: Sequence[Attempt], at_us: int) -> Action:
+    """The reply, or its failure, which is a fact as well; with what all the attempts cost, as far as that is known."""
+    attempt = attempts[-1]
     asked, wanted = attempt.asked, job.data["model"]
+    costs = [known for known in (cost(study, one) for one in attempts) if known is not None]
     data: dict[str, Any] = {"model": attempt.model, **({"wanted": wanted} if attempt.model != wanted else {})}
     data |= {"slot": job.slot} if job.slot else {}
+    data |= {"cost": sum(costs)} if costs else {}
     if asked.error is not None:
         if asked.error.reason != STOPPED:
             log.warning("no reply from %s at %s: %s", attempt.model, job.path, asked.error)

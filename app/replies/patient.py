@@ -21,7 +21,6 @@ from app.replies.buffer import Reply
 from experiments.core.events import Data
 from experiments.core.leaks import leaks
 from experiments.core.resolve import Study
-from experiments.core.study import Price
 
 BROKEN_TRIES = 2
 
@@ -55,20 +54,21 @@ class Means:
     clock: Clock
     backend: Callable[[Study, str], Backend]
     breaker: Callable[[Study, str], Breaker]
+    before: Callable[[Study], Awaitable[None]]
+    """Done before each attempt: what it may cost is looked at."""
     record: Callable[[Attempt], Awaitable[None]]
 
 
-async def ask_patiently(means: Means, study: Study, job: Data, seed: str, reply: Reply) -> Attempt:
-    """The attempt that gave a reply, or the last one that did not; each is recorded as it ends."""
-    last: Attempt | None = None
+async def ask_patiently(means: Means, study: Study, job: Data, seed: str, reply: Reply) -> list[Attempt]:
+    """Every attempt, at least one, each recorded as it ends; the last gave the reply, or there is none."""
+    made: list[Attempt] = []
     for name in (job["model"], *study.model(job["model"]).fallback):
         async for attempt in _tries(means, study, job, name, seed, reply):
             await means.record(attempt)
-            last = attempt
+            made.append(attempt)
             if attempt.asked.error is None or reply.stopped:
-                return attempt
-    assert last is not None  # noqa: S101  (each model is tried at least once)
-    return last
+                return made
+    return made
 
 
 async def _tries(means: Means, study: Study, job: Data, name: str, seed: str, reply: Reply) -> AsyncIterator[Attempt]:
@@ -76,6 +76,7 @@ async def _tries(means: Means, study: Study, job: Data, name: str, seed: str, re
     request = request_for(study, job, name, seed)
     breaker = means.breaker(study, name)
     for number in range(1, means.patience.model_tries + 1):
+        await means.before(study)
         started_us = means.clock.now_us()
         asked = await _once(means, study, name, request, reply, breaker)
         if study.file.on_leak == "regenerate" and asked.error is None and number < means.patience.model_tries:
@@ -129,7 +130,7 @@ def _wait_s(error: BackendError | None, number: int, patience: Patience, seed: s
 
 def attempt_values(study: Study, attempt: Attempt) -> dict[str, Any]:
     """An attempt as it is kept, without the place that it was for."""
-    asked, price = attempt.asked, study.model(attempt.model).price
+    asked = attempt.asked
     return {
         "study": study.name,
         "started_us": attempt.started_us,
@@ -144,15 +145,15 @@ def attempt_values(study: Study, attempt: Attempt) -> dict[str, Any]:
         "completion_tokens": asked.end.completion_tokens,
         "first_token_us": asked.first_token_us,
         "total_us": asked.total_us,
-        "cost": cost(price, asked.end) if price else None,
+        "cost": cost(study, attempt),
         "reason": asked.error.reason if asked.error else None,
         "cause": str(asked.error) if asked.error else None,
     }
 
 
-def cost(price: Price, end: End) -> float | None:
-    """What a reply cost; None where its server did not count the tokens."""
-    if end.prompt_tokens is None or end.completion_tokens is None:
+def cost(study: Study, attempt: Attempt) -> float | None:
+    """What an attempt cost; None where the study has no price, or the server did not count the tokens."""
+    price, end = study.model(attempt.model).price, attempt.asked.end
+    if price is None or end.prompt_tokens is None or end.completion_tokens is None:
         return None
-    total: float = price.prompt * end.prompt_tokens + price.completion * end.completion_tokens
-    return total / 1e6
+    return price.of(end.prompt_tokens, end.completion_tokens)

@@ -22,7 +22,7 @@ from starlette.routing import Route
 from app.runtime import Live, Runtime
 from app.web.cookies import Cookies
 from experiments.core.resolve import Study
-from experiments.errors import StudyError
+from experiments.errors import Refused, StudyError
 from storage.errors import Conflict
 from storage.participants import Participants, Person
 
@@ -68,6 +68,8 @@ class Arrival:
         if study is None:
             return lost()
         returns = await self._here_already(request, study) is not None
+        if not returns and await self._runtime.closed(study):
+            return closed(study)
         ticket = secrets.token_urlsafe(24)
         file = study.file
         return page("start.html.j2", title=file.title, language=file.language, returns=returns, ticket=ticket)
@@ -81,6 +83,8 @@ class Arrival:
         if live is None:
             try:
                 live = await self._enrol(study, person_of(request), _ticket(await request.body()))
+            except Refused:
+                return closed(study)
             except StudyError as error:
                 log.error("nobody can begin %s: %s", study.name, error)
                 return page("sorry.html.j2", status=503, title=study.file.title, language=study.file.language)
@@ -108,7 +112,7 @@ class Arrival:
         identity = self._participants.entry(study.name, person) if person else None
         try:
             return await self._runtime.enrol(study, origin="person", identity=identity, stream=stream)
-        except Conflict:
+        except (Conflict, Refused):
             # The same person in another tab was first, or the button was clicked twice.
             if person is not None:
                 found = await asyncio.to_thread(self._participants.find, study.name, person)
@@ -132,6 +136,11 @@ def person_of(request: Request) -> Person | None:
         if given:
             return Person(recruiter, given[:ID_CHARS])
     return None
+
+
+def closed(study: Study) -> Response:
+    """For who comes while nobody new can begin."""
+    return page("closed.html.j2", title=study.file.title, language=study.file.language, contact=study.file.contact)
 
 
 def lost() -> Response:

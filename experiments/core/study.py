@@ -49,6 +49,10 @@ class Price(Config):
     completion: Annotated[float, Field(ge=0)]
     """What it writes."""
 
+    def of(self, prompt_tokens: float, completion_tokens: float) -> float:
+        """What so many tokens cost."""
+        return (self.prompt * prompt_tokens + self.completion * completion_tokens) / 1e6
+
 
 class PickText(Config):
     """A text for each value of a factor, or of a loop's variable."""
@@ -231,6 +235,10 @@ class StudyFile(Config):
     """The pools of problems, by the name under which `each` draws from them."""
     models: dict[str, Model] = {}
     """The models that reply, by the name under which the data know them."""
+    currency: str = "USD"
+    """The currency of the models' prices."""
+    cost_limit: Annotated[float, Field(gt=0)] | None = None
+    """What the replies to one participant may cost. Who has reached it can send no more messages, and goes on."""
     factors: dict[Slug, Factor] = {}
     """Drawn for each participant on arrival, in this order."""
     flow: tuple[Node, ...]

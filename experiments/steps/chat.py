@@ -17,6 +17,7 @@ from experiments.core.events import Action, Event, Fact, Job
 from experiments.core.fields import Field, Scale, Single
 from experiments.core.place import Place
 from experiments.core.screen import Asked, Chat, Code, Panel, Text
+from experiments.core.spending import messages_left
 from experiments.core.step import Step, read_or_refuse, step
 from experiments.core.talk import MESSAGE_CHARS, count, messages, prompt, read_message, spoken
 
@@ -96,16 +97,17 @@ class ChatStep(Step):
             code = (Code(self.on_failure.stop_code),) if self.on_failure.stop_code else ()
             return Panel("", (Text(place.fill(self.on_failure.stop_text)), *code))
         text = (Text(place.fill(self.text)),) if self.text else ()
-        waits = _waits(place.facts)
+        waits, said = _waits(place.facts), count(place.facts, "said")
+        left = messages_left(place, self.max_messages - said)
         chat = Chat(
             title=place.fill(self.called),
             messages=messages(place.facts),
-            remaining=self.max_messages - count(place.facts, "said"),
+            remaining=left,
             max_chars=MESSAGE_CHARS,
             rating=self.rating(place),
             waiting=waits in ("said", "retried"),
             failed=place.fill(self.on_failure.text) if waits == "failed" else "",
-            minimum=self.min_messages,
+            minimum=min(self.min_messages, said + left),
             dollar_maths=place.study.file.dollar_maths,
         )
         blocks = (*text, Asked(place.problem.text, copying=self.copying))
@@ -121,11 +123,12 @@ class ChatStep(Step):
         if self.rating(place):
             return ("rate",)
         said = count(place.facts, "said")
-        leave = ("submit",) if said >= self.min_messages else ()
+        left = messages_left(place, self.max_messages - said)
+        leave = ("submit",) if said >= min(self.min_messages, said + left) else ()
         if waits == "failed":
             skip = ("skip",) if self.on_failure.then == "skip" and self._given_up(place) else ()
             return ("retry", *skip, *leave)
-        return (*(("say",) if said < self.max_messages else ()), *leave)
+        return (*(("say",) if left else ()), *leave)
 
     def _given_up(self, place: Place) -> bool:
         """Whether the participant asked again as often as the study says, to no avail."""

@@ -22,6 +22,7 @@ from experiments.core.rounds import BAD, SLOTS, TIE, Round, histories, placed, r
 from experiments.core.screen import Asked, Block, Chat, Panel, Text
 from experiments.core.screen import Reply as Shown
 from experiments.core.screen import Round as ShownRound
+from experiments.core.spending import messages_left
 from experiments.core.step import Step, read_or_refuse, step
 from experiments.core.talk import MESSAGE_CHARS, messages, prompt, read_message
 from experiments.errors import Refused, allowed
@@ -124,14 +125,15 @@ class Compare(Step):
         if place.scope.problem:
             blocks.append(Asked(place.problem.text, copying=self.copying))
         found = rounds(place.facts)
+        left = messages_left(place, self.max_messages - len(found))
         chat = Chat(
             title=", ".join(map(place.fill, self._slots.values())),
             messages=messages(place.facts),
-            remaining=self.max_messages - len(found),
+            remaining=left,
             max_chars=MESSAGE_CHARS,
             rating=self.fields(place),
             waiting=bool(self._waiting(found)),
-            minimum=self.min_messages,
+            minimum=min(self.min_messages, len(found) + left),
             dollar_maths=place.study.file.dollar_maths,
             columns=self.columns,
             rounds=tuple(self._shown(place, one) for one in found),
@@ -169,13 +171,14 @@ class Compare(Step):
         found = rounds(place.facts)
         if self._waiting(found):
             return ()
-        enough = len(found) >= self.min_messages
+        left = messages_left(place, self.max_messages - len(found))
+        enough = len(found) >= min(self.min_messages, len(found) + left)
         if self._failed(found):
             return ("retry", *(("submit",) if enough else ()))
         if self.vote_when == "each_turn" and found and found[-1].vote is None:
             return ("vote",)
         end = "vote" if self.vote_when == "at_end" and found else "submit"
-        return (*(("say",) if len(found) < self.max_messages else ()), *((end,) if enough else ()))
+        return (*(("say",) if left else ()), *((end,) if enough else ()))
 
     def owed(self, place: Place) -> tuple[Job, ...]:
         """A reply in each column that has none yet."""

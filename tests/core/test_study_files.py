@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from app.library import PROTOCOLS, STUDIES, load_study, shipped
-from app.outline import typical_minutes
+from app.trial import try_out
 from experiments.core.resolve import restore
 from experiments.core.schema import json_schema
 from experiments.core.session import screen
@@ -112,7 +112,7 @@ def test_checking_tries_out_what_is_seldom_drawn(tmp_path: Path) -> None:
     path = tmp_path / "small.yaml"
     path.write_text(yaml.safe_dump(raw, sort_keys=False), encoding="utf-8")
     with pytest.raises(StudyError, match="are left"):
-        asyncio.run(typical_minutes(load_study(str(path)), 2))
+        asyncio.run(try_out(load_study(str(path)), 2, 300))
 
 
 def test_what_is_no_yaml_is_told_with_line_and_column(tmp_path: Path) -> None:

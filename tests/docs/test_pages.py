@@ -10,8 +10,8 @@ import yaml
 
 from app.cli import app as command_line
 from app.library import load_study
-from app.outline import typical_minutes
 from app.settings import Settings, env_name
+from app.trial import try_out
 from tests.docs.pages import PAGES, REFERENCE, ROOT, Block, blocks, parley, python, save_files
 
 README = ROOT / "README.md"
@@ -43,7 +43,7 @@ def test_a_study_of_the_pages_can_be_used(block: Block, tmp_path: Path):
     file.write_text(yaml.safe_dump(whole(block), sort_keys=False, allow_unicode=True), encoding="utf-8")
     study = load_study(str(file))
     if all(model.backend == "scripted" for model in study.file.models.values()):
-        assert asyncio.run(typical_minutes(study, 4)) >= 0
+        assert asyncio.run(try_out(study, 4, 300)).typical_minutes >= 0
 
 
 @pytest.mark.slow

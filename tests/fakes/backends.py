@@ -2,11 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from app.backends import registry
+from app.backends.base import BackendOptions, Delta, End, Request, Text
+from app.settings import Settings
+
+PLAYS: dict[str, list[Exception | str]] = {}
+"""By the model's name at its server: what it does, one after another; then it replies."""
+
+
+class Played:
+    """A backend whose models fail as PLAYS says."""
+
+    Options = BackendOptions
+
+    def __init__(self, settings: Settings, sleep: Any, *_: Any) -> None:
+        pass
+
+    async def stream(self, request: Request) -> AsyncGenerator[Delta]:
+        """The next thing that the model does."""
+        told = PLAYS.get(request.model) or ["Good."]
+        now = told.pop(0)
+        if isinstance(now, Exception):
+            yield Text("Half ")
+            raise now
+        yield Text(now)
+        yield End("stop", f"{request.model}-v1", 1_000, 10)
+
+    async def close(self) -> None:
+        """Nothing."""
 
 
 @contextmanager

@@ -31,7 +31,7 @@ from app.web.server import build_app
 from storage.engine import Database, open_database
 
 SECRET = "0123456789abcdef0123456789abcdef"
-FAST = {"requests_per_second": 10_000.0, "request_burst": 100_000}
+FAST = {"requests_per_second": 10_000.0, "request_burst": 100_000, "messages_per_minute": 100_000}
 START_S = 40.0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from app.backends import registry
+from app.library import STUDIES
 
 PARLEY = [sys.executable, "-c", "from app.cli import main; main()"]
 ROOT = Path(__file__).parents[2]
@@ -136,3 +138,45 @@ def test_a_database_that_cannot_be_opened_is_told(url: str, said: str, tmp_path:
 
 def test_the_backends_that_come_with_parley_are_known() -> None:
     assert {"scripted", "openai"} <= set(registry.names())
+
+
+def test_costs_are_estimated_told_and_bounded(tmp_path: Path) -> None:
+    (tmp_path / "dear.yaml").write_text(
+        (STUDIES / "arena.yaml")
+        .read_text(encoding="utf-8")
+        .replace("{backend: scripted", "{backend: scripted, price: {prompt: 1000, completion: 2000}")
+        .replace("study: arena", "study: dear\ncurrency: EUR"),
+        encoding="utf-8",
+    )
+    done = parley("check", "dear.yaml", "--bots", "3", "--cost", "--participants", "200", folder=tmp_path)
+    assert re.search(r"careful: \d+\.\d calls a participant \(1000 and 2000 EUR a million tokens\)", done.stdout)
+    each, whole = re.findall(r"([\d,.]+) EUR", done.stdout.partition("Estimated cost")[2])
+    assert float(whole.replace(",", "")) == pytest.approx(200 * float(each), rel=1e-3)
+    assert float(each) > 2000 * 300 / 1e6, "replies are taken as 300 tokens, and there is at least one"
+    parley("simulate", "dear.yaml", "-n", "2", folder=tmp_path)
+    told = json.loads(parley("costs", "dear", "--by", "participant", "--json", folder=tmp_path).stdout)
+    assert set(told["groups"]) == {"1 (bot)", "2 (bot)"}
+    assert told["total"]["cost"] == pytest.approx(sum(group["cost"] for group in told["groups"].values()))
+    assert "EUR" in parley("costs", "dear.yaml", folder=tmp_path).stdout
+    assert "Budget: 0.50 EUR" in parley("budget", "dear", "0.5", folder=tmp_path).stdout
+    over = parley("simulate", "dear.yaml", "-n", "4", folder=tmp_path)
+    assert over.returncode == 2
+    assert "Nobody new can begin dear at the moment (budget)." in over.stderr
+    assert "No budget is set" in parley("budget", "dear", "--none", folder=tmp_path).stdout
+    assert "Nobody new can begin" in parley("pause", "dear", folder=tmp_path).stdout
+    assert "Paused (paused)" in parley("budget", "dear", "9", folder=tmp_path).stdout
+    assert "People can begin" in parley("open", "dear", folder=tmp_path).stdout
+    unknown = parley("costs", "deer", folder=tmp_path)
+    assert (unknown.returncode, "Did you mean 'dear'?" in unknown.stderr) == (2, True)
+
+
+def test_attempts_are_shown_and_written(tmp_path: Path) -> None:
+    parley("simulate", "arena", "-n", "1", folder=tmp_path)
+    shown = parley("attempts", "arena", "--last", "2", folder=tmp_path).stdout
+    assert "careful" in shown + parley("attempts", "arena", folder=tmp_path).stdout
+    lines = parley("attempts", "arena", "-o", "-", folder=tmp_path).stdout.splitlines()
+    first = json.loads(lines[0])
+    assert {"session", "model", "request", "text", "version", "first_token_us", "cost", "cause"} <= set(first)
+    assert f"{len(lines)} attempts" in parley("attempts", "arena", "-o", "all.jsonl", folder=tmp_path).stdout
+    assert (tmp_path / "all.jsonl").read_text(encoding="utf-8").splitlines() == lines
+    assert parley("attempts", "arena", "--failed", "-o", "-", folder=tmp_path).stdout == ""

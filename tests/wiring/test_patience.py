@@ -3,13 +3,12 @@ what follows. The model is played by a backend that fails as it is told."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from app.backends.base import BackendOptions, Delta, End, Request, Text
 from app.clock import VirtualClock
 from app.errors import BackendBroken, BackendRejected, BackendUnavailable
 from app.library import load_study
@@ -17,7 +16,7 @@ from app.runtime import Live, Runtime
 from app.settings import Settings
 from storage.engine import Database, open_database
 from tests.fakes import studies
-from tests.fakes.backends import registered
+from tests.fakes.backends import PLAYS, Played, registered
 from tests.wiring.reading import query
 
 pytestmark = pytest.mark.anyio
@@ -26,30 +25,6 @@ BUSY = BackendUnavailable("busy", reason="status_429", retry_after_s=7)
 FULL = BackendUnavailable("busy for long", reason="status_429", retry_after_s=600)
 WRONG = BackendRejected("no such model", reason="status_404")
 BLANK = BackendBroken("empty", reason="empty_reply")
-PLAYS: dict[str, list[Exception | str]] = {}
-"""By the model's name at its server: what it does, one after another; then it replies."""
-
-
-class Played:
-    """A backend whose models fail as PLAYS says."""
-
-    Options = BackendOptions
-
-    def __init__(self, settings: Settings, sleep: Any, *_: Any) -> None:
-        pass
-
-    async def stream(self, request: Request) -> AsyncGenerator[Delta]:
-        """The next thing that the model does."""
-        told = PLAYS.get(request.model) or ["Good."]
-        now = told.pop(0)
-        if isinstance(now, Exception):
-            yield Text("Half ")
-            raise now
-        yield Text(now)
-        yield End("stop", f"{request.model}-v1", 1_000, 10)
-
-    async def close(self) -> None:
-        """Nothing."""
 
 
 @pytest.fixture(scope="module", autouse=True)

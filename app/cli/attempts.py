@@ -1,0 +1,83 @@
+"""The command that shows how models were asked and what became of it: the researcher's view of every failure."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, BinaryIO
+
+import orjson
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.markup import escape
+from rich.table import Table
+
+from app.cli.common import STDOUT, app, name_of, out, settings_in_use
+from storage.attempts import attempts
+from storage.engine import open_database
+from storage.studies import Studies
+
+
+@app.command(name="attempts")
+def attempts_(
+    study: Annotated[str, typer.Argument(metavar="STUDY", help="The study's name, or its file.")],
+    failed: Annotated[bool, typer.Option("--failed", help="Only those that brought no reply.")] = False,
+    last: Annotated[int, typer.Option(help="How many of the newest are shown.", min=1)] = 20,
+    to: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", help="Write all of them, whole, as JSON lines to a file; `-` for standard output."),
+    ] = None,
+) -> None:
+    """Show how a study's models were asked: when, for how long, with what outcome, and why one failed."""
+    database = open_database(settings_in_use().database_url)
+    found = attempts(database, Studies(database).newest(name_of(study)).name, failed=failed)
+    if to == STDOUT:
+        _write(found, sys.stdout.buffer)
+    elif to is not None:
+        with to.open("wb") as file:
+            count = _write(found, file)
+        out.print(f"{to}: {count:,} attempts", highlight=False)
+    else:
+        _show(deque(found, maxlen=last))
+
+
+def _write(found: Iterable[Mapping[str, Any]], file: BinaryIO) -> int:
+    count = 0
+    for attempt in found:
+        file.write(orjson.dumps(dict(attempt), option=orjson.OPT_APPEND_NEWLINE))
+        count += 1
+    return count
+
+
+def _show(found: Iterable[Mapping[str, Any]]) -> None:
+    table = Table("when (UTC)", "session", "place", "model", "try", "outcome", "first", "all", "cost", box=SIMPLE_HEAD)
+    table.pad_edge = False
+    for column in (0, 3, 5, 6, 7):
+        table.columns[column].no_wrap = True
+    causes = []
+    for attempt in found:
+        when = datetime.fromtimestamp(attempt["started_us"] / 1e6, UTC)
+        outcome = f"[red]{escape(attempt['reason'])}[/red]" if attempt["reason"] else attempt["finish_reason"] or "?"
+        table.add_row(
+            f"{when:%m-%d %H:%M:%S}",
+            str(attempt["session"]),
+            escape(attempt["path"]),
+            escape(attempt["model"]),
+            str(attempt["number"]),
+            outcome,
+            _seconds(attempt["first_token_us"]),
+            _seconds(attempt["total_us"]),
+            "" if attempt["cost"] is None else f"{attempt['cost']:.4f}",
+        )
+        if attempt["cause"]:
+            causes.append(f"{attempt['session']}, {attempt['path']}, try {attempt['number']}: {attempt['cause']}")
+    out.print(table)
+    for cause in causes:
+        out.print(cause, markup=False, highlight=False)
+
+
+def _seconds(us: int | None) -> str:
+    return "" if us is None else f"{us / 1e6:.1f} s"

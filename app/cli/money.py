@@ -1,0 +1,130 @@
+"""The commands that say what a study costs, bound it, and let people begin or not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from app.cli.common import app, name_of, out, settings_in_use
+from app.clock import WorldClock
+from experiments.core.resolve import Study
+from storage.engine import Database, open_database
+from storage.operations import decide_on, operations_of
+from storage.spending import Cost, costs, spending
+from storage.studies import Studies
+
+StudyName = Annotated[str, typer.Argument(metavar="STUDY", help="The study's name, or its file.")]
+
+
+class Grouping(StrEnum):
+    """What costs are added up by."""
+
+    model = "model"
+    condition = "condition"
+    participant = "participant"
+
+
+@app.command(name="costs")
+def costs_(
+    study: StudyName,
+    by: Annotated[Grouping, typer.Option(help="What is added up.")] = Grouping.model,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Say what a study's models have cost: by model, condition or participant; and what its budget still bears."""
+    database = open_database(settings_in_use().database_url)
+    found = Studies(database).newest(name_of(study))
+    told = costs(database, found.name, by.value)
+    total = sum(told.values(), Cost())
+    bounds = _bounds(database, found)
+    if as_json:
+        groups = {name: asdict(cost) for name, cost in told.items()}
+        whole = {"study": found.name, "currency": found.file.currency, "by": by.value, "groups": groups}
+        print(json.dumps({**whole, "total": asdict(total), **bounds}, indent=2, ensure_ascii=False))
+        return
+    table = Table(by.value, *(name for name in ("attempts", "failed", "tokens read", "tokens written", "cost")))
+    for name, cost in (*told.items(), ("[bold]all[/bold]", total)):
+        numbers = (cost.attempts, cost.failed, cost.prompt_tokens, cost.completion_tokens)
+        label = name if cost is total else escape(name)
+        table.add_row(label, *(f"{number:,}" for number in numbers), _money(cost, found.file.currency))
+    out.print(table)
+    if total.unknown:
+        out.print(f"[yellow]{total.unknown:,} replies have no known cost[/yellow]: no `price`, or no count of tokens.")
+    _tell(found, bounds)
+
+
+@app.command()
+def budget(
+    study: StudyName,
+    amount: Annotated[
+        float | None, typer.Argument(metavar="[AMOUNT]", help="What all replies together may cost.", min=0)
+    ] = None,
+    none: Annotated[bool, typer.Option("--none", help="Lift the budget.")] = False,
+) -> None:
+    """Set what a study's models may cost altogether, or show it. Who has begun can finish; nobody new then begins."""
+    database = open_database(settings_in_use().database_url)
+    name = name_of(study)
+    if amount is not None or none:
+        decide_on(database, name, "budgeted", {"amount": amount}, by="researcher", at_us=WorldClock().now_us())
+    found = Studies(database).newest(name)
+    _tell(found, _bounds(database, found))
+
+
+@app.command()
+def pause(
+    study: StudyName,
+    why: Annotated[str, typer.Option(help="A note for yourself; participants do not read it.")] = "paused",
+) -> None:
+    """Let nobody new begin; those who have begun go on."""
+    _decide(study, "paused", {"why": why or "paused"})
+    out.print("Nobody new can begin. Those who have begun go on. `parley open` lets people begin again.")
+
+
+@app.command(name="open")
+def open_(study: StudyName) -> None:
+    """Let people begin again, after a pause."""
+    _decide(study, "opened", {})
+    out.print("People can begin.")
+
+
+def _decide(study: str, kind: str, data: Mapping[str, Any]) -> None:
+    database = open_database(settings_in_use().database_url)
+    name = Studies(database).newest(name_of(study)).name
+    decide_on(database, name, kind, data, by="researcher", at_us=WorldClock().now_us())
+
+
+def _bounds(database: Database, study: Study) -> dict[str, Any]:
+    """The budget, what is spent of it and what is promised to those in the midst of the study."""
+    now = operations_of(database, study.name)
+    known = spending(database, study.name, study.file.cost_limit, WorldClock().now_us())
+    return {"budget": now.budget, "spent": known.spent, "promised": known.under_way, "paused": now.paused}
+
+
+def _money(cost: Cost, currency: str) -> str:
+    """What is known of it: with some of it unknown it is more."""
+    if not cost.unknown:
+        return f"{cost.cost:,.4f} {currency}"
+    return f"over {cost.cost:,.4f} {currency}" if cost.cost else "unknown"
+
+
+def _tell(study: Study, bounds: Mapping[str, Any]) -> None:
+    currency = escape(study.file.currency)
+    if bounds["paused"]:
+        out.print(f"[yellow]Paused ({escape(bounds['paused'])}): nobody new can begin.[/yellow]")
+    if bounds["budget"] is None:
+        out.print(f"No budget is set: parley budget {study.name} AMOUNT", highlight=False)
+        return
+    left = bounds["budget"] - bounds["spent"] - bounds["promised"]
+    out.print(
+        f"Budget: {bounds['budget']:,.2f} {currency}; spent {bounds['spent']:,.2f}, promised to those in the midst of "
+        f"the study {bounds['promised']:,.2f}, left {max(0.0, left):,.2f}.",
+        highlight=False,
+    )
+    if left <= 0:
+        out.print("[yellow]Nobody new can begin until it is raised. Those who have begun go on.[/yellow]")

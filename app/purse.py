@@ -1,0 +1,84 @@
+"""The purse: whether a study's budget still bears newcomers, looked at before each call of a model.
+
+Nobody new can begin as soon as what was spent, with what those in the midst of the study are expected to spend still,
+reaches the budget; so whoever has begun can finish, and the budget holds. What is read serves for a moment; who begins
+in that time, or just before, is counted here (rather twice than never).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import defaultdict
+from dataclasses import dataclass
+
+from app.clock import Clock
+from experiments.core.operations import Operations
+from experiments.core.resolve import Study
+from storage.engine import Database
+from storage.operations import operations_of
+from storage.spending import Spending, spending
+
+FRESH_US = 2_000_000
+READING_SHARE = 20
+"""A read that took long serves for so many times as long: 0.7 s for 400,000 attempts, so a twentieth of a core."""
+WRITTEN_US = 1_000_000
+"""How long it may take until who begins is in the database."""
+BUDGET = "budget"
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    at_us: int
+    until_us: int
+    """Until when it serves."""
+    operations: Operations
+    spending: Spending | None
+    """None without a budget."""
+
+    def used_up(self, begun: int) -> bool:
+        """Whether the budget is spent, or promised to those who have begun, `begun` of them since."""
+        if self.spending is None or self.operations.budget is None:
+            return False
+        return self.spending.bound + begun * (self.spending.each or 0.0) >= self.operations.budget
+
+
+class Purse:
+    """What studies may still spend, over one database."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database, self._clock = database, clock
+        self._known: dict[str, _Known] = {}
+        self._reading: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._begun: defaultdict[str, list[int]] = defaultdict(list)
+        self._told: set[str] = set()
+
+    async def closed(self, study: Study) -> str | None:
+        """Why nobody new can begin: BUDGET, or what the researcher said; None while people can."""
+        async with self._reading[study.name]:
+            now_us = self._clock.now_us()
+            known = self._known.get(study.name)
+            if known is None or not known.at_us <= now_us < known.until_us:
+                known = self._known[study.name] = await asyncio.to_thread(self._read, study, now_us)
+        begun = self._begun[study.name] = [at for at in self._begun[study.name] if at >= known.at_us - WRITTEN_US]
+        used_up = known.used_up(len(begun))
+        self._tell(study.name, used_up)
+        return known.operations.paused or (BUDGET if used_up else None)
+
+    def begins(self, study: Study) -> None:
+        """Somebody begins now."""
+        self._begun[study.name].append(self._clock.now_us())
+
+    def _read(self, study: Study, now_us: int) -> _Known:
+        operations = operations_of(self._database, study.name)
+        has_budget = operations.budget is not None
+        found = spending(self._database, study.name, study.file.cost_limit, now_us) if has_budget else None
+        took_us = self._clock.now_us() - now_us
+        return _Known(now_us, now_us + FRESH_US + READING_SHARE * took_us, operations, found)
+
+    def _tell(self, study: str, used_up: bool) -> None:
+        """Log it once when the budget is used up."""
+        if used_up and study not in self._told:
+            log.warning("%s: its budget is used up or promised; nobody new can begin until it is raised", study)
+        (self._told.add if used_up else self._told.discard)(study)

@@ -1,0 +1,106 @@
+"""A study tried out by simulated participants, with the scripted model in place of every other: nothing is spent.
+
+They find what cannot be finished, how long a session takes, and how often each model is asked; from that follows what
+the study will cost. A token is taken as four characters, which is about right for English.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from app.bots.simulate import START_US, label_of, seed_of, simulate, walk_through
+from app.clock import VirtualClock
+from app.runtime import Runtime
+from app.settings import Settings
+from experiments.core.assign import assign
+from experiments.core.resolve import Study, restore
+from storage.attempts import attempts
+from storage.engine import open_database
+
+MOST_DRAWS = 2_000
+"""How many assignments are looked at for values of factors that are seldom drawn."""
+TOKEN_CHARS = 4
+MESSAGE_TOKENS = 4
+"""What a message costs beyond its words, as its role and its ends are tokens as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What simulated participants found: minutes and costs, one for each of them, and calls a participant by model.
+
+    `unpriced` are models that were asked and have no price.
+    """
+
+    minutes: tuple[float, ...]
+    costs: tuple[float, ...]
+    calls: Mapping[str, float]
+    unpriced: tuple[str, ...]
+
+    @property
+    def typical_minutes(self) -> float:
+        """The median length of a session."""
+        return median(self.minutes)
+
+
+async def try_out(study: Study, count: int, reply_tokens: int) -> Trial:
+    """Let `count` simulated participants finish the study; raises StudyError where one cannot."""
+    offline = _offline(study)
+    with TemporaryDirectory() as folder:
+        clock = VirtualClock(START_US)
+        database = open_database(f"sqlite:///{folder}/check.db")
+        runtime = Runtime(database, Settings(), clock)
+        try:
+            runtime.studies.register(offline)
+            walks = [walked async for walked in simulate(runtime, clock, offline, count, "check")]
+            for label in _rare(offline, count):
+                await walk_through(runtime, clock, offline, label)
+        finally:
+            await runtime.close()
+        costs = {walked.live.stream: 0.0 for walked in walks}
+        calls: Counter[str] = Counter()
+        for attempt in attempts(database, study.name):
+            if attempt["stream"] in costs:
+                calls[attempt["model"]] += 1
+                costs[attempt["stream"]] += _cost(study, attempt, reply_tokens)
+        database.dispose()
+    minutes = tuple(walked.minutes for walked in walks)
+    unpriced = tuple(name for name in sorted(calls) if study.model(name).price is None)
+    return Trial(minutes, tuple(costs.values()), {name: n / count for name, n in calls.items()}, unpriced)
+
+
+def _cost(study: Study, attempt: Mapping[str, Any], reply_tokens: int) -> float:
+    """What a call would cost with replies of a usual length, in place of the scripted model's."""
+    model = study.model(attempt["model"])
+    written = min(reply_tokens, model.max_tokens or reply_tokens)
+    read = 0.0
+    for message in attempt["request"]["messages"]:
+        words = written if message["role"] == "assistant" else len(message["text"]) / TOKEN_CHARS
+        read += MESSAGE_TOKENS + words
+    return model.price.of(read, written) if model.price else 0.0
+
+
+def _rare(study: Study, count: int) -> list[str]:
+    """Labels of sessions that bring values of factors which the first `count` sessions do not."""
+    met: set[tuple[str, str]] = set()
+    labels = []
+    for number in range(MOST_DRAWS if study.file.factors else 0):
+        label = label_of(study, "check", number)
+        got = set(assign(study.file.factors, study.pools, seed_of(label)).items())
+        if number >= count and got - met:
+            labels.append(label)
+        met |= got
+    return labels
+
+
+def _offline(study: Study) -> Study:
+    """The same study with the scripted model in place of every other: trying it out must cost nothing."""
+    document = json.loads(study.document)
+    for model in document["file"]["models"].values():
+        model |= {"backend": "scripted", "server": None, "options": {}}
+    return restore(json.dumps(document))

@@ -1,0 +1,32 @@
+"""The attempts to get replies of a study, failed ones too: what was asked, what came, how long, at what cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from sqlalchemy import select
+
+from storage import tables
+from storage.engine import Database
+
+AT_ONCE = 500
+
+
+def attempts(database: Database, study: str, *, failed: bool = False) -> Iterator[dict[str, Any]]:
+    """Each attempt with the number and origin of its session, in the order in which they were begun."""
+    t = tables.attempts
+    session = tables.sessions.c
+    wanted = (
+        select(session.ordinal.label("session"), session.origin, t)
+        .join(tables.sessions, session.stream == t.c.stream)
+        .where(t.c.study == study)
+        .order_by(t.c.started_us, session.ordinal, t.c.turn, t.c.slot, t.c.number)
+        .execution_options(yield_per=AT_ONCE)
+    )
+    if failed:
+        wanted = wanted.where(t.c.reason.is_not(None))
+    names = [str(column.name) for column in wanted.selected_columns]
+    with database.connect() as connection:
+        for row in connection.execute(wanted):
+            yield dict(zip(names, row, strict=True))

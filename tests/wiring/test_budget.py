@@ -1,0 +1,221 @@
+"""Money: what models cost is told by whom and for what, a budget lets nobody new in, and whoever has begun finishes."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from app.bots.simulate import simulate
+from app.clock import VirtualClock
+from app.errors import BackendRejected
+from app.library import load_study
+from app.runtime import Live, Runtime
+from app.settings import Settings
+from experiments.core.resolve import Study
+from experiments.core.session import owed
+from experiments.errors import Refused
+from storage.attempts import attempts
+from storage.engine import Database, open_database
+from storage.operations import decide_on
+from storage.spending import Cost, costs, spending
+from tests.fakes import studies
+from tests.fakes.backends import PLAYS, Played, registered
+from tests.fakes.http_bot import HttpBot
+from tests.fakes.served import serving, settings_for
+
+pytestmark = pytest.mark.anyio
+PRICE = {"prompt": 2.0, "completion": 10.0}
+REPLY = 0.0021
+"""What one of the played model's replies costs: 1,000 tokens read, 10 written."""
+LIMIT = 3 * REPLY - 1e-9
+START_US = 10**15
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _played() -> Iterator[None]:
+    with registered("played", Played):
+        yield
+    PLAYS.clear()
+
+
+class Running:
+    """A study whose model costs money, over a runtime with a virtual clock."""
+
+    def __init__(self, folder: Path, *, limit: float | None = LIMIT, **settings: Any) -> None:
+        raw = studies.read_yaml(studies.chat(folder, backend="played", options={}, price=PRICE))
+        raw["factors"] = {"tone": ["warm", "cold"]}
+        raw |= {"cost_limit": limit} if limit else {}
+        self.study: Study = load_study(str(studies.write(folder, raw)))
+        self.database: Database = open_database(f"sqlite:///{folder}/parley.db")
+        self.clock = VirtualClock(START_US)
+        self.runtime = Runtime(self.database, Settings(_env_file=None, **settings), self.clock)
+        self.runtime.prepare(self.study)
+
+    def budget(self, amount: float | None) -> None:
+        """Set it, and let the time pass in which it is noticed."""
+        decide_on(self.database, "talk", "budgeted", {"amount": amount}, by="researcher", at_us=self.clock.now_us())
+        self.clock.advance(5)
+
+    async def begin(self, origin: str = "person") -> Live:
+        """Somebody begins."""
+        return await self.runtime.enrol(self.study, origin=origin)
+
+    async def act(self, live: Live, kind: str, **values: Any) -> Live:
+        """A click, and what follows it."""
+        seen = live.screen
+        await self.runtime.participant(live.stream, kind, seen.path, values, seen=seen.seen)
+        await self.runtime.settled(live.stream)
+        found = await self.runtime.live(live.stream)
+        assert found is not None
+        return found
+
+    async def to_chat(self, live: Live) -> Live:
+        """Go on until the conversation."""
+        live = await self.act(live, "submit", agreed="on")
+        while not live.screen.panel.chat:
+            live = await self.act(live, "submit", confidence="very-confident")
+        return live
+
+    async def finish(self, live: Live) -> Live:
+        """Say as much as one may, then go to the end."""
+        live = await self.to_chat(live)
+        while again := next((kind for kind in ("retry", "say") if kind in live.screen.actions), None):
+            live = await self.act(live, again, text="And then?")
+        while not live.screen.ended:
+            live = await self.act(live, "submit", answer="A", agreed="on", confidence="very-confident")
+        return live
+
+
+async def test_the_budget_holds_though_all_come_at_once_and_all_who_begin_finish(tmp_path: Path) -> None:
+    running = Running(tmp_path)
+    running.budget(0.05)  # bears seven at their limit
+    came = await asyncio.gather(*(running.begin() for _ in range(40)), return_exceptions=True)
+    began = [live for live in came if isinstance(live, Live)]
+    assert len(began) == 8, "the eighth begins while 0.0441 of 0.05 are promised"
+    assert {str(other) for other in came if not isinstance(other, Live)} == {
+        "Nobody new can begin talk at the moment (budget)."
+    }
+    for live in began:
+        live = await running.finish(live)
+        assert sum(event.kind == "said" for event in live.state.events) == 3
+        assert live.screen.ended
+    assert spending(running.database, "talk", LIMIT, running.clock.now_us()).bound == pytest.approx(24 * REPLY)
+    with pytest.raises(Refused, match="budget"):
+        await running.begin()
+    running.budget(1)
+    await running.begin()
+    await running.runtime.close()
+
+
+async def test_without_a_limit_the_mean_of_the_finished_is_promised(tmp_path: Path) -> None:
+    running = Running(tmp_path, limit=None)
+    first = await running.to_chat(await running.begin())
+    for _ in range(4):
+        first = await running.act(first, "say", text="And then?")
+    now = spending(running.database, "talk", None, running.clock.now_us())
+    assert (now.spent, now.under_way, now.each) == (pytest.approx(4 * REPLY), 0, None)
+    await running.act(first, "submit", answer="A")
+    second = await running.to_chat(await running.begin())
+    await running.act(second, "say", text="And then?")
+    now = spending(running.database, "talk", None, running.clock.now_us())
+    assert (now.under_way, now.each) == (pytest.approx(3 * REPLY), pytest.approx(4 * REPLY))
+    running.clock.advance(3 * 60 * 60)
+    assert spending(running.database, "talk", None, running.clock.now_us()).under_way == 0, "who is gone needs nothing"
+    await running.runtime.close()
+
+
+async def test_simulated_participants_spend_too_and_stop_there(tmp_path: Path) -> None:
+    running = Running(tmp_path)
+    running.budget(3 * REPLY)
+    with pytest.raises(Refused, match="budget"):
+        async for _ in simulate(running.runtime, running.clock, running.study, 30, "1"):
+            pass
+    spent = spending(running.database, "talk", LIMIT, running.clock.now_us()).spent
+    assert 3 * REPLY <= spent + 1e-9 < 6 * REPLY
+    decide_on(running.database, "talk", "paused", {"why": "lunch"}, by="researcher", at_us=0)
+    running.budget(None)
+    await running.begin("bot")
+    with pytest.raises(Refused, match="lunch"):
+        await running.begin()
+    await running.runtime.close()
+
+
+async def test_costs_are_told_by_model_condition_and_participant(tmp_path: Path) -> None:
+    running = Running(tmp_path)
+    PLAYS["only"] = [BackendRejected("no such model", reason="status_404")]
+    streams = {}
+    for _ in range(6):
+        live = await running.finish(await running.begin())
+        streams[live.stream] = live.state.factors["tone"]
+    whole = costs(running.database, "talk", "model")
+    assert whole == {"only": Cost(19, 1, 18_000, 180, pytest.approx(18 * REPLY))}  # type: ignore[arg-type]
+    by_participant = {name: cost.attempts for name, cost in costs(running.database, "talk", "participant").items()}
+    assert by_participant == {str(number): 4 if number == 1 else 3 for number in range(1, 7)}
+    by_tone = {name: cost.attempts - cost.failed for name, cost in costs(running.database, "talk", "condition").items()}
+    tones = list(streams.values())
+    assert by_tone == {f"tone: {tone}": 3 * tones.count(tone) for tone in set(tones)}
+    facts = [event for event in live.state.events if event.kind == "replied"]
+    assert [event.data["cost"] for event in facts] == [pytest.approx(REPLY)] * 3
+    told = list(attempts(running.database, "talk"))
+    assert [attempt["session"] for attempt in told] == [1, *sorted(n for n in range(1, 7) for _ in range(3))]
+    (failed,) = attempts(running.database, "talk", failed=True)
+    assert (failed["session"], failed["cause"], failed["cost"]) == (1, "no such model", None)
+    await running.runtime.close()
+
+
+async def test_too_many_messages_in_a_minute_are_refused_and_nothing_is_lost(tmp_path: Path) -> None:
+    running = Running(tmp_path, limit=None, messages_per_minute=2)
+    live = await running.to_chat(await running.begin())
+    for _ in range(2):
+        live = await running.act(live, "say", text="And then?")
+    with pytest.raises(Refused, match="very fast"):
+        await running.act(live, "say", text="And then?")
+    same = await running.runtime.live(live.stream)
+    assert same is not None
+    assert same.state == live.state
+    assert owed(running.study, live.state) == ()
+    running.clock.advance(61)
+    live = await running.act(live, "say", text="And then?")
+    assert sum(event.kind == "replied" for event in live.state.events) == 3
+    await running.runtime.close()
+
+
+async def test_who_comes_too_late_is_told_and_who_has_begun_goes_on(tmp_path: Path) -> None:
+    study = studies.short(tmp_path)
+    async with (
+        serving(settings_for(tmp_path), study) as served,
+        HttpBot(served.url, "early") as bot,
+        httpx2.AsyncClient(base_url=served.url) as late,
+    ):
+        await bot.arrive("short")
+        ticket = re.findall(r'name="ticket" value="([\w-]{32,})"', (await late.get("/s/short")).text)[0]
+        decide_on(served.database, "short", "paused", {"why": "secret"}, by="researcher", at_us=0)
+        await asyncio.sleep(2.1)  # until it is looked at again
+        for answer in (await late.get("/s/short"), await late.post("/s/short", data={"ticket": ticket})):
+            assert "takes no new participants" in answer.text
+            assert "secret" not in answer.text
+            assert "set-cookie" not in answer.headers
+        assert (await bot.client.get("/s/short")).text.count("Welcome back") == 1
+        await bot.finish()
+        decide_on(served.database, "short", "opened", {}, by="researcher", at_us=0)
+        await asyncio.sleep(2.1)
+        answers = await asyncio.gather(*(late.post("/s/short", data={"ticket": ticket}) for _ in range(3)))
+        assert {answer.status_code for answer in answers} == {303}
+
+
+async def test_the_second_click_of_the_last_who_could_begin_leads_to_their_session(tmp_path: Path) -> None:
+    study = studies.short(tmp_path)
+    async with serving(settings_for(tmp_path), study) as served, httpx2.AsyncClient(base_url=served.url) as client:
+        ticket = re.findall(r'name="ticket" value="([\w-]{32,})"', (await client.get("/s/short")).text)[0]
+        first = await client.post("/s/short", data={"ticket": ticket})
+        client.cookies.clear()
+        decide_on(served.database, "short", "paused", {"why": "full"}, by="researcher", at_us=0)
+        await asyncio.sleep(2.1)
+        second = await client.post("/s/short", data={"ticket": ticket})
+        assert first.cookies["parley"] == second.cookies["parley"]
