@@ -19,7 +19,8 @@ def outline(study: Study, tree: Tree) -> None:
         tree.add(f"[cyan]problems[/cyan] {escape(name)}: {len(pool)} from {escape(file.problems[name].source)}")
     for name, model in file.models.items():
         where = f" on {escape(model.server)}" if model.server else ""
-        tree.add(f"[cyan]model[/cyan] {escape(name)}: {escape(model.backend)}{where}")
+        prompts = "" if isinstance(model.system, str) else f", a system prompt for each {escape(model.system.by)}"
+        tree.add(f"[cyan]model[/cyan] {escape(name)}: {escape(model.backend)}{where}{prompts}")
     for name, factor in file.factors.items():
         tree.add(f"[cyan]factor[/cyan] {escape(name)}: {escape(_values(factor))}")
     _nodes(study.flow, tree.add("[cyan]flow[/cyan]"))

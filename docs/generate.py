@@ -52,6 +52,7 @@ STUDY_PARTS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("`problems`: a pool", parts.Source),
     ("`groups`: batches and sets", parts.Groups),
     ("`models`: a model", parts.Model),
+    ("`system`: a prompt for each value", parts.PickText),
     ("`price` of a model", parts.Price),
     ("`factors`: the values of a tag", parts.OneOf),
     ("`phase`: a part with a heading", parts.Phase),

@@ -20,6 +20,7 @@ NAMED = {
 REFERRED = {
     "Groups": "groups, see below",
     "Pick": "protocol for each value, see below",
+    "PickText": "text for each value, see below",
     "OneOf": "`one_of`, see below",
     "OnFailure": "mapping, see below",
     "Price": "price, see below",
@@ -62,8 +63,9 @@ def kind(schema: Mapping[str, Any]) -> str:
         return REFERRED.get(name, f"{name.lower()}, see below")
     if "enum" in schema or "const" in schema:
         return " or ".join(f"`{value}`" for value in schema.get("enum", [schema.get("const")]))
-    if "anyOf" in schema:
-        return " or ".join(dict.fromkeys(filter(None, map(kind, schema["anyOf"]))))
+    either = schema.get("anyOf") or schema.get("oneOf")
+    if either:
+        return " or ".join(dict.fromkeys(filter(None, map(kind, either))))
     return _typed(schema)
 
 

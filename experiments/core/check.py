@@ -7,11 +7,14 @@ fault. Whether each path through the study can be finished is tried out by simul
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from experiments.core import systems
+from experiments.core.known import Asked, Names, Values, as_words, drawn_values, factor_values
 from experiments.core.step import Step
 from experiments.core.study import Each, Node, OneOf, Phase, Pick, weights
+from experiments.core.systems import may_reply
 from experiments.core.template import names
 from experiments.errors import Fault, allowed
 from problems.item import Problem
@@ -20,24 +23,19 @@ if TYPE_CHECKING:
     from experiments.core.resolve import Study
 
 PROBLEM_NAMES = ("id", "text", "dataset")
-
-
-@dataclass(frozen=True)
-class Names:
-    """What may be referred to at a place."""
-
-    known: frozenset[str]
-    steps: frozenset[str] = frozenset()
-    have: frozenset[str] = frozenset()
+REPLY = frozenset({"reply"})
+"""What is there once a model may have replied: after a conversation, and in a loop not before it in each turn."""
 
 
 def check(study: Study) -> list[Fault]:
     """Every fault of a resolved study."""
     known = frozenset(study.constants) | frozenset(study.file.factors)
     have = frozenset({"model"} & known)
+    values: dict[str, tuple[str, ...]] = {name: (value,) for name, value in study.constants.items()}
+    values |= {name: factor_values(factor, study.pools) for name, factor in study.file.factors.items()}
     faults = [*_fallbacks(study), *_prices(study), *_factors(study)]
-    _, found = _flow(study, study.flow, Names(known, frozenset(), have), "flow")
-    faults += found
+    scope, found = _flow(study, study.flow, Names(known, frozenset(), have, values), "flow")
+    faults += [*found, *systems.faults(study.file.models, scope.asked)]
     last = study.flow[-1] if study.flow else None
     if getattr(last, "step", None) != "finish":
         faults.append(Fault("flow", "must end with a `finish` step, which shows the completion code"))
@@ -114,17 +112,13 @@ def _flow(study: Study, nodes: Sequence[Node], scope: Names, where: str) -> tupl
 def _exclusive(one: Node, other: Node) -> bool:
     """Whether two nodes can never both be done: some name must have different values for each."""
     a, b = one.when or {}, other.when or {}
-    return any(name in b and not _values(a[name]) & _values(b[name]) for name in a)
-
-
-def _values(wanted: object) -> set[str]:
-    return {str(item) for item in wanted} if isinstance(wanted, tuple | list) else {str(wanted)}
+    return any(name in b and not as_words(a[name]) & as_words(b[name]) for name in a)
 
 
 def _node(study: Study, node: Node, scope: Names, at: str) -> tuple[Names, list[Fault]]:
     if isinstance(node, Phase):
-        inner, faults = _flow(study, node.flow, scope, f"{at}.flow")
-        return replace(inner, have=scope.have), faults
+        inner, faults = _flow(study, node.flow, scope.within(node.when), f"{at}.flow")
+        return replace(inner, have=scope.have | (inner.have & REPLY), limits=scope.limits), faults
     if isinstance(node, Each):
         return _each(study, node, scope, at)
     return _step(study, node, scope, at)
@@ -138,10 +132,15 @@ def _step(study: Study, node: Step, scope: Names, at: str) -> tuple[Names, list[
             "problem": "must stand inside an `each` over a pool of problems",
             "options": "needs problems with options; some here have none",
             "dialogue": "needs finished conversations, as of the source dices; some problems here are none",
+            "reply": "needs a conversation with a model before it; within a loop, in the same turn",
             "response": "needs finished conversations that end with the chatbot; some here are none, or end otherwise",
         }[need]
         faults.append(Fault(at, f"a {node.step!r} step {reason}"))
-    faults += [Fault(at, words) for words in node.faults(list(study.file.models))]
+    models = list(study.file.models)
+    inside = scope.within(node.when)
+    asked = node.asks_models(models)
+    scope.asked.extend(Asked(model, at, inside) for model in may_reply(asked, models, inside))
+    faults += [Fault(at, words) for words in node.faults(models)]
     for other in node.follows():
         if other not in scope.steps:
             faults.append(
@@ -151,7 +150,8 @@ def _step(study: Study, node: Step, scope: Names, at: str) -> tuple[Names, list[
                 )
             )
     known = scope.known | {f"{node.id}.{name}" for name in node.gives()}
-    return replace(scope, known=known, steps=scope.steps | {node.id}), faults
+    have = scope.have | REPLY if asked else scope.have
+    return replace(scope, known=known, steps=scope.steps | {node.id}, have=have), faults
 
 
 def _each(study: Study, node: Each, scope: Names, at: str) -> tuple[Names, list[Fault]]:
@@ -161,19 +161,29 @@ def _each(study: Study, node: Each, scope: Names, at: str) -> tuple[Names, list[
         faults += _pick(study, node.do, at)
     pool = study.pools.get(node.pool, ())
     inside = {node.each, "number", "last", *node.beside}
-    have = scope.have | ({"model"} & frozenset(node.beside))
+    have = (scope.have - REPLY) | ({"model"} & frozenset(node.beside))
     if node.over_problems:
         tags = {key for item in pool for key in item.tags} | set(PROBLEM_NAMES)
         inside |= {f"{head}.{tag}" for head in (node.each, "problem") for tag in tags}
         have |= {"problem", *_kept(pool)}
     if isinstance(node.do, Pick):
         inside.add(node.do.by)  # an unknown factor is told once, not for every step
-    inner = Names(scope.known | inside, scope.steps, frozenset(have))
+    inner = replace(
+        scope.within(node.when),
+        known=scope.known | inside,
+        have=frozenset(have),
+        values={**scope.values, **_loop_values(node, pool), **node.beside},
+    )
     after, found = _flow(study, node.flow, inner, f"{at}.flow")
     for name in node.until or {}:
         if name not in after.known:
             faults.append(Fault(f"{at}.until", f"{name!r} means nothing here{allowed(name, sorted(after.known))}"))
-    return replace(scope, steps=scope.steps | {node.id}), faults + found
+    return replace(scope, steps=scope.steps | {node.id}, have=scope.have | (after.have & REPLY)), faults + found
+
+
+def _loop_values(node: Each, pool: Sequence[Problem]) -> Values:
+    """What can be drawn for a loop's own variable; nothing where it is merely repeated."""
+    return {node.each: drawn_values(pool, node.tag, node.where)} if node.of else {}
 
 
 def _kept(pool: Sequence[Problem]) -> Iterator[str]:

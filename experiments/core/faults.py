@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import ValidationError
 
-from experiments.core.study import Each, Groups, Model, OneOf, Phase, Pick, Source, StudyFile, models, tag_of
+from experiments.core.study import Each, Groups, Model, OneOf, Phase, Pick, PickText, Source, StudyFile, models, tag_of
 from experiments.errors import Fault, allowed
 
 
@@ -72,10 +72,18 @@ def _write(path: Sequence[int | str]) -> str:
 
 def _siblings(loc: Sequence[int | str], path: Sequence[int | str]) -> list[str]:
     """The keys that are allowed beside an unknown one."""
-    from experiments.core.fields import Long, Multiple, Number, Scale, Short, Single, Slider, Tick
+    from experiments.core.fields import AnyField
 
-    fields = {c.model_fields["ask"].default: c for c in (Single, Multiple, Scale, Number, Slider, Short, Long, Tick)}
-    named = {**models()["nodes"], **fields, "phase": Phase, "each": Each, "OneOf": OneOf, "Pick": Pick}
+    fields = {kind.model_fields["ask"].default: kind for kind in get_args(get_args(AnyField)[0])}
+    named = {
+        **models()["nodes"],
+        **fields,
+        "phase": Phase,
+        "each": Each,
+        "OneOf": OneOf,
+        "Pick": Pick,
+        "PickText": PickText,
+    }
     parents = {"problems": Source, "models": Model, "groups": Groups}
     owner: Any = StudyFile
     for part in loc[:-1]:

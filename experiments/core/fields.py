@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
+from pydantic import BeforeValidator, WithJsonSchema, model_validator
 from pydantic import Field as About
-from pydantic import WithJsonSchema, field_validator, model_validator
 
 from experiments.core.config import Name
 from experiments.core.field import Field, Invalid, read_text
@@ -53,6 +53,7 @@ def _as_options(value: Any) -> Any:
 
 Options = Annotated[
     dict[str, str],
+    BeforeValidator(_as_options),
     WithJsonSchema(
         {
             "description": "A list of texts, or a mapping from what is stored to what people read.",
@@ -71,8 +72,6 @@ class Optioned(Field):
 
     options: Options = {}
     """A list of texts, or a mapping from what is stored to what people read."""
-
-    _listed = field_validator("options", mode="before")(_as_options)
 
     def choose(self, value: Any) -> str:
         """One of the stored values; raises Invalid for anything else."""

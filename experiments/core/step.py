@@ -83,12 +83,16 @@ class Step(Config):
         """The ids of earlier steps or loops beside it that it cannot do without."""
         return ()
 
+    def asks_models(self, models: Sequence[str]) -> tuple[str, ...]:
+        """Which of the study's models may reply here, by name or as `{{name}}`; their system prompts are checked."""
+        return ("{{model}}",) if "model" in self.needs() else ()
+
     def faults(self, models: Sequence[str]) -> Sequence[str]:
         """What only its kind can know to be wrong with it in a study with these models, a sentence each."""
         return ()
 
     def needs(self) -> frozenset[str]:
-        """What must be in scope: any of "problem", "options", "dialogue", "response", "model"."""
+        """What must be in scope: any of "problem", "options", "dialogue", "response", "model", "reply"."""
         return frozenset()
 
 

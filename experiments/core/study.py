@@ -54,6 +54,22 @@ class Price(Config):
         return (self.prompt * prompt_tokens + self.completion * completion_tokens) / 1e6
 
 
+class PickText(Config):
+    """A text for each value of a factor, or of a loop's variable."""
+
+    by: Slug
+    """The factor or the variable."""
+    pick: dict[str, str]
+    """Its values, each with the text."""
+
+
+Texts = Annotated[
+    Annotated[str, Tag("str")] | Annotated[PickText, Tag("PickText")],
+    Discriminator(lambda value: "PickText" if isinstance(value, Mapping | PickText) else "str"),
+]
+"""One text for all, or one for each value. A union with tags, so that a fault in the one is not told of the other."""
+
+
 class Model(Config):
     """A model that replies. Where its server is and its key are settings, not part of the study."""
 
@@ -63,8 +79,9 @@ class Model(Config):
     """Which of the deployment's servers; the backend's own unless given."""
     model: str = ""
     """The name under which its server knows it; the name in the study unless given."""
-    system: str = "You are a helpful AI assistant."
-    """The system prompt; empty for none. (ChatBench's.)"""
+    system: Texts = "You are a helpful AI assistant."
+    """The system prompt, in which `{{names}}` are filled; empty for none. One for all, or one for each value of a
+    factor: `{by: tone, pick: {warm: ..., cold: ...}}`. (The default is ChatBench's.)"""
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     """Sampling temperature; the server's own unless given."""
     max_tokens: Annotated[int, Field(ge=1)] | None = None

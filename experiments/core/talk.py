@@ -53,12 +53,18 @@ def turns(facts: Sequence[Event]) -> list[tuple[Event, Event]]:
 
 def prompt(place: Place, model: str, said: Sequence[Event], *, sees_problem: bool) -> list[dict[str, str]]:
     """What a model is asked: its system prompt, perhaps with the problem, and the conversation so far."""
-    system = place.fill(place.study.model(model).system)
+    system = _system(place, model)
     if sees_problem:
         options = "\n".join(f"{option.key}. {option.text}" for option in place.problem.options)
         system = f"{system}\n\nThe problem being worked on:\n\n{place.problem.text}\n\n{options}".strip()
     start = [{"role": "system", "text": system}] if system else []
     return start + [{"role": SPEAKERS[event.kind], "text": event.data["text"]} for event in said]
+
+
+def _system(place: Place, model: str) -> str:
+    """The system prompt that a model is given here; the checker saw to it that there is one for each value."""
+    system = place.study.model(model).system
+    return place.fill(system if isinstance(system, str) else system.pick[str(place.look_up(system.by))])
 
 
 def read_message(value: Any) -> str:

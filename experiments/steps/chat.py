@@ -171,6 +171,10 @@ class ChatStep(Step):
         """`answer`, if it is given here."""
         return ("answer",) if self.answer else ()
 
+    def asks_models(self, models: Sequence[str]) -> tuple[str, ...]:
+        """The one that replies."""
+        return (self.model,)
+
     def needs(self) -> frozenset[str]:
         """A problem and a model; options, if it is answered here."""
         model = {"model"} if "{{model}}" in self.model.replace(" ", "") else set()

@@ -239,6 +239,10 @@ class Compare(Step):
         """The last vote by choice."""
         return ("winner",) if self.vote == "choice" else ()
 
+    def asks_models(self, models: Sequence[str]) -> tuple[str, ...]:
+        """Those that can be drawn."""
+        return self.models or tuple(models)
+
     def needs(self) -> frozenset[str]:
         """A problem, if the models see it; a model, where one is drawn for the participant or the loop's turn."""
         model = {"model"} if any("{{model}}" in name.replace(" ", "") for name in self.models) else set()

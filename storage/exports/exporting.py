@@ -27,13 +27,11 @@ from storage.exports.filtering import ATTENTION, Statuses, kept, kept_sessions
 from storage.exports.hashed import Hashed
 from storage.exports.json_file import JsonWriter
 from storage.exports.rows import Chosen, Rows
+from storage.origins import origins
 from storage.recorded import ORIGIN, imports
 from storage.schemas.base import Column, Schema
 from storage.schemas.registry import schema as schema_of
 from storage.studies import Studies
-
-ORIGINS = ("person", ORIGIN, "bot")
-"""Whose sessions a study may hold, in the order in which they are exported unless it is said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,18 +108,10 @@ def _plan(connection: Connection, wish: Wish) -> _Plan:
 
 def _origin(connection: Connection, wish: Wish) -> str:
     """Whose sessions are exported; raises StorageError where the study has none that the schema's tables hold."""
-    t = tables.sessions.c
-    found = set(connection.execute(select(t.origin).where(t.study == wish.study).distinct()).scalars())
     read = [item["schema"] for item in imports(connection, wish.study)]
-    found |= {ORIGIN} if read else set()
-    if not found:
-        known = connection.execute(select(t.study).distinct()).scalars().all()
-        raise StorageError(f"the database has no session of a study {wish.study!r}{allowed(wish.study, known)}")
-    if wish.origin is not None and wish.origin not in found:
-        raise StorageError(f"{wish.study!r} has no session of origin {wish.origin!r}{allowed(wish.origin, found)}")
+    asked = origins(connection, wish.study, wish.origin, {ORIGIN} if read else ())
     recorded = _records(connection, wish.study)
-    holds = {origin: read if origin == ORIGIN else recorded for origin in ORIGINS if origin in found}
-    asked = [wish.origin] if wish.origin else list(holds)
+    holds = {origin: read if origin == ORIGIN else recorded for origin in asked}
     chosen = next((origin for origin in asked if wish.schema in holds[origin]), None)
     if chosen is None:
         words = {name for origin in asked for name in holds[origin]}

@@ -169,7 +169,7 @@ THREE = (Reply("a", "A", TALK[3].text), Reply("b", "B", TALK[1].text), Reply("c"
 def _played(name: str, step: str) -> Screen:
     """The first screen of a kind of step in a study that comes with Parley or its tests, as a bot meets it."""
     screens = (screen(study(name), state) for state, _ in play(study(name), "1"))
-    return next(seen for seen in screens if seen.path.endswith(f"/{step}"))
+    return next(seen for seen in screens if f"/{seen.path}".endswith(f"/{step}"))
 
 
 LONG_TALK = TALK * 3
@@ -279,6 +279,7 @@ SCREENS: dict[str, Screen] = {
     ),
     "rate-dialogue": _played("dices", "rate_dialogue"),
     "label-turns": _played(str(STUDIES / "everything.yaml"), "label_turns"),
+    "guess": _played(str(STUDIES / "everything.yaml"), "which"),
     "finish": _screen(
         "finish",
         Panel(

@@ -107,6 +107,14 @@ FLOW = [
         ],
     },
     {
+        "step": "guess",
+        "id": "which",
+        "text": shown_with("which"),
+        "options": {canary("key", n): f"{shown_with('which')} {n}" for n in range(2)},
+        "truth": {canary("model", n): canary("key", n) for n in range(2)},
+        "sure": True,
+    },
+    {
         "step": "finish",
         "text": shown_with("finish"),
         "code": canary("code"),

@@ -1,0 +1,85 @@
+"""The command that tells whether a study's blinding held."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from app.cli.common import app, name_of, out, settings_in_use
+from storage.blinding import ALL, REPLIED, Blinding, blinding
+from storage.engine import open_database
+
+MOST_WORDS = 5
+
+
+@app.command(name="blinding")
+def blinding_(
+    study: Annotated[str, typer.Argument(metavar="STUDY", help="The study's name, as in its file.")],
+    origin: Annotated[
+        str | None, typer.Option(help="Whose sessions: person or bot. People's, unless there are none.")
+    ] = None,
+    by: Annotated[
+        list[str] | None, typer.Option(help="Only by this factor; can be given several times. By all unless given.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with every word, in place of tables.")] = False,
+) -> None:
+    """Tell whether the blinding held: replies that told which model wrote them, and guesses at the model."""
+    database = open_database(settings_in_use().database_url)
+    report = blinding(database, name_of(study), origin, by or None)
+    if as_json:
+        print(json.dumps(report.as_json(), indent=2, ensure_ascii=False))
+        return
+    out.print(f"{report.study}: {report.sessions:,} sessions of origin {report.origin}", highlight=False, markup=False)
+    out.print(_leaks(report) if report.leaks else "No model has replied.")
+    if report.guesses:
+        out.print(_guesses(report))
+    else:
+        out.print("[dim]Nobody was asked to guess the model; the step `guess` asks.[/dim]")
+
+
+def _leaks(report: Blinding) -> Table:
+    table = _table("Replies that tell which model wrote them", ("model", "condition"), ("replies", "flagged", "share"))
+    table.add_column("telling words")
+    for row in report.leaks:
+        numbers = (f"{row.replies:,}", f"{row.flagged:,}", _percent(row.share))
+        table.add_row(Text(row.model), _condition(row.by, row.value), *numbers, Text(_words(row.words)))
+    return table
+
+
+def _guesses(report: Blinding) -> Table:
+    numbers = ("guesses", "right", "wrong", "unsure", "nobody replied", "share right", "by chance")
+    table = _table("Guesses at the model", ("step", "condition"), numbers)
+    for row in report.guesses:
+        counts = [f"{count:,}" for count in (row.number, row.right, row.wrong, row.unsure, row.nobody)]
+        shares = _percent(row.share), _percent(row.chance)
+        table.add_row(Text(row.step), _condition(row.by, row.value), *counts, *shares)
+    return table
+
+
+def _table(title: str, words: tuple[str, ...], numbers: tuple[str, ...]) -> Table:
+    table = Table(title=title, title_justify="left")
+    for name in words:
+        table.add_column(name)
+    for name in numbers:
+        table.add_column(name, justify="right")
+    return table
+
+
+def _condition(by: str, value: str) -> Text:
+    if by == ALL:
+        return Text("all")
+    return Text(f"of {value}" if by == REPLIED else f"{by}: {value}")
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{share:.1%}"
+
+
+def _words(words: Counter[str]) -> str:
+    more = f", and {len(words) - MOST_WORDS} more" if len(words) > MOST_WORDS else ""
+    return ", ".join(f"{word} {count:,}" for word, count in words.most_common(MOST_WORDS)) + more

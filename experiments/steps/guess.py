@@ -1,0 +1,139 @@
+"""Guess: which model do you think replied to you? With it a study shows whether its blinding held.
+
+The options come in an order of the participant's own, drawn from the session's seed and the path, the unsure one last.
+A browser knows them by letters in that order, which tell nothing; the fact `submitted` has the author's key of the one
+chosen as `guess`, and all keys as they were shown as `order`. Whether it was right is no fact: `core/guesses.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from string import ascii_lowercase
+from typing import Annotated, Literal, Self
+
+from pydantic import Field as About
+from pydantic import model_validator
+
+from experiments.core.chance import shuffled
+from experiments.core.events import Action, Fact
+from experiments.core.fields import Field, Options, Scale, Single
+from experiments.core.guesses import UNSURE
+from experiments.core.place import Place
+from experiments.core.screen import Panel
+from experiments.core.step import Step, read_or_refuse, step
+from experiments.core.template import names
+from experiments.errors import allowed
+
+MOST = len(ascii_lowercase) - 1
+"""As many options as there are letters, one kept for the unsure."""
+POINTS = {
+    "1": "Not at all sure",
+    "2": "Slightly sure",
+    "3": "Moderately sure",
+    "4": "Very sure",
+    "5": "Completely sure",
+}
+
+
+@step
+class Guess(Step):
+    """Which model do you think replied? Asked at the end of a study about all of its conversations, or within a loop
+    about those of that turn.
+    """
+
+    step: Literal["guess"]
+    text: str = "Which assistant do you think you talked with?"
+    """The question, in Markdown."""
+    options: Annotated[Options, About(min_length=2, max_length=MOST)]
+    """What can be guessed: a key for the data, and what people read. Each participant sees them in another order."""
+    truth: dict[str, str]
+    """Which option is right for each of the study's models: `{gpt-4o: openai}`. It never leaves the server."""
+    unsure: str = "I do not know"
+    """The last option, recorded as `unsure`."""
+    sure: bool = False
+    """Whether it is also asked how sure they are."""
+    sure_text: str = "How sure are you?"
+    """The words of that question."""
+    sure_points: Annotated[Options, About(min_length=2)] = POINTS
+    """The points of its scale."""
+    button: str = "Continue"
+    """The words on the button that ends the screen."""
+
+    @model_validator(mode="after")
+    def _unsure_is_ours(self) -> Self:
+        if UNSURE in self.options:
+            raise ValueError(f"the option {UNSURE!r} is always there; say its words by `unsure`")
+        return self
+
+    @property
+    def _words(self) -> dict[str, str]:
+        """What people read, by the author's keys."""
+        return {**self.options, UNSURE: self.unsure}
+
+    def asks(self) -> tuple[Field, ...]:
+        """The guess, with the keys that are recorded; and how sure they are."""
+        return (Single(name="guess", text=self.text, options=self._words), *self._scale())
+
+    def _scale(self) -> tuple[Field, ...]:
+        points = Scale(ask="scale", name="sure", text=self.sure_text, options=self.sure_points)
+        return (points,) if self.sure else ()
+
+    def instructions(self) -> str:
+        """Nothing stands above the question."""
+        return ""
+
+    def _order(self, place: Place) -> dict[str, str]:
+        """The author's keys in the participant's order, by the letters that a browser knows."""
+        drawn = shuffled(list(self.options), place.state.seed, f"{place.path}:guess")
+        return dict(zip(ascii_lowercase, (*drawn, UNSURE), strict=False))
+
+    def fields(self, place: Place) -> tuple[Field, ...]:
+        """The options in the participant's order, by letters; and the scale."""
+        lettered = {letter: self._words[key] for letter, key in self._order(place).items()}
+        guess, *scale = self.asks()
+        return tuple(field.filled(place.fill) for field in (guess.model_copy(update={"options": lettered}), *scale))
+
+    def panel(self, place: Place) -> Panel:
+        """The question or two."""
+        return Panel(self.title, (), self.fields(place), button=self.button)
+
+    def decide(self, place: Place, action: Action) -> tuple[Fact, ...]:
+        """The guess by the author's key, and the order in which the options were shown."""
+        given = read_or_refuse(self.fields(place), action.data)
+        order = self._order(place)
+        return (Fact("submitted", {**given, "guess": order[given["guess"]], "order": list(order.values())}),)
+
+    def gives(self) -> tuple[str, ...]:
+        """`guess`, an option's key or `unsure`; and `sure`, where it is asked."""
+        return ("guess", "sure") if self.sure else ("guess",)
+
+    def needs(self) -> frozenset[str]:
+        """A conversation before it."""
+        return frozenset({"reply"})
+
+    def faults(self, models: Sequence[str]) -> Sequence[str]:
+        """Models or options that are not there, models without a truth, and words that tell a model's name."""
+        shown = (self.text, *self._words.values())
+        told = [label for label in self._words.values() if label in models]
+        return [
+            *(
+                f"`truth`: no model is called {name!r}{allowed(name, models)}"
+                for name in self.truth
+                if name not in models
+            ),
+            *(
+                f"`truth` has no {name!r}: say which option is right where it replies"
+                for name in models
+                if name not in self.truth
+            ),
+            *(
+                f"`truth`: {name} is {key!r}, which is no option{allowed(key, self.options)}"
+                for name, key in self.truth.items()
+                if key not in self.options
+            ),
+            *(
+                f"the option {label!r} is a model's name in the study, which nobody may see; say it otherwise"
+                for label in told
+            ),
+            *(["{{model}} would tell who replied"] if any("model" in names(text) for text in shown) else []),
+        ]

@@ -1,0 +1,167 @@
+"""The guess at the model: what the browser is told, what is recorded, what is refused, and who was right."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from app.web.paint import StudyLook, paint
+from experiments.core.events import Action, Event
+from experiments.core.guesses import repliers, replies, verdict
+from experiments.core.place import State
+from experiments.core.resolve import Study, resolve
+from experiments.core.session import decide, fold, owed, screen
+from experiments.errors import Refused, StudyError
+from tests.fakes.sessions import STUDIES, enrolment, study, whole
+
+MODELS = ("canary-one", "canary-two", "canary-three")
+OPTIONS = {"key-first": "The first", "key-second": "The second", "key-third": "The third"}
+TRUTH = dict(zip(MODELS, OPTIONS, strict=True))
+EVERYTHING = str(STUDIES / "everything.yaml")
+
+
+def asking(**keys: Any) -> Study:
+    """A study of one conversation side by side, and a guess."""
+    raw = {
+        "study": "small",
+        "title": "Small",
+        "models": {name: {"backend": "scripted"} for name in MODELS},
+        "flow": [
+            {"step": "compare"},
+            {"step": "guess", **{"options": OPTIONS, "truth": TRUTH, "sure": True, **keys}},
+            {"step": "finish"},
+        ],
+    }
+    return resolve(json.loads(json.dumps(raw)), {}, {})
+
+
+def act(study: Study, state: State, kind: str, **values: Any) -> State:
+    """A participant's act, and the replies that follow it."""
+    seen = screen(study, state)
+    state = fold(decide(study, state, Action(kind, seen.path, values, 0, seen=seen.seen)), state)
+    for job in owed(study, state):
+        if job.kind == "reply":
+            data = {"model": job.data["model"], "slot": job.slot, "text": "Well."}
+            state = fold(decide(study, state, Action("reply", job.path, data, 0, by="model")), state)
+    return state
+
+
+def arrived(study: Study, seed: str = "1") -> State:
+    """A session at its guess."""
+    state = act(study, fold(decide(study, State(), enrolment(seed))), "say", text="Hello")
+    return act(study, act(study, state, "vote", winner="a"), "submit")
+
+
+def test_the_browser_is_told_letters_and_the_log_has_the_authors_keys() -> None:
+    asked = asking()
+    state = arrived(asked)
+    seen = screen(asked, state)
+    guess, sure = seen.panel.fields
+    assert list(guess.options) == ["a", "b", "c", "d"]
+    assert guess.options["d"] == "I do not know"
+    told = repr(seen) + json.dumps(paint(seen, study=StudyLook("Small"), shown=None, draft={}).as_json())
+    assert not any(word in told for word in (*MODELS, *OPTIONS, "unsure"))
+    assert list(sure.options) == ["1", "2", "3", "4", "5"]
+    letter = next(letter for letter, label in guess.options.items() if label == "The second")
+    fact = act(asked, state, "submit", guess=letter, sure="4").events[-1]
+    words = {**OPTIONS, "unsure": "I do not know"}
+    order = [next(key for key, label in words.items() if label == shown) for shown in guess.options.values()]
+    assert dict(fact.data) == {"guess": "key-second", "sure": 4, "order": order}
+
+
+def test_who_does_not_know_is_recorded_as_unsure() -> None:
+    asked = asking(unsure="No idea", sure=False)
+    state = arrived(asked)
+    assert list(screen(asked, state).panel.fields[0].options.values())[-1] == "No idea"
+    fact = act(asked, state, "submit", guess="d").events[-1]
+    assert fact.data["guess"] == "unsure"
+    assert "sure" not in fact.data
+
+
+def test_an_authors_key_or_nothing_is_no_answer() -> None:
+    asked = asking(sure=False)
+    for values in ({"guess": "key-first"}, {"guess": "e"}, {"guess": "unsure"}, {}):
+        with pytest.raises(Refused):
+            act(asked, arrived(asked), "submit", **values)
+
+
+def test_each_option_stands_first_about_equally_often() -> None:
+    asked = asking()
+    state = arrived(asked)
+    seeded = (fold(_of_seed(state.events, str(n))) for n in range(600))
+    first = Counter(next(iter(screen(asked, one).panel.fields[0].options.values())) for one in seeded)
+    assert set(first) == set(OPTIONS.values())
+    assert all(150 <= count <= 250 for count in first.values()), "four standard errors"
+
+
+def _of_seed(events: tuple[Event, ...], seed: str) -> tuple[Event, ...]:
+    """The same session, had it another seed."""
+    enrolled, *rest = events
+    return (*decide(asking(), State(), enrolment(seed)), *rest) if enrolled.kind == "enrolled" else events
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"truth": {**TRUTH, "canary-for": "key-first"}}, "no model is called 'canary-for'; allowed:"),
+        ({"truth": {"canary-one": "key-first", "canary-two": "key-first"}}, "has no 'canary-three'"),
+        ({"truth": {**TRUTH, "canary-one": "key-frist"}}, "Did you mean 'key-first'?"),
+        ({"options": {**OPTIONS, "unsure": "Who knows"}}, "say its words by `unsure`"),
+        ({"options": {"key-first": "The first"}}, "at least 2"),
+        ({"options": {**OPTIONS, "key-third": "canary-three"}}, "is a model's name in the study"),
+        ({"text": "Was it {{model}}?"}, "{{model}} would tell who replied"),
+        ({"sure_text": "Sure of {{modl}}?"}, "{{modl}} means nothing here"),
+    ],
+)
+def test_a_guess_that_cannot_be_is_refused(keys: dict[str, Any], words: str) -> None:
+    with pytest.raises(StudyError) as told:
+        asking(**keys)
+    assert words in str(told.value)
+
+
+def test_a_guess_needs_a_conversation_before_it_in_its_turn() -> None:
+    ask = {"step": "guess", "id": "one", "options": OPTIONS, "truth": TRUTH}
+    talk = {"step": "compare"}
+    raw = {"study": "small", "title": "Small", "models": {name: {"backend": "scripted"} for name in MODELS}}
+    late = [ask, talk], [talk, {"each": "again", "take": 2, "flow": [ask, {**talk, "id": "later"}]}]
+    for flow in late:
+        with pytest.raises(StudyError, match="a 'guess' step needs a conversation with a model before it"):
+            resolve({**raw, "flow": [*flow, {"step": "finish"}]}, {}, {})
+    loop, phase = {"each": "again", "take": 2, "flow": [talk, ask]}, {"phase": "Talk", "flow": [talk]}
+    for flow in ([loop, {**ask, "id": "two"}], [phase, ask]):
+        resolve({**raw, "flow": [*flow, {"step": "finish"}]}, {}, {})
+
+
+def test_the_guess_is_right_if_it_is_true_of_any_model_that_replied() -> None:
+    both = frozenset(MODELS[:2])
+    assert verdict("key-first", TRUTH, both) == verdict("key-second", TRUTH, both) == "right"
+    assert verdict("key-third", TRUTH, both) == "wrong"
+    assert verdict("unsure", TRUTH, both) == "unsure"
+    assert verdict("key-first", TRUTH, ()) is None, "nobody replied"
+
+
+def test_a_guess_is_about_its_turn_or_about_everything_before_it() -> None:
+    said = [("talk[0]/chat", "one"), ("talk[1]/chat", "two"), ("talk[10]/chat", "three"), ("last", "four")]
+    assert repliers("talk[1]/guess", said) == {"two"}
+    assert repliers("guess", said) == {"one", "two", "three", "four"}
+    assert repliers("phase/guess", said) == {"one", "two", "three", "four"}
+    assert repliers("set[0]/guess", [("set[0]/talk[3]/chat", "one"), ("set[1]/talk[0]/chat", "two")]) == {"one"}
+    assert repliers("talk[2]/guess", said) == set()
+
+
+def test_who_replied_in_place_of_another_is_who_counts() -> None:
+    reply = Event(5, 0, "model", "chat", "replied", {"model": "canary-two", "wanted": "canary-one", "text": "Hm."})
+    assert repliers("guess", replies([reply])) == {"canary-two"}
+
+
+def test_bots_guess_in_loops_and_at_the_end() -> None:
+    log = whole(EVERYTHING, "1")
+    found = {event.path: event for event in log if event.kind == "submitted" and "order" in event.data}
+    assert list(found) == ["scored[0]/guess", "which"]
+    assert set(found["scored[0]/guess"].data) == {"guess", "order"}
+    assert found["which"].data["sure"] in range(1, 6)
+    end = repliers("which", replies(log[: found["which"].seq - 1]))
+    assert end == set(study(EVERYTHING).file.models)

@@ -1,0 +1,183 @@
+"""What models are told: a prompt for each condition, with names filled in, and the problem where the step says so."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from app.replies.asking import request_for
+from experiments.core.events import Job
+from experiments.core.place import State
+from experiments.core.resolve import Study, resolve
+from experiments.core.session import fold, owed
+from experiments.errors import StudyError
+from problems.item import Option, Problem
+from tests.fakes.sessions import play
+
+PROBLEM = Problem(
+    id="p1",
+    text="What is zq-text?",
+    plain="zq-plain",
+    dataset="d",
+    answer="B",
+    options=(Option("A", "zq-option one", "zq-plain"), Option("B", "zq-option two", "zq-plain")),
+    tags={"topic": "bees", "hint": "zq-answer"},
+)
+ASK = {"step": "survey", "id": "about", "questions": [{"ask": "short", "name": "word", "text": "A word?"}]}
+TALK = {"step": "chat", "min_messages": 1}
+PICK = {"by": "tone", "pick": {"warm": "Be warm.", "cold": "Be cold."}}
+
+
+def small(system: Any = "", flow: list[Any] | None = None, **keys: Any) -> Study:
+    """A study of a survey and a talk about a problem."""
+    raw = {
+        "study": "small",
+        "title": "Small",
+        "problems": {"pool": {"source": "jsonl", "path": "x.jsonl"}},
+        "models": {"tutor": {"backend": "scripted", "system": system}},
+        "factors": {"tone": ["warm", "cold"]},
+        "flow": [ASK, *(flow or [{"each": "item", "of": "pool", "flow": [TALK]}]), {"step": "finish"}],
+        **keys,
+    }
+    return resolve(json.loads(json.dumps(raw)), {}, {"pool": [PROBLEM]})
+
+
+def owed_replies(study: Study, seed: str = "1") -> Iterator[tuple[State, Job]]:
+    """Every reply that is owed in a session, with the state in which it is."""
+    log = []
+    for _, events in play(study, seed):
+        log += events
+        state = fold(log)
+        yield from ((state, job) for job in owed(study, state) if job.kind == "reply")
+
+
+def systems(study: Study, seed: str = "1") -> set[tuple[str, str]]:
+    """The tones and the system prompts that went with them."""
+    found = set()
+    for state, job in owed_replies(study, seed):
+        request = request_for(study, job.data, job.data["model"], "")
+        first = request.messages[0]
+        found.add((state.factors["tone"], first.text if first.role == "system" else ""))
+    return found
+
+
+def all_systems(study: Study) -> set[tuple[str, str]]:
+    return {found for seed in range(8) for found in systems(study, str(seed))}
+
+
+def test_each_condition_has_a_prompt_of_its_own() -> None:
+    assert all_systems(small(PICK)) == {("warm", "Be warm."), ("cold", "Be cold.")}
+
+
+def test_a_loops_variable_chooses_the_prompt() -> None:
+    system = {"by": "mood", "pick": {"calm": "Calm.", "wild": ""}}
+    loop = {"each": "item", "of": "pool", "beside": {"mood": ["calm", "wild"]}, "flow": [TALK]}
+    assert {text for _, text in all_systems(small(system, [loop]))} == {"Calm.", ""}
+
+
+def test_a_prompt_knows_factors_answers_loops_and_the_problem() -> None:
+    system = "{{tone}}|{{about.word}}|{{item.id}}|{{problem.text}}|{{item.topic}}|{{number}}"
+    for tone, text in all_systems(small(system)):
+        told, word, *rest = text.split("|")
+        assert told == tone
+        assert len(word) > 3
+        assert rest == ["p1", "What is zq-text?", "bees", "1"]
+
+
+def test_a_persons_words_are_not_filled_again() -> None:
+    loop = {"each": "item", "of": "pool", "flow": [TALK]}
+    study = small("Dear {{about.word}}.", [loop])
+    for state, job in owed_replies(study):
+        facts = [
+            e if e.path != "about" else type(e)(e.seq, e.at_us, e.by, e.path, e.kind, {"word": "{{item.hint}}"})
+            for e in state.events
+        ]
+        (again,) = owed(study, fold(facts))
+        assert again.data["messages"][0]["text"] == "Dear {{item.hint}}."
+        assert job.kind == "reply"
+
+
+@pytest.mark.parametrize("step", [{**TALK, "model": "tutor"}, {"step": "compare"}], ids=["chat", "compare"])
+@pytest.mark.parametrize("sees", [False, True])
+def test_the_models_see_the_problem_only_where_the_step_says_so(step: dict[str, Any], sees: bool) -> None:
+    models = {name: {"backend": "scripted", "system": "Help."} for name in ("tutor", "other")}
+    study = small(flow=[{"each": "item", "of": "pool", "flow": [{**step, "sees_problem": sees}]}], models=models)
+    requests = [request_for(study, job.data, job.data["model"], "") for _, job in owed_replies(study)]
+    assert requests
+    for request in requests:
+        system, *said = request.messages
+        assert {message.role for message in said} <= {"user", "assistant"}
+        whole = "Help.\n\nThe problem being worked on:\n\nWhat is zq-text?\n\nA. zq-option one\nB. zq-option two"
+        assert system.text == (whole if sees else "Help.")
+        assert ("zq-option" in repr(request)) == sees, "what a person writes may quote the text, but has no options"
+        assert not any(word in repr(request) for word in ("zq-plain", "zq-answer"))
+
+
+FAULTY = {
+    "an unknown name": (
+        "For {{backgruond.age}}",
+        ["models.tutor.system: {{backgruond.age}} means nothing at flow[1].flow[0]"],
+    ),
+    "a name with the one that was meant": ("Of {{itm.topic}}", ["Did you mean 'item.topic'?"]),
+    "an unknown name in one of several": (
+        {**PICK, "pick": {"warm": "Be {{tonne}}.", "cold": ""}},
+        ["models.tutor.system.pick.warm: {{tonne}} means nothing", "Did you mean 'tone'?"],
+    ),
+    "a factor that is not there": (
+        {**PICK, "by": "tonne"},
+        ["models.tutor.system.by: no factor or loop is called 'tonne'", "Did you mean 'tone'?"],
+    ),
+    "a value without a prompt": (
+        {"by": "tone", "pick": {"warm": ""}},
+        ["models.tutor.system.pick: has no prompt for tone = 'cold'"],
+    ),
+    "a prompt for no value": (
+        {"by": "tone", "pick": {"warm": "", "cold": "", "wram": ""}},
+        ["models.tutor.system.pick.wram: 'wram' is no value of tone", "Did you mean 'warm'?"],
+    ),
+    "a key that is none": (
+        {"by": "tone", "pikc": {}},
+        ["models.tutor.system.pikc: no such key", "Did you mean 'pick'?"],
+    ),
+    "no values": ({"by": "tone"}, ["models.tutor.system.pick: is missing"]),
+    "a number": (7, ["models.tutor.system: 7: input should be a valid string"]),
+}
+
+
+@pytest.mark.parametrize("case", FAULTY)
+def test_a_faulty_prompt_is_told(case: str) -> None:
+    system, wanted = FAULTY[case]
+    with pytest.raises(StudyError) as told:
+        small(system)
+    assert len(told.value.found) == len({str(fault) for fault in told.value.found})
+    for words in wanted:
+        assert words in str(told.value)
+
+
+def test_a_name_must_mean_something_wherever_the_model_replies() -> None:
+    loop = {"each": "item", "of": "pool", "flow": [TALK]}
+    with pytest.raises(StudyError, match=r"\{\{item.id\}\} means nothing at flow\[2\], where the model replies"):
+        small(
+            "{{item.id}}",
+            [loop, {"step": "compare"}],
+            models={n: {"backend": "scripted", "system": "{{item.id}}"} for n in "ab"},
+        )
+
+
+def test_only_the_values_that_can_be_there_need_a_prompt() -> None:
+    loop = {"each": "item", "of": "pool", "when": {"tone": "warm"}, "flow": [TALK]}
+    assert all_systems(small({"by": "tone", "pick": {"warm": "Be warm."}}, [loop])) == {("warm", "Be warm.")}
+    small(PICK, [loop])
+    models = {"tutor": {"backend": "scripted", "system": {"by": "tone", "pick": {}}}, "other": {"backend": "scripted"}}
+    small("", [{**loop, "flow": [{**TALK, "model": "other"}]}], models=models)
+
+
+def test_a_tags_values_choose_a_prompt() -> None:
+    factors = {"tone": ["warm", "cold"], "topic": {"one_of": "pool.topic"}}
+    study = small({"by": "topic", "pick": {"bees": "Bees."}}, factors=factors)
+    assert {text for _, text in all_systems(study)} == {"Bees."}
+    with pytest.raises(StudyError, match="has no prompt for topic = 'bees'"):
+        small({"by": "topic", "pick": {}}, factors=factors)

@@ -1,0 +1,281 @@
+"""The blinding report over real sessions: whose replies told who wrote them, and whose guesses were right."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.backends.base import BackendOptions, Delta, End, Request, Text, system_of
+from app.bots.simulate import START_US, simulate
+from app.clock import VirtualClock
+from app.errors import BackendRejected
+from app.library import load_study
+from app.runtime import Live, Runtime
+from app.settings import Settings
+from experiments.core.guesses import repliers, replies, verdict
+from experiments.core.resolve import Study
+from storage.blinding import Blinding, Guesses, blinding
+from storage.engine import Database, open_database
+from storage.errors import StorageError
+from storage.log import load
+from tests.fakes import studies
+from tests.fakes.backends import registered
+from tests.wiring.reading import query
+from tests.wiring.test_data_commands import parley
+
+pytestmark = pytest.mark.anyio
+LABELS = {"gpt": "ChatGPT", "claude": "Claude", "open": "An open model"}
+TRUTH = {"alpha": "gpt", "beta": "claude", "gone": "open"}
+ASK = {"step": "guess", "options": LABELS, "truth": TRUTH}
+
+
+class Leaky:
+    """A backend whose models tell who they are when they are told to; the model `gone` never replies."""
+
+    Options = BackendOptions
+
+    def __init__(self, settings: Settings, sleep: Any, *_: Any) -> None:
+        pass
+
+    async def stream(self, request: Request) -> AsyncGenerator[Delta]:
+        """A word or two."""
+        if request.model == "gone":
+            raise BackendRejected("no such model", reason="status_404")
+        yield Text("I am ChatGPT, made by OpenAI." if "Boast" in system_of(request.messages) else "Let us see.")
+        yield End("stop", request.model, 1, 1)
+
+    async def close(self) -> None:
+        """Nothing."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _leaky() -> Iterator[None]:
+    with registered("leaky", Leaky):
+        yield
+
+
+def blind(folder: Path, **keys: Any) -> Study:
+    """A talk and a guess in a loop, two models side by side, and a guess at the end."""
+    system = {"by": "tone", "pick": {"loud": "Boast.", "quiet": "Hush."}}
+    raw = {
+        "study": "blind",
+        "title": "Blind",
+        "problems": {"questions": {"source": "chatbench"}},
+        "models": {
+            "alpha": {"backend": "leaky", "system": system},
+            "beta": {"backend": "leaky", "system": ""},
+            "gone": {"backend": "leaky", "system": system, "fallback": ["beta"]},
+        },
+        "factors": {"tone": ["loud", "quiet"], "model": ["alpha", "gone"]},
+        "flow": [
+            {"each": "question", "of": "questions", "take": 2, "flow": [{"step": "chat"}, ASK]},
+            {"step": "compare", "models": ["alpha", "beta"]},
+            {**ASK, "id": "at_end"},
+            {"step": "finish"},
+        ],
+        **keys,
+    }
+    return load_study(str(studies.write(folder, raw)))
+
+
+class Person:
+    """Somebody who takes part, and guesses as they are told."""
+
+    def __init__(self, runtime: Runtime, study: Study) -> None:
+        self.runtime, self.study = runtime, study
+        self.live: Live
+
+    async def begin(self, seed: str, origin: str) -> Mapping[str, str]:
+        """Come; the factors drawn."""
+        self.live = await self.runtime.enrol(self.study, origin=origin, seed=seed)
+        return self.live.state.factors
+
+    async def act(self, kind: str, **values: Any) -> None:
+        seen = self.live.screen
+        await self.runtime.participant(self.live.stream, kind, seen.path, values, seen=seen.seen)
+        await self.runtime.settled(self.live.stream)
+        self.live = await self.runtime.live(self.live.stream) or self.live
+
+    async def guess(self, key: str) -> None:
+        words = {**LABELS, "unsure": "I do not know"}
+        (asked,) = self.live.screen.panel.fields
+        letters = {label: letter for letter, label in asked.options.items()}  # type: ignore[attr-defined]
+        await self.act("submit", guess=letters[words[key]])
+
+    async def walk(self, keys: tuple[str, str, str]) -> None:
+        """The whole study, with a talk of two messages before the first guess and none before the second."""
+        await self.act("say", text="Hello")
+        await self.act("say", text="And?")
+        await self.act("submit")
+        await self.guess(keys[0])
+        await self.act("submit")
+        await self.guess(keys[1])
+        await self.act("say", text="Both of you?")
+        await self.act("vote", winner="tie")
+        await self.act("submit")
+        await self.guess(keys[2])
+
+
+PLANS = (
+    ("gpt", "open", "claude"),
+    ("claude", "unsure", "gpt"),
+    ("open", "gpt", "open"),
+    ("unsure", "claude", "unsure"),
+)
+
+
+async def taken_part(database: Database, study: Study, count: int, origin: str = "person") -> list[Mapping[str, str]]:
+    """Sessions that guess by PLANS in turn; the factors of each."""
+    runtime = Runtime(database, Settings(_env_file=None), VirtualClock(0))
+    runtime.prepare(study)
+    found = []
+    for number in range(count):
+        person = Person(runtime, study)
+        found.append(await person.begin(f"{origin}{number}", origin))
+        await person.walk(PLANS[number % len(PLANS)])
+    await runtime.close()
+    return found
+
+
+def row(report: Blinding, step: str, by: str = "", value: str = "") -> Guesses:
+    (found,) = [row for row in report.guesses if (row.step, row.by, row.value) == (step, by, value)]
+    return found
+
+
+async def test_replies_and_guesses_are_counted_by_condition(tmp_path: Path) -> None:
+    database = open_database(f"sqlite:///{tmp_path}/parley.db")
+    drawn = await taken_part(database, blind(tmp_path), 12)
+    report = blinding(database, "blind")
+    assert (report.origin, report.sessions) == ("person", 12)
+
+    loud = [one for one in drawn if one["tone"] == "loud"]
+    told = {model: sum(one["model"] == model for one in loud) for model in ("alpha", "gone")}
+    ours = sum(one["model"] == "alpha" for one in drawn)
+    leaks = {(x.model, x.by, x.value): x for x in report.leaks}
+    assert {model for model, _, _ in leaks} == {"alpha", "beta"}, "who really replied; `gone` never did"
+    alpha, beta = leaks["alpha", "", ""], leaks["beta", "", ""]
+    assert (alpha.replies, beta.replies) == (12 + 2 * ours, 12 + 2 * (12 - ours))
+    assert alpha.flagged == leaks["alpha", "tone", "loud"].flagged == len(loud) + 2 * told["alpha"]
+    assert beta.flagged == 2 * told["gone"], "a fallback is given the prompt of the model in whose place it replies"
+    assert leaks["alpha", "tone", "quiet"].share == 0
+    assert alpha.words == {"ChatGPT": alpha.flagged, "OpenAI": alpha.flagged}
+    assert ("alpha", "model", "alpha") not in leaks
+
+    first = [PLANS[n % 4][0] for n in range(12)]
+    truth = ["gpt" if one["model"] == "alpha" else "claude" for one in drawn]
+    end = row(report, "at_end")
+    assert (end.number, end.right, end.wrong, end.unsure) == (12, 6, 3, 3)
+    assert end.chance == pytest.approx(2 / 3), "two of three options are true of the two that replied"
+    assert end.share == pytest.approx(6 / 9)
+    loop = row(report, "question/guess")
+    assert loop.number == 24
+    assert loop.nobody == 12, "in the second turn nobody had replied"
+    assert loop.right == sum(a == b for a, b in zip(first, truth, strict=True))
+    assert loop.unsure == 3
+    assert loop.chance == pytest.approx(1 / 3)
+    assert loop.given == Counter(key for n in range(12) for key in PLANS[n % 4][:2])
+    of_alpha = row(report, "question/guess", "who replied", "alpha")
+    assert of_alpha.number == ours
+    assert row(report, "at_end", "who replied", "alpha + beta").number == 12
+    assert sum(row(report, "at_end", "tone", tone).number for tone in ("loud", "quiet")) == 12
+
+
+async def test_a_report_is_what_the_log_says_session_by_session(tmp_path: Path) -> None:
+    database, clock = open_database(f"sqlite:///{tmp_path}/parley.db"), VirtualClock(START_US)
+    study = blind(tmp_path)
+    runtime = Runtime(database, Settings(_env_file=None), clock)
+    runtime.prepare(study)
+    async for _ in simulate(runtime, clock, study, 25, "1"):
+        pass
+    await runtime.close()
+    logs = [load(database, stream) for (stream,) in query(database, "SELECT stream FROM session")]
+    report = blinding(database, "blind")
+    assert report.origin == "bot"
+    facts = [event for log in logs for event in log]
+    assert sum(x.replies for x in report.leaks if not x.by) == sum(e.kind == "replied" for e in facts)
+    assert sum(x.flagged for x in report.leaks if not x.by) == sum(e.kind == "flagged" for e in facts) > 0
+    judged: Counter[str] = Counter()
+    for log in logs:
+        for event in log:
+            if event.kind == "submitted" and "guess" in event.data:
+                models = repliers(event.path, replies(log[: event.seq - 1]))
+                judged[verdict(event.data["guess"], TRUTH, models) or "nobody"] += 1
+    rows = [x for x in report.guesses if not x.by]
+    for name in ("right", "wrong", "unsure"):
+        assert sum(getattr(x, name) for x in rows) == judged[name] > 0
+    assert sum(x.number for x in rows) == 75
+
+
+async def test_simulated_sessions_are_left_out_and_a_new_truth_holds_for_new_sessions(tmp_path: Path) -> None:
+    database = open_database(f"sqlite:///{tmp_path}/parley.db")
+    await taken_part(database, blind(tmp_path), 4)
+    await taken_part(database, blind(tmp_path), 2, origin="bot")
+    before = blinding(database, "blind")
+    assert before.sessions == 4
+    assert blinding(database, "blind", "bot").sessions == 2
+    turned = {**ASK, "id": "at_end", "truth": {"alpha": "open", "beta": "open", "gone": "gpt"}}
+    flow = [{"step": "compare", "models": ["alpha", "beta"]}, turned, {"step": "finish"}]
+    runtime = Runtime(database, Settings(_env_file=None), VirtualClock(0))
+    study = blind(tmp_path, flow=flow, version=2)
+    runtime.prepare(study)
+    person = Person(runtime, study)
+    await person.begin("late", "person")
+    await person.act("say", text="Hello")
+    await person.act("vote", winner="tie")
+    await person.act("submit")
+    await person.guess("open")
+    await runtime.close()
+    was, now = row(before, "at_end"), row(blinding(database, "blind"), "at_end")
+    assert (now.number, now.right) == (was.number + 1, was.right + 1)
+
+
+async def test_the_guess_tells_a_browser_nothing(tmp_path: Path) -> None:
+    database = open_database(f"sqlite:///{tmp_path}/parley.db")
+    runtime = Runtime(database, Settings(_env_file=None), VirtualClock(0))
+    study = blind(tmp_path)
+    runtime.prepare(study)
+    person = Person(runtime, study)
+    await person.begin("1", "person")
+    await person.act("say", text="Hello")
+    await person.act("submit")
+    assert person.live.screen.path == "question[0]/guess"
+    seen = repr(person.live.screen)
+    assert not any(word in seen for word in (*TRUTH, *(f"'{key}'" for key in LABELS), "truth"))
+    await runtime.close()
+
+
+async def test_the_command_prints_tables_or_json(tmp_path: Path) -> None:
+    database = open_database(f"sqlite:///{tmp_path}/parley.db")
+    await taken_part(database, blind(tmp_path), 8)
+    database.dispose()
+    printed = (await asyncio.to_thread(parley, tmp_path, "blinding", "blind")).decode()
+    for words in ("8 sessions of origin person", "tone: loud", "ChatGPT", "at_end", "of alpha + beta", "66.7%"):
+        assert words in printed
+    told = json.loads(await asyncio.to_thread(parley, tmp_path, "blinding", "blind.yaml", "--json", "--by", "tone"))
+    assert told["sessions"] == 8
+    assert {x["by"] for x in told["leaks"]} == {"", "tone"}
+    (end,) = [x for x in told["guesses"] if x["step"] == "at_end" and x["by"] == ""]
+    assert (end["right"], end["wrong"], end["unsure"], end["number"]) == (4, 2, 2, 8)
+    said = await asyncio.to_thread(parley, tmp_path, "blinding", "blind", "--by", "tonne", code=2)
+    assert b"no factor 'tonne'" in said
+    said = await asyncio.to_thread(parley, tmp_path, "blinding", "blnd", code=2)
+    assert b"Did you mean 'blind'?" in said
+
+
+def test_a_study_without_guesses_or_replies_is_told_so(tmp_path: Path) -> None:
+    parley(tmp_path, "simulate", "dices", "-n", "1")
+    printed = parley(tmp_path, "blinding", "dices").decode()
+    assert "No model has replied." in printed
+    assert "the step `guess` asks" in printed
+
+
+def test_an_imported_study_has_no_report(tmp_path: Path, shared: Path) -> None:
+    parley(tmp_path, "import", "mathconverse", shared / "mathconverse_part.csv")
+    with pytest.raises(StorageError, match="was imported"):
+        blinding(open_database(f"sqlite:///{tmp_path}/parley.db"), "mathconverse")
