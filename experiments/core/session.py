@@ -172,6 +172,8 @@ def _model(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
         raise Refused("not_offered", f"no reply is owed at {action.path!r}")
     if action.kind == "fail":
         return (Fact("failed", action.data),)
+    if not isinstance(action.data.get("text"), str):
+        raise Refused("invalid", "a reply needs its text")
     told = leaks(action.data["text"], study.file.models)
     if not told:
         return (Fact("replied", action.data),)
