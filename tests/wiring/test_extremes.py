@@ -115,4 +115,3 @@ def test_broken_formulas_are_shown_in_no_more_than_some_times_their_length(name:
     for images in (True, False):
         shown = markdown.html(text, images=images, dollars=True)
         assert 0 < len(shown) < 10 * len(text)
-        assert "<math" not in shown
