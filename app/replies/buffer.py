@@ -8,7 +8,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 CHUNK_S = 0.05
-"""How often a listener is served; the eye sees no difference below, the processor does (gradio.md)."""
+"""How long a listener who was served waits for more; the eye sees no difference below, the processor does (gradio.md).
+Who has waited for a word, as for the first one, has it at once."""
 
 
 @dataclass
@@ -78,10 +79,11 @@ class Reply:
                 self.parts = [text]
                 yield text[offset:], len(text)
                 offset = len(text)
+                if not self.over:
+                    await asyncio.sleep(CHUNK_S)
             elif self.over:
                 return
             else:
-                # Only where nothing came during the last yield: it would wait for what comes next, or be lost.
+                # Only where nothing came since the last yield: it would wait for what comes next, or be lost.
                 self.news.clear()
                 await self.news.wait()
-                await asyncio.sleep(CHUNK_S)

@@ -6,8 +6,10 @@ refused action answers 200 with a note and the screen as it is. Nothing is answe
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import asdict
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import orjson
@@ -17,7 +19,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from app.runtime import Live, Runtime
 from app.web.cookies import Cookies
-from app.web.paint import StudyLook, paint
+from app.web.paint import StudyLook, paint, shows_talk
 from experiments.core.screen import Screen
 from experiments.errors import Refused
 
@@ -140,8 +142,10 @@ class ParticipantApi:
             answer: dict[str, Any] = {"screen": screen_json(screen), "note": note, "faults": faults}
         else:
             draft = {} if screen.ended else await self._runtime.draft(live.stream, screen.path)
-            look = look_of(live)
-            answer = paint(screen, study=look, shown=body.shown, draft=draft, note=note, faults=faults).as_json()
+            known: Mapping[str, Any] = {"shown": body.shown, "draft": draft, "note": note, "faults": faults}
+            painting = partial(paint, screen, study=look_of(live), **known)
+            # Long texts with formulas take a while: in a thread, so that nobody else is held up. The rest is too short.
+            answer = (await asyncio.to_thread(painting) if shows_talk(screen) else painting()).as_json()
         return Response(orjson.dumps(answer), media_type="application/json")
 
 

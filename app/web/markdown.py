@@ -24,7 +24,7 @@ MAX_FORMULAS = 200
 
 # Code comes first: what looks like a formula within it is code. page.js splits texts in the same way.
 _CODE = (
-    r"(?P<code>^[ ]{0,3}(?P<fence>```+|~~~+)[^\n]*\n(?:[\s\S]*?^[ ]{0,3}(?P=fence)[^\n]*$|[\s\S]*\Z)"
+    r"(?P<code>^[ ]{0,3}(?P<fence>```+(?!`)|~~~+(?!~))[^\n]*\n(?:[\s\S]*?^[ ]{0,3}(?P=fence)[^\n]*$|[\s\S]*\Z)"
     r"|(?<!`)(?P<ticks>`+)(?!`)[\s\S]+?(?<!`)(?P=ticks)(?!`))"
 )
 _FORMULA = (

@@ -124,6 +124,12 @@ def paint(
     )
 
 
+def shows_talk(screen: Screen) -> bool:
+    """Whether whole conversations are rendered here; those of a chat are rendered in the browser."""
+    chat = screen.panel.chat
+    return (chat is not None and chat.columns > 0) or any(isinstance(one, Transcript) for one in screen.panel.blocks)
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """A part of the page: its template, and what it is about (if that is unchanged, so is the part)."""

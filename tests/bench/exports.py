@@ -34,6 +34,8 @@ FLAT_MB = 16
 ENOUGH = 10_000
 """From how many rows on the smaller file is many batches, so that its peak is what a large one's should be."""
 DOCS = Path(__file__).parents[2] / "docs" / "benchmarks.md"
+NEXT = "\n## The first word of a reply"
+"""Where the page goes on with what is measured elsewhere."""
 FILES = {"answers": f"{FULL_STUDY}/user_answers.csv", "conversations": f"{FULL_STUDY}/conversations.json"}
 
 
@@ -166,9 +168,9 @@ def page(found: list[Line], rows: int) -> str:
     drawn = "\n".join(f"| {' | '.join(cells)} |" for cells in table)
     return f"""# Benchmarks
 
-`make bench` measures Parley on your machine; `python -m tests.bench.exports` only what is on this page, and writes it
-with `--docs`; `--rows 100000` is a short form. Ratios within a run can be compared between machines, absolute figures
-cannot.
+`make bench` measures Parley on your machine; `python -m tests.bench.exports` only imports and exports, and writes their
+part of this page with `--docs`; `--rows 100000` is a short form. Ratios within a run can be compared between machines,
+absolute figures cannot.
 
 ## Importing and exporting
 
@@ -204,7 +206,8 @@ def main(given: list[str] | None = None) -> int:
         table.add_row(*line.cells())
     Console(width=WIDTH).print(table)
     if wanted.docs:
-        DOCS.write_text(page(found, wanted.rows), encoding="utf-8")
+        others = "".join(DOCS.read_text(encoding="utf-8").partition(NEXT)[1:])
+        DOCS.write_text(page(found, wanted.rows) + others, encoding="utf-8")
     return int(any(line.missed for line in found))
 
 

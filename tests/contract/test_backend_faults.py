@@ -9,6 +9,7 @@ from app.backends.base import Text
 from app.backends.deadlines import deadlines
 from app.errors import BackendBroken, BackendError, BackendRejected, BackendUnavailable
 from tests.fakes.asking import HASTY, KEY, PATIENT, WAYS, ask, asking, collect, create, said, settings_at
+from tests.fakes.latex import BROKEN as BROKEN_LATEX
 from tests.fakes.model_faults import FAULTS
 from tests.fakes.model_server import serve
 
@@ -49,6 +50,7 @@ TABLE = {
     "drop-at-once": (UNAVAILABLE, "connection"),
     "empty": (BROKEN, "empty_reply"),
     "endless-event": (BROKEN, "malformed"),
+    "endless-lines": (BROKEN, "malformed"),
     "flood": (BROKEN, "too_long"),
     "gzip-broken": (BROKEN, "malformed"),
     "half-pair": (BROKEN, "malformed"),
@@ -58,9 +60,12 @@ TABLE = {
     "html": (BROKEN, "not_a_stream"),
     "json": (BROKEN, "not_a_stream"),
     "keep-alive": TOO_SLOW,
+    "latex": (BROKEN, "too_long"),
     "malformed": (BROKEN, "malformed"),
     "megabyte": (BROKEN, "too_long"),
     "no-answer": (UNAVAILABLE, "connection"),
+    "megabyte-in-pieces": (BROKEN, "too_long"),
+    "more-than-a-megabyte": (BROKEN, "malformed"),
     "no-body": (BROKEN, "not_a_stream"),
     "no-finish": (BROKEN, "no_finish_reason"),
     "quote-in-stream": (BROKEN, "malformed"),
@@ -80,29 +85,38 @@ OTHERWISE = {
     # Anthropic tells the type of an error alone
     "anthropic": {"400-filter": (REJECTED, "status_400")},
     "http-sse": {"done-only": (BROKEN, "no_text")},
-    "http-lines": {"done-only": (BROKEN, "not_a_stream"), "json": (BROKEN, "no_text")},
+    "http-lines": {
+        "done-only": (BROKEN, "not_a_stream"),
+        "endless-lines": (BROKEN, "not_a_stream"),
+        "json": (BROKEN, "no_text"),
+    },
     # nothing is said before the whole answer is there
     "http-none": {
         "done-only": (BROKEN, "no_finish_reason"),
         "drip": TOO_SLOW,
         "endless-event": (BROKEN, "too_long"),
+        "endless-lines": (BROKEN, "too_long"),
         "flood": TOO_SLOW,
         "hang-midway": TOO_SLOW,
         "json": (BROKEN, "no_text"),
+        "more-than-a-megabyte": (BROKEN, "too_long"),
         "no-finish": (BROKEN, "malformed"),
     },
 }
 """Where a protocol makes another error of a fault."""
 SOUND = {
+    "brief": ("word " * 5, "stop"),
     "bytewise": ("Héllo ∑🎲", "stop"),
     "crlf": ("Hello", "stop"),
     "gzip": ("Hello", "stop"),
+    "latex-broken": ("\n\n".join(text[:1_500] for text in BROKEN_LATEX.values()), "stop"),
     "length": ("Hel", "length"),
     "nothing": ("Hello", "stop"),
     "nul": ("Hello", "stop"),
     "other-type": ("Hello", "stop"),
     "no-usage": ("Hello", "stop"),
     "thoughts": ("Hello", "stop"),
+    "typing": ("word " * 50, "stop"),
 }
 IN_TIME = ("drip", "flood", "endless-event", "hang", "hang-midway", "hang-open", "keep-alive")
 """The faults that last until somebody's patience ends."""

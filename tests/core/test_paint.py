@@ -8,7 +8,7 @@ import pytest
 
 from app.web import markdown
 from app.web.maths import mathml
-from app.web.paint import Painting, StudyLook, paint
+from app.web.paint import Painting, StudyLook, paint, shows_talk
 from experiments.core.fields import Multiple, Number, Scale, Short, Single, Tick
 from experiments.core.screen import Asked, Chat, Code, Message, Panel, Progress, Screen, Text, Transcript
 
@@ -278,3 +278,10 @@ def test_the_json_says_what_the_page_needs_and_no_more() -> None:
     assert answer["messages"] == [{"role": role, "text": text, "mark": ""} for role, text in said]
     assert (answer["lang"], answer["dir"], answer["refused"]) == ("en", "ltr", True)
     assert paint(screen_of(Panel()), study=replace(LOOK, language="ar"), shown=None, draft={}).as_json()["dir"] == "rtl"
+
+
+def test_whole_conversations_are_known_to_take_a_while() -> None:
+    talk = Transcript("A talk", CHAT.messages)
+    assert shows_talk(screen_of(Panel("Rate", (talk,))))
+    assert shows_talk(screen_of(Panel("Compare", chat=replace(CHAT, columns=2))))
+    assert not shows_talk(screen_of(Panel("Chat", (Text("Read."),), chat=CHAT)))

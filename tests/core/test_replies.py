@@ -2,10 +2,11 @@
 
 import asyncio
 import random
+import selectors
 
 import pytest
 
-from app.replies.buffer import Reply
+from app.replies.buffer import CHUNK_S, Reply
 
 
 async def listen(reply: Reply, offset: int, slow: list[float]) -> str:
@@ -52,3 +53,48 @@ def test_words_that_come_while_a_piece_is_sent_are_heard_at_the_end() -> None:
         assert heard == ["first ", "last"]
 
     asyncio.run(talk())
+
+
+class Leap(selectors.DefaultSelector):
+    """Where a loop waits for its next timer: here the clock leaps there."""
+
+    now = 0.0
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        self.now += max(0, timeout or 0)
+        return super().select(0)
+
+
+class Leaping(asyncio.SelectorEventLoop):
+    """A loop on which nothing takes time but sleep."""
+
+    def __init__(self) -> None:
+        self._leap = Leap()
+        super().__init__(self._leap)
+
+    def time(self) -> float:
+        return self._leap.now
+
+
+def test_who_waits_for_a_word_has_it_at_once_and_what_follows_closely_is_gathered() -> None:
+    async def talk() -> None:
+        loop = asyncio.get_running_loop()
+        reply, heard = Reply(), []
+
+        async def hear() -> None:
+            async for text, _ in reply.follow(0):
+                heard.append((text, round(loop.time(), 3)))
+
+        listener = asyncio.create_task(hear())
+        await asyncio.sleep(1)
+        reply.begin()
+        for word in ("first ", "second ", "third ", "anew "):
+            await asyncio.sleep(1 if word == "anew " else 0.02)
+            reply.add(word)
+        reply.end()
+        await listener
+        gathered = round(1.02 + CHUNK_S, 3)
+        assert heard == [("", 1.0), ("first ", 1.02), ("second third ", gathered), ("anew ", 2.06)]
+
+    with asyncio.Runner(loop_factory=Leaping) as runner:
+        runner.run(talk())

@@ -4,9 +4,13 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
 
+from tests.fakes.latex import BROKEN, latex
 from tests.fakes.model_reply import Reply
 
 HANG_S = 30.0
+FIRST_S, PACE_S = 0.2, 0.02
+PIECE = 5_000
+WORDS = 10_000
 DATE = "Sat, 21 Nov 2026 12:00:00 GMT"
 LATER = "Sat, 21 Nov 2026 12:00:09 GMT"
 OVERFLOW = "prompt is too long: this model's maximum context length is 8192 tokens"
@@ -23,6 +27,16 @@ async def ordinary(reply: Reply) -> None:
     for word in reply_to(reply.asked).split(" "):
         await reply.say(word if word == "You" else f" {word}")
         await asyncio.sleep(0)
+    await reply.finish()
+
+
+async def _typing(reply: Reply, words: int) -> None:
+    """A sound reply at a model's pace: a while for the first word, a shorter one for each that follows."""
+    await reply.open()
+    await asyncio.sleep(FIRST_S)
+    for _ in range(words):
+        await reply.say("word ")
+        await asyncio.sleep(PACE_S)
     await reply.finish()
 
 
@@ -182,6 +196,20 @@ async def _flood(reply: Reply) -> None:
         await reply.wait(0.001)
 
 
+async def _pieces(reply: Reply, text: str) -> None:
+    """A sound reply as fast as it is read."""
+    await reply.open()
+    for start in range(0, len(text), PIECE):
+        await reply.say(text[start : start + PIECE])
+    await reply.finish()
+
+
+async def _endless_lines(reply: Reply) -> None:
+    await reply.open()
+    while True:
+        await reply.raw("data: x\n" * 10_000)
+
+
 async def _endless_event(reply: Reply) -> None:
     await reply.open()
     while True:
@@ -232,6 +260,7 @@ FAULTS: dict[str, Fault] = {
     "504": partial(_error, status=504, message="Gateway timeout"),
     "529": partial(_error, status=529, message="Overloaded"),
     "blank": partial(_say, text=" \n "),
+    "brief": partial(_typing, words=5),
     "bytewise": _bytewise,
     "crlf": _in_other_lines,
     "content-filter": partial(_say, text="Hel", reason="content_filter"),
@@ -242,6 +271,7 @@ FAULTS: dict[str, Fault] = {
     "drop-at-once": _drop_at_once,
     "empty": partial(_say, text=""),
     "endless-event": _endless_event,
+    "endless-lines": _endless_lines,
     "flood": _flood,
     "gzip": partial(_squeezed, sound=True),
     "gzip-broken": partial(_squeezed, sound=False),
@@ -254,8 +284,12 @@ FAULTS: dict[str, Fault] = {
     "keep-alive": _keep_alive,
     "length": partial(_say, text="Hel", reason="length"),
     "malformed": _malformed,
+    "latex": partial(_pieces, text=latex(WORDS)),
+    "latex-broken": partial(_pieces, text="\n\n".join(text[:1_500] for text in BROKEN.values())),
     "megabyte": partial(_say, text="blah " * 180_000),
     "no-answer": _no_http,
+    "megabyte-in-pieces": partial(_pieces, text="blah " * 210_000),
+    "more-than-a-megabyte": partial(_say, text="blah " * 240_000),
     "no-body": lambda r: r.answer(200, "", r.content_type),
     "no-finish": _no_finish,
     "nothing": _with_nothing,
@@ -272,5 +306,6 @@ FAULTS: dict[str, Fault] = {
     "stream-overloaded": partial(_stream_error, message="Overloaded", code="overloaded_error"),
     "thoughts": _thoughts,
     "tool-calls": partial(_say, text="Hel", reason="tool_calls"),
+    "typing": partial(_typing, words=50),
 }
 """What can be asked for as the model `fault:NAME`; some are sound replies, if unusual."""

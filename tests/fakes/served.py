@@ -139,6 +139,13 @@ class Process:
         """What it has written, over all its lives."""
         return (self.folder / "server.log").read_text(encoding="utf-8")
 
+    @property
+    def pid(self) -> int:
+        """Its number, while it runs."""
+        number = self._running.pid if self._running else None
+        assert number is not None, "is not running"
+        return number
+
     def start(self) -> None:
         """Start it and wait until it answers."""
         env = {"PARLEY_DATABASE_URL": self.database_url, "PARLEY_PORT": str(self.port), "PARLEY_SECRET": SECRET}

@@ -10,7 +10,7 @@ from typing import Any
 
 from app.backends.base import Delta, End, Text
 from app.backends.wire.errors import check_event, refusal
-from app.backends.wire.sse import Objects, count, cut_off, finish_reason, part, string
+from app.backends.wire.sse import EXCERPT, Objects, count, cut_off, finish_reason, part, string
 
 
 @dataclass(slots=True)
@@ -55,7 +55,7 @@ class ChatCompletions:
 
     def _choice(self, choice: dict[str, Any]) -> Iterator[Text]:
         delta = part(choice, "delta")
-        self._refusal += string(delta, "refusal") or ""
+        self._refusal = (self._refusal + (string(delta, "refusal") or ""))[:EXCERPT]
         text = string(delta, "content")
         if text:
             yield Text(text)

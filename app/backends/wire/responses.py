@@ -10,7 +10,7 @@ from typing import Any
 
 from app.backends.base import Delta, End, Text
 from app.backends.wire.errors import check_event, error_in_stream, refusal
-from app.backends.wire.sse import Objects, count, cut_off, finish_reason, part, string
+from app.backends.wire.sse import EXCERPT, Objects, count, cut_off, finish_reason, part, string
 
 
 @dataclass(slots=True)
@@ -40,7 +40,7 @@ class Responses:
                 if text:
                     yield Text(text)
             case "response.refusal.delta":
-                self._refusal += string(event, "delta") or ""
+                self._refusal = (self._refusal + (string(event, "delta") or ""))[:EXCERPT]
             case "response.completed":
                 yield self._end(part(event, "response"), "stop")
             case "response.incomplete":

@@ -34,13 +34,14 @@ class Events:
 
     _rest: bytes = b""
     _data: list[bytes] = field(default_factory=list)
+    _size: int = 0
     _started: bool = False
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
         """Take the next bytes, give the data of the events that they complete."""
         for line in self._lines(chunk):
             if not line and self._data:
-                data, self._data = b"\n".join(self._data), []
+                data, self._data, self._size = b"\n".join(self._data), [], 0
                 yield data
             elif line.startswith(b"data"):
                 self._read(line)
@@ -58,6 +59,9 @@ class Events:
     def _read(self, line: bytes) -> None:
         name, _, value = line.partition(b":")
         if name == b"data":
+            self._size += len(line)
+            if self._size > MAX_EVENT_BYTES:
+                raise malformed(line, "an event without end")
             self._data.append(value.removeprefix(b" "))
 
 

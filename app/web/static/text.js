@@ -4,7 +4,7 @@
 // Code is left alone, formulas keep their delimiters; elsewhere what looks like a tag, an entity or an image is shown
 // as typed.
 const SPLIT =
-  /(^ {0,3}(```+|~~~+)[^\n]*\n(?:[\s\S]*?^ {0,3}\2[^\n]*$|[\s\S]*$(?![\s\S]))|(?<!`)(`+)(?!`)[\s\S]+?(?<!`)\3(?!`))|(\\\([\s\S]{1,2000}?\\\)|\\\[[\s\S]{1,2000}?\\\]|\$\$[\s\S]{1,2000}?\$\$)|(?<![\\$])\$(?![\s$])([^$\n]*?(?<![\s\\]))\$(?![\d$])/gm;
+  /(^ {0,3}(```+(?!`)|~~~+(?!~))[^\n]*\n(?:[\s\S]*?^ {0,3}\2[^\n]*$|[\s\S]*$(?![\s\S]))|(?<!`)(`+)(?!`)[\s\S]+?(?<!`)\3(?!`))|(\\\([\s\S]{1,2000}?\\\)|\\\[[\s\S]{1,2000}?\\\]|\$\$[\s\S]{1,2000}?\$\$)|(?<![\\$])\$(?![\s$])([^$\n]*?(?<![\s\\]))\$(?![\d$])/gm;
 
 // A line that is indented may be code, where an entity would be shown as such: there an invisible joiner breaks the tag.
 const typed = (line) =>
