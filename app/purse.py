@@ -20,6 +20,7 @@ from storage.operations import operations_of
 from storage.spending import Spending, spending
 
 FRESH_US = 2_000_000
+SOON_S = 0.1
 READING_SHARE = 20
 """A read that took long serves for so many times as long: 0.7 s for 400,000 attempts, so a twentieth of a core."""
 WRITTEN_US = 1_000_000
@@ -53,22 +54,47 @@ class Purse:
         self._reading: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._begun: defaultdict[str, list[int]] = defaultdict(list)
         self._told: set[str] = set()
+        self._looking: dict[str, asyncio.Task[None]] = {}
 
     async def closed(self, study: Study) -> str | None:
         """Why nobody new can begin: BUDGET, or what the researcher said; None while people can."""
         async with self._reading[study.name]:
-            now_us = self._clock.now_us()
-            known = self._known.get(study.name)
-            if known is None or not known.at_us <= now_us < known.until_us:
-                known = self._known[study.name] = await asyncio.to_thread(self._read, study, now_us)
+            known = self._fresh(study)
+            if known is None:
+                known = self._known[study.name] = await asyncio.to_thread(self._read, study, self._clock.now_us())
         begun = self._begun[study.name] = [at for at in self._begun[study.name] if at >= known.at_us - WRITTEN_US]
         used_up = known.used_up(len(begun))
         self._tell(study.name, used_up)
         return known.operations.paused or (BUDGET if used_up else None)
 
+    def look(self, study: Study) -> None:
+        """Before a model is called: look at the budget, but let nobody wait for it who has begun."""
+        if not self._fresh(study) and study.name not in self._looking:
+            self._looking[study.name] = asyncio.create_task(self._soon(study))
+
+    async def _soon(self, study: Study) -> None:
+        """Look when the model has been asked: the database's answer would take the processor from it."""
+        try:
+            await asyncio.sleep(SOON_S)
+            await self.closed(study)
+        finally:
+            del self._looking[study.name]
+
+    async def close(self) -> None:
+        """Leave off looking."""
+        looking = list(self._looking.values())
+        for task in looking:
+            task.cancel()
+        await asyncio.gather(*looking, return_exceptions=True)
+
     def begins(self, study: Study) -> None:
         """Somebody begins now."""
         self._begun[study.name].append(self._clock.now_us())
+
+    def _fresh(self, study: Study) -> _Known | None:
+        """What was read and still serves."""
+        known = self._known.get(study.name)
+        return known if known and known.at_us <= self._clock.now_us() < known.until_us else None
 
     def _read(self, study: Study, now_us: int) -> _Known:
         operations = operations_of(self._database, study.name)

@@ -43,6 +43,9 @@ from storage.supply import taken
 
 MOST_TRIES = 20
 MOST_KEPT = 5_000
+TURNS = 2
+"""Turns of the event loop for which a click waits once it is written, so that the model is asked before the page is
+painted: one for the reply's task, one for the client that sends the request."""
 COMPLETE = ("submitted", "voted")
 """The kinds of facts that complete rows of released tables."""
 
@@ -91,6 +94,7 @@ class Runtime:
     async def close(self) -> None:
         """Stop: replies on their way are left owed, everything that was accepted is written."""
         await self._answering.close()
+        await self._purse.close()
         for backend in self._backends.values():
             await backend.close()
         await asyncio.to_thread(self.log.close)
@@ -229,6 +233,8 @@ class Runtime:
         after = Live(live.stream, live.study, state, rows)
         self._keep(after)
         self._answering.settle(after.stream, after.study, after.state)
+        for _ in range(TURNS):
+            await asyncio.sleep(0)
         return after
 
     def _means(self, stream: str, job: Job, state: State) -> Means:
@@ -240,10 +246,7 @@ class Runtime:
             own = {"stream": stream, "turn": state.seq, "slot": job.slot, "path": job.path}
             await asyncio.wrap_future(self.log.record_attempt(AttemptRow({**own, **values})))
 
-        async def before(study: Study) -> None:
-            await self.closed(study)
-
-        return Means(self._settings, self._clock, self._backend_of, self._breaker_of, before, record)
+        return Means(self._settings, self._clock, self._backend_of, self._breaker_of, self._purse.look, record)
 
     def _backend_of(self, study: Study, model: str) -> Backend:
         return self._backend(study.model(model))

@@ -11,13 +11,12 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Table, delete, func, insert, select, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import Connection, Engine, Transaction, bindparam, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError, InternalError, OperationalError, StatementError
 
 from experiments.core.events import Event
@@ -25,7 +24,7 @@ from storage import tables
 from storage.engine import writer
 from storage.errors import Conflict, StorageError
 from storage.schemas.base import Row
-from storage.schemas.registry import released
+from storage.upserts import upsert, upsert_rows
 
 log = logging.getLogger(__name__)
 
@@ -88,6 +87,14 @@ class Attempt:
 
 
 Work = Append | Draft | Attempt
+
+
+_draft = tables.drafts.c
+_THERE = (_draft.stream == bindparam("at_stream"), _draft.path == bindparam("at_path"))
+_TYPED = select(_draft.data).where(*_THERE)
+_FORGET = delete(tables.drafts).where(*_THERE)
+_KEEP = update(tables.drafts).where(*_THERE)
+"""Made once: they are part of nearly every click."""
 
 
 @dataclass(slots=True)
@@ -174,8 +181,11 @@ def _commit(connection: Connection, items: Sequence[_Item]) -> None:
     batch = [item for item in items if item.future.set_running_or_notify_cancel()]
     outcomes: list[BaseException | None] = []
     try:
-        with connection.begin():
-            outcomes = [_write(connection, item.work) for item in batch]
+        if len(batch) == 1:
+            outcomes = [_write(connection, batch[0].work, connection.begin)]
+        else:
+            with connection.begin():
+                outcomes = [_write(connection, item.work, connection.begin_nested) for item in batch]
     except Exception as error:  # a named edge: whatever it was, the thread must live to write for others
         log.exception("a batch of %d could not be written", len(batch))
         if connection.in_transaction():
@@ -188,11 +198,11 @@ def _commit(connection: Connection, items: Sequence[_Item]) -> None:
             item.future.set_exception(outcome)
 
 
-def _write(connection: Connection, work: Work) -> BaseException | None:
-    """Write one piece of work in a savepoint. A conflict, or a value that does not fit, is its own outcome; what ails
-    the database ends the batch."""
+def _write(connection: Connection, work: Work, within: Callable[[], Transaction]) -> BaseException | None:
+    """Write one piece of work, in a transaction or a savepoint of its own. A conflict, or a value that does not fit, is
+    its own outcome; what ails the database ends the batch."""
     try:
-        with connection.begin_nested():
+        with within():
             if isinstance(work, Append):
                 _write_append(connection, work)
             elif isinstance(work, Attempt):
@@ -206,7 +216,7 @@ def _write(connection: Connection, work: Work) -> BaseException | None:
                     "data": dict(work.data),
                     "at_us": work.at_us,
                 }
-                _upsert(connection, tables.drafts, [draft], ("stream", "path"))
+                upsert(connection, tables.drafts, [draft], ("stream", "path"))
     except IntegrityError as error:
         return Conflict(f"{work.stream}: {error.orig}")
     except (OperationalError, InternalError):
@@ -256,15 +266,14 @@ def _write_append(connection: Connection, work: Append) -> None:
 
 
 def _spend(connection: Connection, stream: str, spent: Spent) -> None:
-    t = tables.drafts.c
-    there = (t.stream == stream, t.path == spent.path)
+    there = {"at_stream": stream, "at_path": spent.path}
     if spent.names is None:
-        connection.execute(delete(tables.drafts).where(*there))
+        connection.execute(_FORGET, there)
         return
-    typed = connection.execute(select(t.data).where(*there)).scalar()
+    typed = connection.execute(_TYPED, there).scalar()
     if typed is not None:
         left = {name: value for name, value in typed.items() if name not in spent.names}
-        connection.execute(update(tables.drafts).where(*there).values(data=left))
+        connection.execute(_KEEP, {**there, "data": left})
 
 
 def _enrol(connection: Connection, stream: str, new: Enrolment) -> None:
@@ -280,21 +289,3 @@ def _enrol(connection: Connection, stream: str, new: Enrolment) -> None:
     connection.execute(insert(tables.sessions), [entry])
     if new.identity:
         connection.execute(insert(tables.identities), [{"stream": stream, "study": new.study, **new.identity}])
-
-
-def upsert_rows(connection: Connection, study: str, stream: str, rows: Iterable[Row]) -> None:
-    """Write rows of released tables; a row of the same key is replaced."""
-    grouped: dict[str, list[dict[str, Any]]] = {}
-    for row in rows:
-        own = {"_study": study, "_session": stream, "_part": row.part, "_seq": row.seq, "_written": row.written}
-        grouped.setdefault(row.table, []).append({**own, **row.values})
-    for name, values in grouped.items():
-        table = released(name).table()
-        _upsert(connection, table, values, [column.name for column in table.primary_key])
-
-
-def _upsert(connection: Connection, table: Table, values: list[dict[str, Any]], key: Sequence[str]) -> None:
-    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-    statement = dialect.insert(table)
-    others = {column.name: statement.excluded[column.name] for column in table.columns if column.name not in key}
-    connection.execute(statement.on_conflict_do_update(index_elements=list(key), set_=others), values)

@@ -16,11 +16,12 @@ from experiments.core.resolve import Study
 from experiments.core.session import fold
 from storage import tables
 from storage.engine import Database, writer
-from storage.log import facts, upsert_rows
+from storage.log import facts
 from storage.recorded import ORIGIN, importing_studies, recorded_rows, study_stream
 from storage.schemas.base import Row
 from storage.schemas.registry import released, schemas
 from storage.studies import Studies
+from storage.upserts import upsert_rows
 
 Key = tuple[Any, ...]
 Rows = Mapping[Key, Row]

@@ -11,8 +11,8 @@ from problems.errors import did_you_mean
 from storage import tables
 from storage.engine import writer
 from storage.errors import StorageError
-from storage.log import upsert_rows
 from storage.schemas.registry import schemas
+from storage.upserts import upsert_rows
 
 
 class Studies:

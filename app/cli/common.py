@@ -37,5 +37,4 @@ def settings_in_use() -> Settings:
         err.print(f"[yellow]{warning}[/yellow]")
     settings = configuration.load()
     logging.basicConfig(level=settings.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    logging.getLogger("httpx2").setLevel(logging.WARNING)
     return settings

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import socket
 import sys
@@ -73,6 +74,9 @@ def _serve(references: list[str], *, demo: bool = False, open_browser: bool = Fa
     out.print(f"  data: {settings.database_url}", highlight=False)
     if open_browser and sys.stdout.isatty():
         threading.Thread(target=_open_when_up, args=(address, settings), daemon=True).start()
+    # What is there now stays: to look through it again and again for garbage would stop everybody for 0.1 s each time.
+    gc.collect()
+    gc.freeze()
     uvicorn.run(
         server,
         host=settings.host,

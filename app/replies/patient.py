@@ -54,7 +54,7 @@ class Means:
     clock: Clock
     backend: Callable[[Study, str], Backend]
     breaker: Callable[[Study, str], Breaker]
-    before: Callable[[Study], Awaitable[None]]
+    before: Callable[[Study], None]
     """Done before each attempt: what it may cost is looked at."""
     record: Callable[[Attempt], Awaitable[None]]
 
@@ -76,7 +76,7 @@ async def _tries(means: Means, study: Study, job: Data, name: str, seed: str, re
     request = request_for(study, job, name, seed)
     breaker = means.breaker(study, name)
     for number in range(1, means.patience.model_tries + 1):
-        await means.before(study)
+        means.before(study)
         started_us = means.clock.now_us()
         asked = await _once(means, study, name, request, reply, breaker)
         if study.file.on_leak == "regenerate" and asked.error is None and number < means.patience.model_tries:

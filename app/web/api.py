@@ -19,7 +19,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from app.runtime import Live, Runtime
 from app.web.cookies import Cookies
-from app.web.paint import StudyLook, paint, shows_talk
+from app.web.paint import StudyLook, needs_draft, paint, shows_talk
 from experiments.core.screen import Screen
 from experiments.errors import Refused
 
@@ -141,9 +141,11 @@ class ParticipantApi:
         if body.view == "screen":
             answer: dict[str, Any] = {"screen": screen_json(screen), "note": note, "faults": faults}
         else:
-            draft = {} if screen.ended else await self._runtime.draft(live.stream, screen.path)
+            look = look_of(live)
+            asks = not screen.ended and needs_draft(screen, look, body.shown)
+            draft = await self._runtime.draft(live.stream, screen.path) if asks else {}
             known: Mapping[str, Any] = {"shown": body.shown, "draft": draft, "note": note, "faults": faults}
-            painting = partial(paint, screen, study=look_of(live), **known)
+            painting = partial(paint, screen, study=look, **known)
             # Long texts with formulas take a while: in a thread, so that nobody else is held up. The rest is too short.
             answer = (await asyncio.to_thread(painting) if shows_talk(screen) else painting()).as_json()
         return Response(orjson.dumps(answer), media_type="application/json")

@@ -169,7 +169,7 @@ def finished(page: bytes) -> bytes:
     early = "".join(
         f'<link rel="modulepreload" href="/parley/{name}.js">' for name in ("api", "forms", "reply", "text", "words")
     )
-    styles = "".join(f'<link rel="stylesheet" href="/parley/{name}.css">' for name in ("page", "slider"))
+    styles = "".join(f'<link rel="stylesheet" href="/parley/{name}.css">' for name in ("page", "compare", "slider"))
     head = f"""<meta name="robots" content="noindex">{styles}{early}
 <script type="module" src="/parley/page.js" data-outputs="{" ".join(OUTPUTS)}"></script>""".encode()
     return _UNWANTED.sub(b"", page).replace(b'<script type="module"', head + b'<script type="module"', 1)

@@ -124,6 +124,14 @@ def paint(
     )
 
 
+def needs_draft(screen: Screen, study: StudyLook, shown: str | None) -> bool:
+    """Whether a painting has a form or a message box that the browser does not show yet, half-filled as it was left."""
+    chat, known = screen.panel.chat, (shown or "").split()
+    parts = {"left": (_left(screen, study, {}), screen.panel.fields), "side": (_side(screen, {}), chat and chat.rating)}
+    anew = any(asks and _mark(screen, name, part.about) not in known for name, (part, asks) in parts.items())
+    return anew or (chat is not None and _mark(screen, "box", ()) not in known)
+
+
 def shows_talk(screen: Screen) -> bool:
     """Whether whole conversations are rendered here; those of a chat are rendered in the browser."""
     chat = screen.panel.chat

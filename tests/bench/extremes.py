@@ -56,6 +56,7 @@ async def beside(at: Stage, kind: str, others: list[Chatter]) -> tuple[list[floa
         found = await clicks(others)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
+        await victim.leave()
         return found, at.mb("VmHWM") - held, len(victim.clicks)
 
 
@@ -67,7 +68,9 @@ async def measured() -> tuple[list[float], dict[str, tuple[list[float], float, i
             bots = [await stack.enter_async_context(HttpBot(at.parley.url, f"other-{n}")) for n in range(OTHERS)]
             others = [Chatter(bot) for bot in bots]
             await gathered(others, "brief")
-            return await clicks(others), {kind: await beside(at, kind, others) for kind in KINDS}
+            found = await clicks(others), {kind: await beside(at, kind, others) for kind in KINDS}
+            await asyncio.gather(*(other.leave() for other in others))
+            return found
 
 
 def painting() -> dict[str, float]:

@@ -33,7 +33,7 @@ from tests.fakes.http_bot import HttpBot
 CHATS = 100
 MESSAGES = 2
 ROUNDS = 2
-ALONE = 40
+ALONE = 100
 THINK_S = (3.0, 9.0)
 BARS_MS = {1: 15.0, CHATS: 50.0}
 """What Parley may add at p95, by how many chats there are."""
@@ -100,6 +100,7 @@ async def alone(at: Stage, backend: Backend) -> Measured:
             await direct(backend, MODEL[1], found.direct)
             await chatter.say(TOLD)
         found.busy = (at.processor_s - used) / (time.perf_counter() - begun)
+        await chatter.leave()
     return found
 
 
@@ -115,6 +116,7 @@ async def together(at: Stage, backend: Backend) -> Measured:
             begun, used = time.perf_counter(), at.processor_s
             await asyncio.gather(*(_chats(chatter, f"{number} {n}") for n, chatter in enumerate(chatters)))
             found.busy += (at.processor_s - used) / (time.perf_counter() - begun) / ROUNDS
+        await asyncio.gather(*(chatter.leave() for chatter in chatters))
     return found
 
 

@@ -1,12 +1,12 @@
 """Where replies are measured: a model server, Parley and the driver, each a process of its own, over real HTTP.
 
-The driver is this process. It does what the page does: posts what is said, reads the reply as it comes, looks.
+The driver is this process. It does what the page does, with the client that Parley's own backends use: posts what is
+said, reads the reply as it comes, looks.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import multiprocessing
 import os
 import time
@@ -19,13 +19,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import aiohttp
+import orjson
+
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.model_server import serve
 from tests.fakes.served import Process
 
 MESSAGES = 100
-KEEP = 30.0
+KEEP = aiohttp.ClientTimeout(total=30.0)
 
 
 @dataclass(frozen=True)
@@ -104,13 +107,20 @@ class Chatter:
     words: list[float] = field(default_factory=list)
     """From what was said to the first word of the reply."""
     page: dict[str, Any] = field(default_factory=dict)
+    _client: aiohttp.ClientSession = field(init=False)
 
     async def begin(self, study: str) -> Chatter:
         """Come to the chat."""
         await self.bot.arrive(study)
         await self.bot.until(path="with_ai")
+        cookies = "; ".join(f"{name}={value}" for name, value in self.bot.client.cookies.items())
+        self._client = aiohttp.ClientSession(str(self.bot.client.base_url), headers={"cookie": cookies})
         await self._ask("/api/look", {})
         return self
+
+    async def leave(self) -> None:
+        """Close the page."""
+        await self._client.close()
 
     async def say(self, text: str) -> None:
         """Say something, or ask again where no reply came, read the reply to its end, look."""
@@ -126,15 +136,16 @@ class Chatter:
 
     async def _listen(self, first: Callable[[], None]) -> None:
         heard = False
-        async with self.bot.client.stream("GET", "/api/reply", timeout=KEEP) as response:
-            async for line in response.aiter_lines():
-                if not heard and line.startswith("data: ") and json.loads(line[6:]).get("text"):
+        async with self._client.get("/api/reply", timeout=KEEP) as response:
+            async for line in response.content:
+                if not heard and line.startswith(b"data: ") and orjson.loads(line[6:]).get("text"):
                     heard = True
                     first()
 
     async def _ask(self, path: str, body: dict[str, Any]) -> None:
-        response = await self.bot.client.post(path, json=body | {"shown": self.page.get("shown"), "view": "page"})
-        self.page = response.json()
+        whole = body | {"shown": self.page.get("shown"), "view": "page"}
+        async with self._client.post(path, json=whole) as response:
+            self.page = orjson.loads(await response.read())
 
 
 async def gathered(chatters: list[Chatter], study: str) -> None:

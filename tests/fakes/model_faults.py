@@ -5,11 +5,20 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 
 from tests.fakes.latex import BROKEN, latex
+from tests.fakes.model_delays import (
+    drip,
+    endless_event,
+    endless_lines,
+    flood,
+    hang,
+    hang_midway,
+    hang_open,
+    keep_alive,
+    pieces,
+)
 from tests.fakes.model_reply import Reply
 
-HANG_S = 30.0
 FIRST_S, PACE_S = 0.2, 0.02
-PIECE = 5_000
 WORDS = 10_000
 DATE = "Sat, 21 Nov 2026 12:00:00 GMT"
 LATER = "Sat, 21 Nov 2026 12:00:09 GMT"
@@ -160,62 +169,6 @@ async def _refusal(reply: Reply) -> None:
     await reply.refuse("I cannot help with that.")
 
 
-async def _hang(reply: Reply) -> None:
-    await reply.wait(HANG_S)
-
-
-async def _hang_open(reply: Reply) -> None:
-    await reply.open()
-    await reply.wait(HANG_S)
-
-
-async def _hang_midway(reply: Reply) -> None:
-    await reply.open()
-    await reply.say("Hel")
-    await reply.wait(HANG_S)
-
-
-async def _drip(reply: Reply) -> None:
-    await reply.open()
-    while True:
-        await reply.say("x")
-        await reply.wait(0.02)
-
-
-async def _keep_alive(reply: Reply) -> None:
-    await reply.open()
-    while True:
-        await reply.idle()
-        await reply.wait(0.02)
-
-
-async def _flood(reply: Reply) -> None:
-    await reply.open()
-    while True:
-        await reply.say("blah " * 200)
-        await reply.wait(0.001)
-
-
-async def _pieces(reply: Reply, text: str) -> None:
-    """A sound reply as fast as it is read."""
-    await reply.open()
-    for start in range(0, len(text), PIECE):
-        await reply.say(text[start : start + PIECE])
-    await reply.finish()
-
-
-async def _endless_lines(reply: Reply) -> None:
-    await reply.open()
-    while True:
-        await reply.raw("data: x\n" * 10_000)
-
-
-async def _endless_event(reply: Reply) -> None:
-    await reply.open()
-    while True:
-        await reply.raw("x" * 100_000)
-
-
 async def _bytewise(reply: Reply) -> None:
     """Every byte in a chunk of its own, so that characters are cut in two, with signs of life between the pieces."""
     reply.bytewise = True
@@ -266,29 +219,29 @@ FAULTS: dict[str, Fault] = {
     "content-filter": partial(_say, text="Hel", reason="content_filter"),
     "cut-character": _cut_character,
     "done-only": _end_only,
-    "drip": _drip,
+    "drip": drip,
     "drop": _drop,
     "drop-at-once": _drop_at_once,
     "empty": partial(_say, text=""),
-    "endless-event": _endless_event,
-    "endless-lines": _endless_lines,
-    "flood": _flood,
+    "endless-event": endless_event,
+    "endless-lines": endless_lines,
+    "flood": flood,
     "gzip": partial(_squeezed, sound=True),
     "gzip-broken": partial(_squeezed, sound=False),
     "half-pair": partial(_say, text="Hel\ud83d"),
-    "hang": _hang,
-    "hang-midway": _hang_midway,
-    "hang-open": _hang_open,
+    "hang": hang,
+    "hang-midway": hang_midway,
+    "hang-open": hang_open,
     "html": lambda r: r.answer(200, "<html>Please log in</html>", "text/html"),
     "json": lambda r: r.answer(200, '{"object": "chat.completion", "choices": []}'),
-    "keep-alive": _keep_alive,
+    "keep-alive": keep_alive,
     "length": partial(_say, text="Hel", reason="length"),
     "malformed": _malformed,
-    "latex": partial(_pieces, text=latex(WORDS)),
-    "latex-broken": partial(_pieces, text="\n\n".join(text[:1_500] for text in BROKEN.values())),
+    "latex": partial(pieces, text=latex(WORDS)),
+    "latex-broken": partial(pieces, text="\n\n".join(text[:1_500] for text in BROKEN.values())),
     "megabyte": partial(_say, text="blah " * 180_000),
     "no-answer": _no_http,
-    "megabyte-in-pieces": partial(_pieces, text="blah " * 210_000),
+    "megabyte-in-pieces": partial(pieces, text="blah " * 210_000),
     "more-than-a-megabyte": partial(_say, text="blah " * 240_000),
     "no-body": lambda r: r.answer(200, "", r.content_type),
     "no-finish": _no_finish,

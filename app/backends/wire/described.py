@@ -60,8 +60,9 @@ class LineFraming:
     def feed(self, chunk: bytes) -> Iterator[Any]:
         """Take the next bytes, give the values of the lines that they complete."""
         *lines, self._rest = (self._rest + chunk).split(b"\n")
-        if len(self._rest) > MAX_EVENT_BYTES:
-            raise malformed(self._rest, "a line without end")
+        longest = max((*lines, self._rest), key=len)
+        if len(longest) > MAX_EVENT_BYTES:
+            raise malformed(longest, "a line without end")
         for line in lines if self._any else [line.removeprefix(BOM) for line in lines]:
             if line.strip():
                 if not self._any and not line.lstrip().startswith((b"{", b"[")):

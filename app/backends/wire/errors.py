@@ -12,8 +12,9 @@ from email.utils import parsedate_to_datetime
 from time import time
 from typing import Any
 
-import httpx2
+import aiohttp
 import orjson
+from aiohttp.http_exceptions import ContentEncodingError
 
 from app.errors import BackendBroken, BackendError, BackendRejected, BackendUnavailable
 from app.servers import Server
@@ -72,19 +73,19 @@ def check_event(event: dict[str, Any]) -> None:
 def no_connection(error: Exception, server: Server) -> BackendError:
     """The error that the connection raised."""
     match error:
-        case httpx2.ConnectTimeout():
+        case aiohttp.ConnectionTimeoutError():
             return _late(server, "timeout_connect")
-        case httpx2.TimeoutException():
+        case TimeoutError():
             return _late(server, "timeout_read")
-        case httpx2.ReadError() | httpx2.WriteError() | httpx2.RemoteProtocolError():
-            told = str(error) or type(error).__name__
-            return BackendUnavailable(f"The connection to {server.url} broke ({told}). Try again.", reason="connection")
-        case httpx2.TransportError() | ssl.SSLError():
+        case aiohttp.ClientConnectorError() | aiohttp.ClientHttpProxyError() | ssl.SSLError():
             return BackendUnavailable(
                 f"No connection to {server.url} ({error}). Is the address right, and up?", reason="connection"
             )
-        case _:
+        case _ if isinstance(error.__cause__, ContentEncodingError) or isinstance(error, aiohttp.InvalidURL):
             return BackendBroken(f"{server.url}: {type(error).__name__}: {error}.", reason="malformed")
+        case _:
+            told = str(error) or type(error).__name__
+            return BackendUnavailable(f"The connection to {server.url} broke ({told}). Try again.", reason="connection")
 
 
 def refusal(text: str) -> BackendBroken:
@@ -151,10 +152,10 @@ def _reason(code: str | None, text: str) -> str | None:
     return REJECTING.get(code or "") or ("context_length_exceeded" if OVERFLOW.search(text) else None)
 
 
-async def beginning(response: httpx2.Response, limit: int = 20_000) -> bytes:
+async def beginning(response: aiohttp.ClientResponse, limit: int = 20_000) -> bytes:
     """The first bytes of a body, however long it is."""
     content = b""
-    async for chunk in response.aiter_bytes():
+    async for chunk in response.content.iter_any():
         content += chunk
         if len(content) >= limit:
             break

@@ -2,18 +2,23 @@
 
 Connections are kept and shared by all sessions. Nothing is retried (the runtime does, and logs each attempt), no
 redirect is followed (it would carry the key elsewhere), no cookie is kept (it would join people's conversations), and
-nothing leaves here with a secret of the server in it.
+nothing leaves here with a secret of the server in it. aiohttp, as a piece of a reply costs it a tenth of what it costs
+httpx2 (docs/decisions/0003).
 """
 
 import asyncio
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import suppress
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, Protocol
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
-import httpx2
+import aiohttp
+import certifi
 import orjson
+from multidict import CIMultiDict
+from yarl import URL
 
 from app.backends.base import Delta, End
 from app.backends.wire.errors import beginning, masked, no_connection, refused
@@ -21,8 +26,8 @@ from app.errors import BackendError, BackendRejected
 from app.servers import Server, revealed
 from app.settings import Settings
 
-CONNECTIONS = httpx2.Limits(max_connections=None, max_keepalive_connections=200)
 DRAIN_S = 0.1
+MULTIPLE_CHOICES = 300
 
 
 class Decoder(Protocol):
@@ -43,28 +48,32 @@ class Transport:
     def __init__(self, settings: Settings, server: Server, headers: Mapping[str, str]) -> None:
         self._server = server
         self._query = revealed(server.query)
-        sent = httpx2.Headers({"accept-encoding": "identity", "content-type": "application/json", **headers})
-        sent.update(revealed(server.headers))
-        self._client = httpx2.AsyncClient(
-            headers=sent,
-            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
-            limits=CONNECTIONS,
-            timeout=httpx2.Timeout(settings.reply_timeout_s, connect=settings.connect_timeout_s),
+        self._headers = CIMultiDict(
+            {"accept-encoding": "identity", "content-type": "application/json", "user-agent": "parley", **headers}
         )
+        self._headers.update(revealed(server.headers))
+        self._timeout = aiohttp.ClientTimeout(
+            total=None, sock_connect=settings.connect_timeout_s, sock_read=settings.reply_timeout_s
+        )
+        self._tls = _trusted() if server.url.startswith("https:") else True
+        self._proxy = _proxy_of(server.url)
+        self._session: aiohttp.ClientSession | None = None
 
     async def stream(
         self, path: str, body: Mapping[str, Any], decoder: Decoder, method: str = "POST"
     ) -> AsyncGenerator[Delta]:
         """Send `body` to `path`, give the reply as it comes; leaving early closes the connection."""
         try:
-            async with self._client.stream(
+            async with self._open().request(
                 method,
-                httpx2.URL(self._server.url + path).copy_merge_params(self._query),
-                content=_json(body),
+                URL(self._server.url + path).update_query(self._query),
+                data=_json(body),
+                allow_redirects=False,
+                proxy=self._proxy,
             ) as response:
-                if not response.is_success:
-                    raise refused(response.status_code, response.headers, await beginning(response))
-                chunks = response.aiter_bytes()
+                if response.status >= MULTIPLE_CHOICES:
+                    raise refused(response.status, response.headers, await beginning(response))
+                chunks = response.content.iter_any()
                 async for chunk in chunks:
                     for delta in decoder.feed(chunk):
                         if isinstance(delta, End):
@@ -76,12 +85,24 @@ class Transport:
                 yield delta
         except BackendError as error:
             raise masked(error, self._server) from None
-        except (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, ssl.SSLError) as error:
+        except (aiohttp.ClientError, OSError) as error:
             raise masked(no_connection(error, self._server), self._server) from None
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._client.aclose()
+        if self._session is not None:
+            await self._session.close()
+
+    def _open(self) -> aiohttp.ClientSession:
+        """The session, which belongs to the event loop that first asks for it."""
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0, ssl=self._tls),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                headers=self._headers,
+                timeout=self._timeout,
+            )
+        return self._session
 
 
 def bearer(server: Server) -> dict[str, str]:
@@ -96,9 +117,22 @@ def _json(body: Mapping[str, Any]) -> bytes:
         raise BackendRejected(f"The request cannot be written as JSON: {error}.", reason="bad_request") from None
 
 
+def _trusted() -> ssl.SSLContext:
+    """The authorities that the machine trusts, and Mozilla's, as some machines have none. Takes a tenth of a second."""
+    context = ssl.create_default_context()
+    context.load_verify_locations(certifi.where())
+    return context
+
+
+def _proxy_of(url: str) -> str | None:
+    """The proxy that the machine's environment names for an address."""
+    parts = urlsplit(url)
+    return None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
+
+
 async def _drain(chunks: AsyncIterator[bytes]) -> None:
     """Read what follows the end of a reply, so that the connection can be used again instead of being closed."""
-    with suppress(TimeoutError, httpx2.HTTPError):
+    with suppress(TimeoutError, aiohttp.ClientError):
         async with asyncio.timeout(DRAIN_S):
             async for _ in chunks:
                 pass
