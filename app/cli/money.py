@@ -67,10 +67,9 @@ def budget(
 ) -> None:
     """Set what a study's models may cost altogether, or show it. Who has begun can finish; nobody new then begins."""
     database = open_database(settings_in_use().database_url)
-    name = name_of(study)
+    found = Studies(database).newest(name_of(study))
     if amount is not None or none:
-        decide_on(database, name, "budgeted", {"amount": amount}, by="researcher", at_us=WorldClock().now_us())
-    found = Studies(database).newest(name)
+        decide_on(database, found.name, "budgeted", {"amount": amount}, by="researcher", at_us=WorldClock().now_us())
     _tell(found, _bounds(database, found))
 
 
