@@ -18,7 +18,7 @@ SHORT: Mapping[str, Any] = {
     "first_token_timeout_s": 1,
     "token_gap_timeout_s": 1,
     "reply_timeout_s": 2,
-    "max_reply_chars": 3_000,
+    "max_reply_chars": 20_000,
     "model_tries": 1,
     "breaker_failures": 1_000,
 }
