@@ -1,4 +1,4 @@
-"""The purse: whether a study's budget still bears newcomers, looked at before each call of a model.
+"""The purse: whether a study's budget still bears newcomers, looked at with each call of a model and at each arrival.
 
 Nobody new can begin as soon as what was spent, with what those in the midst of the study are expected to spend still,
 reaches the budget; so whoever has begun can finish, and the budget holds. What is read serves for a moment; who begins
@@ -68,7 +68,7 @@ class Purse:
         return known.operations.paused or (BUDGET if used_up else None)
 
     def look(self, study: Study) -> None:
-        """Before a model is called: look at the budget, but let nobody wait for it who has begun."""
+        """With a call of a model: look at the budget anew, but let nobody wait for it who has begun."""
         if not self._fresh(study) and study.name not in self._looking:
             self._looking[study.name] = asyncio.create_task(self._soon(study))
 
