@@ -26,11 +26,11 @@ from app.replies.patient import Attempt, Means, attempt_values
 from app.settings import Settings
 from experiments.core.events import Action, Event, Job
 from experiments.core.hurry import refuse_hurry
+from experiments.core.model import Model
 from experiments.core.place import State
 from experiments.core.resolve import Study
 from experiments.core.screen import Screen
 from experiments.core.session import decide, fold, owed, screen
-from experiments.core.study import Model
 from experiments.errors import Refused
 from storage.engine import Database
 from storage.errors import Conflict, StorageError

@@ -18,7 +18,7 @@ from app.bots.simulate import START_US, label_of, seed_of, simulate, walk_throug
 from app.clock import VirtualClock
 from app.runtime import Runtime
 from app.settings import Settings
-from experiments.core.assign import assign
+from experiments.core.assign import drawn_factors
 from experiments.core.resolve import Study, restore
 from storage.attempts import attempts
 from storage.engine import open_database
@@ -91,7 +91,7 @@ def _rare(study: Study, count: int) -> list[str]:
     labels = []
     for number in range(MOST_DRAWS if study.file.factors else 0):
         label = label_of(study, "check", number)
-        got = set(assign(study.file.factors, study.pools, seed_of(label)).items())
+        got = set(drawn_factors(study.file.factors, study.pools, seed_of(label)).items())
         if number >= count and got - met:
             labels.append(label)
         met |= got

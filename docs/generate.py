@@ -28,6 +28,8 @@ from app.web.api import ParticipantApi
 from app.web.cookies import Cookies
 from docs.tables import about, keys, table
 from experiments.core import fields as asked
+from experiments.core import model as replying
+from experiments.core import participation
 from experiments.core import study as parts
 from experiments.core.scales import QUESTIONS, SCALES
 from experiments.core.schema import json_schema
@@ -51,10 +53,15 @@ QUESTION_KINDS = (
 STUDY_PARTS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("`problems`: a pool", parts.Source),
     ("`groups`: batches and sets", parts.Groups),
-    ("`models`: a model", parts.Model),
-    ("`system`: a prompt for each value", parts.PickText),
-    ("`price` of a model", parts.Price),
+    ("`models`: a model", replying.Model),
+    ("`system`: a prompt for each value", replying.PickText),
+    ("`price` of a model", replying.Price),
     ("`factors`: the values of a tag", parts.OneOf),
+    ("`caps`: how many are wanted", participation.Cap),
+    ("`recruitment`", participation.Recruitment),
+    ("`outcomes`: the end of each", participation.Ending),
+    ("`times`", participation.Times),
+    ("`bonus`: a rule", participation.Bonus),
     ("`phase`: a part with a heading", parts.Phase),
     ("`each`: a loop over problems", parts.Each),
     ("`do`: a protocol for each value of a factor", parts.Pick),

@@ -1,42 +1,99 @@
-"""Which values of the study's factors a participant gets.
+"""Which values of the study's factors a participant gets: the open cell that needs one most.
 
-Each factor is drawn from its own label of the participant's seed, so factors are independent by construction, and any
-assignment can be re-derived from the seed alone.
+Cells are filled by who has completed or is taking part, not by arrivals. A cell never gets more than its share of all
+places rounded up (the upper quota of Balinski & Young 1975); one that is a whole place behind comes first; else it is
+the cell whose factors, and pairs of factors, are most behind, and among equals the participant's seed decides. So cells
+stay within one of their targets, margins and pairs too, and factors are independent by construction. Where drop-outs
+have torn holes, newcomers fill them. What was seen is recorded, so every assignment can be derived again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from itertools import combinations
+from typing import Any
 
+from experiments.core.cells import Cell, Counts, Pools, cells, matches, open_cells, options_of
 from experiments.core.chance import pick
-from experiments.core.study import Factor, OneOf, weights
-from experiments.core.template import fill
-from experiments.errors import Fault, StudyError
-from problems.item import Problem
+from experiments.core.events import Data
+from experiments.core.participation import Cap
+from experiments.core.resolve import Study
+from experiments.core.study import Factor
+from experiments.errors import Fault, Refused, StudyError
+
+BALANCED = "balanced@1"
+EPSILON = 1e-9
+FULL = "All places of this study are taken at the moment."
 
 
-def assign(factors: Mapping[str, Factor], pools: Mapping[str, Sequence[Problem]], seed: str) -> dict[str, str]:
-    """The value of every factor, in the order in which they are declared."""
+def assigned(study: Study, seed: str, known: Data) -> dict[str, Any]:
+    """The data of a fact `assigned`: what a participant gets, and what was known of the others.
+
+    `known` has `counts` (how many are in each cell) and `caps`; without counts the factors are drawn by chance alone.
+    Raises Refused where no cell is open.
+    """
+    if "counts" not in known:
+        return {"factors": drawn_factors(study.file.factors, study.pools, seed)}
+    counts = [(dict(values), int(number)) for values, number in known["counts"]]
+    caps = [Cap.model_validate(cap) for cap in known.get("caps", ())]
+    free = places(study, counts, caps)
+    return {
+        "factors": dict(balanced(free, counts, seed).values),
+        "counts": [[values, number] for values, number in counts if number],
+        "caps": [cap.model_dump(mode="json") for cap in caps],
+        "method": BALANCED,
+    }
+
+
+def places(study: Study, counts: Counts, caps: Sequence[Cap]) -> tuple[Cell, ...]:
+    """The cells in which somebody can begin; raises Refused where there is none."""
+    free = open_cells(cells(study.file.factors, study.pools), counts, caps)
+    if not free:
+        raise Refused("full", FULL)
+    return free
+
+
+def balanced(free: Sequence[Cell], counts: Counts, seed: str) -> Cell:
+    """The open cell that needs one most."""
+    number = [_within(cell.values, counts) for cell in free]
+    total, whole = sum(number) + 1, sum(cell.weight for cell in free)
+    behind = [cell.weight / whole * total - n for cell, n in zip(free, number, strict=True)]
+    first = max(behind)
+    if first >= 1 - EPSILON:
+        best = [i for i, due in enumerate(behind) if due >= first - EPSILON]
+    else:
+        best = [i for i, due in enumerate(behind) if due > EPSILON]
+    margins = _margins(free, behind)
+    return free[min(best, key=lambda i: (-round(margins[i], 6), _chance(free[i], seed)))]
+
+
+def _within(values: Mapping[str, str], counts: Counts) -> int:
+    return sum(number for other, number in counts if matches(other, values))
+
+
+def _margins(free: Sequence[Cell], behind: Sequence[float]) -> list[float]:
+    """How far the factors of each cell, alone and in pairs, are behind."""
+    names = list(free[0].values)
+    groups = [(name,) for name in names] + list(combinations(names, 2))
+    sums: dict[tuple[tuple[str, ...], tuple[str, ...]], float] = {}
+    keys = [[(group, tuple(cell.values[name] for name in group)) for group in groups] for cell in free]
+    for own, due in zip(keys, behind, strict=True):
+        for key in own:
+            sums[key] = sums.get(key, 0.0) + due
+    return [sum(sums[key] for key in own) for own in keys]
+
+
+def _chance(cell: Cell, seed: str) -> bytes:
+    return sha256(f"{seed}:cell:{list(cell.values.values())}".encode()).digest()
+
+
+def drawn_factors(factors: Mapping[str, Factor], pools: Pools, seed: str) -> dict[str, str]:
+    """A value of every factor by chance alone, in the order in which they are declared."""
     got: dict[str, str] = {}
     for name, factor in factors.items():
-        options = _tagged(factor, pools, got) if isinstance(factor, OneOf) else weights(factor)
+        options = options_of(factor, pools, got)
         if not any(options.values()):
             raise StudyError("factors", [Fault(f"factors.{name}", f"no value is left to draw for {got}")])
         got[name] = pick(options, seed, f"factor:{name}")
     return got
-
-
-def _tagged(factor: OneOf, pools: Mapping[str, Sequence[Problem]], got: Mapping[str, str]) -> dict[str, float]:
-    pool, _, tag = factor.one_of.partition(".")
-    wanted = {key: fill(value, lambda name: got.get(name, "")) for key, value in factor.where.items()}
-    return dict.fromkeys(values_of(pools[pool], tag, wanted), 1.0)
-
-
-def matching(pool: Sequence[Problem], wanted: Mapping[str, str]) -> list[Problem]:
-    """The problems that carry all the wanted tags."""
-    return [item for item in pool if all(item.tags.get(key) == value for key, value in wanted.items())]
-
-
-def values_of(pool: Sequence[Problem], tag: str, wanted: Mapping[str, str]) -> list[str]:
-    """The different values of a tag among the matching problems, in the pool's order."""
-    return list(dict.fromkeys(item.tags[tag] for item in matching(pool, wanted) if tag in item.tags))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from experiments.core.assign import matching, values_of
+from experiments.core.cells import matching, values_of
 from experiments.core.chance import shuffled, spread
 from experiments.core.place import Place
 from experiments.core.study import Each

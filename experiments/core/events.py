@@ -55,6 +55,8 @@ class Fact:
 class Job:
     """Something the world still has to do for a session: assign, draw, finish (at once), or reply (by a model).
 
+    An assignment needs to know how many are in each cell: the action's `counts`, and which are `closed`.
+
     A draw with a `target` in its data needs to know how often each problem is taken: the action's `taken`, by id.
     `slot` tells several replies at one place apart; the action that gives one has it in its data.
     """

@@ -7,7 +7,9 @@ from typing import Any, get_args
 
 from pydantic import ValidationError
 
-from experiments.core.study import Each, Groups, Model, OneOf, Phase, Pick, PickText, Source, StudyFile, models, tag_of
+from experiments.core.model import Model, PickText
+from experiments.core.participation import Bonus, Cap, Ending, Recruitment, Times
+from experiments.core.study import Each, Groups, OneOf, Phase, Pick, Source, StudyFile, models, tag_of
 from experiments.errors import Fault, allowed
 
 
@@ -84,7 +86,16 @@ def _siblings(loc: Sequence[int | str], path: Sequence[int | str]) -> list[str]:
         "Pick": Pick,
         "PickText": PickText,
     }
-    parents = {"problems": Source, "models": Model, "groups": Groups}
+    parents = {
+        "problems": Source,
+        "models": Model,
+        "groups": Groups,
+        "outcomes": Ending,
+        "recruitment": Recruitment,
+        "times": Times,
+        "caps": Cap,
+        "bonus": Bonus,
+    }
     owner: Any = StudyFile
     for part in loc[:-1]:
         owner = named.get(str(part), parents.get(str(part), owner)) if isinstance(part, str) else owner

@@ -48,6 +48,8 @@ class State:
     facts: Mapping[str, tuple[Event, ...]] = field(default_factory=dict)
     keys: frozenset[str] = frozenset()
     events: tuple[Event, ...] = ()
+    outcome: str = ""
+    """How the session ended; empty while it is live."""
     memo: dict[str, Present] = field(default_factory=dict, init=False, compare=False, repr=False)
     """The present place by study, found once: a pure function of what is above, as `replace` starts it anew."""
 
@@ -95,7 +97,9 @@ class Place:
         return self.scope.problem
 
     def done(self) -> bool:
-        """Whether the participant has left this place behind."""
+        """Whether the participant has left this place behind, or the clock has."""
+        if any(event.kind == "expired" for event in self.facts):
+            return True
         return isinstance(self.node, Step) and self.node.done(self)
 
     def beside(self, step_id: str) -> tuple[Event, ...]:
@@ -113,6 +117,8 @@ class Place:
         head, _, tail = name.partition(".")
         if not tail and head in self.scope.values:
             return self.scope.values[head]
+        if name == "language":
+            return self.language
         if head in ("number", "last") and not tail and self.scope.turns:
             turn = self.scope.turns[-1]
             return turn.index + 1 if head == "number" else "yes" if turn.index + 1 == turn.total else "no"
@@ -127,9 +133,18 @@ class Place:
         loops = [turn.node for turn in self.scope.turns if turn.node.over_problems]
         return loops[-1].each if loops else "problem"
 
+    @property
+    def language(self) -> str:
+        """The language of the session."""
+        return str(self.state.enrolled.get("language") or self.study.file.language)
+
+    def say(self, text: str) -> str:
+        """A text of the study in the session's language."""
+        return self.study.file.translations.get(self.language, {}).get(text, text)
+
     def fill(self, text: str) -> str:
-        """A text with the names in it replaced; an unknown one by nothing."""
-        return fill(text, lambda name: str(value) if (value := self.look_up(name)) is not None else "")
+        """The same with the names in it replaced; an unknown one by nothing."""
+        return fill(self.say(text), lambda name: str(value) if (value := self.look_up(name)) is not None else "")
 
     def holds(self, condition: Condition | None) -> bool:
         """Whether every part of a condition is true here."""

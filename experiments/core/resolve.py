@@ -20,11 +20,12 @@ from experiments.core.check import check
 from experiments.core.config import Config
 from experiments.core.faults import faults_of
 from experiments.core.mend import apart, mended
+from experiments.core.model import Model
 from experiments.core.query_labels import LABELS, WRITE_IN
 from experiments.core.safety import COMPREHENSION_OPTIONS, REASONS
 from experiments.core.scales import QUESTIONS, SCALES
 from experiments.core.step import Step
-from experiments.core.study import Each, Groups, Model, Node, Phase, Pick, ProtocolFile, StudyFile, models
+from experiments.core.study import Each, Groups, Node, Phase, Pick, ProtocolFile, StudyFile, models
 from experiments.errors import Fault, StudyError, allowed
 from problems.item import Problem
 

@@ -138,6 +138,16 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
+class Timing:
+    """The times of a screen, in microseconds UTC; None where there is none. `more` says that time can be added."""
+
+    opens_us: int | None = None
+    warns_us: int | None = None
+    ends_us: int | None = None
+    more: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Screen:
     """A participant's present screen: a step's panel at its place, and the actions that are open."""
 
@@ -147,6 +157,10 @@ class Screen:
     progress: Progress
     actions: tuple[str, ...]
     ended: bool = False
+    outcome: str = ""
+    """How the session ended, if it has."""
+    timing: Timing | None = None
+    """When the screen may be left, and when its time is over."""
 
 
 def dialogue(said: Sequence[item.Message], person: str, called: str, **more: Any) -> Transcript:

@@ -16,18 +16,26 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import assert_never
 
+from experiments.core.assign import assigned
 from experiments.core.draws import drawn
 from experiments.core.events import NOTES, Action, Event, Fact, Job
 from experiments.core.leaks import leaks, masked
-from experiments.core.place import Draw, Place, State, here
+from experiments.core.outcomes import ending, outcome_of
+from experiments.core.participation import Ending
+from experiments.core.place import Draw, Place, Scope, State, here
 from experiments.core.progress import progress
 from experiments.core.resolve import Study
-from experiments.core.screen import Panel, Progress, Screen
+from experiments.core.screen import Block, Code, Panel, Progress, Screen, Text
 from experiments.core.step import Step
+from experiments.core.timing import expired, extendable, refuse_haste, timing
 from experiments.errors import Refused
 
 STALE = "This page was already answered, perhaps in another tab. Here is where you are now."
 NOT_OFFERED = "That is not possible here at the moment."
+OUT = "/out"
+"""Where a last page's button leads: the server goes on from there to the recruiter, by an address with the ids."""
+TOMBSTONE = ("study", "hash", "origin", "language")
+"""What a withdrawal leaves of the fact `enrolled`."""
 ENDED = "You have already finished. Nothing more is needed from you."
 
 
@@ -40,7 +48,9 @@ def fold(events: Iterable[Event], state: State | None = None) -> State:
 
 
 def evolve(state: State, event: Event) -> State:
-    """The state after one more fact; facts are numbered without gaps."""
+    """The state after one more fact; facts are numbered without gaps, but for what a withdrawal has erased."""
+    if event.kind == "withdrew":
+        return State(event.seq, event.seq, enrolled=event.data, events=(event,), outcome="withdrawn")
     if event.seq != state.seq + 1:
         raise ValueError(f"fact {event.seq} does not follow fact {state.seq}")
     changed = state.changed if event.kind in NOTES else event.seq
@@ -49,6 +59,9 @@ def evolve(state: State, event: Event) -> State:
     match event.kind:
         case "enrolled":
             return replace(state, seed=event.data["seed"], enrolled=event.data)
+        case "finished":
+            facts = (*state.facts.get(event.path, ()), event)
+            return replace(state, facts={**state.facts, event.path: facts}, outcome=outcome_of(event.data))
         case "assigned":
             return replace(state, factors=event.data["factors"])
         case "drawn":
@@ -64,7 +77,7 @@ def owed(study: Study, state: State) -> tuple[Job, ...]:
 
     It is one thing that is done at once (assign, draw, finish), or replies, which models give side by side.
     """
-    if not state.seq:
+    if not state.seq or state.outcome:
         return ()
     if not state.factors and study.file.factors:
         return (Job("assign", "", {}),)
@@ -78,19 +91,31 @@ def owed(study: Study, state: State) -> tuple[Job, ...]:
 
 def screen(study: Study, state: State) -> Screen:
     """What the participant sees now."""
+    if state.outcome:
+        return _last_page(study, state)
     place = here(study, state)
     if place is None or not isinstance(place.node, Step):
         return Screen("", state.changed, Panel(), progress(study, state, place), (), ended=place is None)
-    over = ended(place)
-    share = Progress("", 1.0) if over else progress(study, state, place)
     panel = place.node.panel(place)
     panel = replace(panel, title=place.fill(panel.title), button=place.fill(panel.button))
-    return Screen(place.path, state.changed, panel, share, place.node.offers(place), ended=over)
+    times = timing(study, state)
+    more = ("extend",) if times.more else ()
+    offers = (*place.node.offers(place), *more)
+    return Screen(place.path, state.changed, panel, progress(study, state, place), offers, timing=times)
 
 
-def ended(place: Place) -> bool:
-    """Whether nothing more is asked of the participant: the last step has recorded that it was reached."""
-    return any(event.kind == "finished" for event in place.facts)
+def _last_page(study: Study, state: State) -> Screen:
+    """The words of the outcome, and its code."""
+    place = here(study, state) if state.outcome != "withdrawn" else None
+    step = place.node if place and isinstance(place.node, Step) else None
+    nowhere = Place("", study.flow[-1], Scope(), study, state)
+    own = step.last_words(place) if step and place and any(e.kind == "finished" for e in place.facts) else Ending()
+    last = ending(study, state.outcome, own)
+    says = (place or nowhere).fill
+    code: tuple[Block, ...] = (Code(last.code, OUT if last.url else ""),) if last.code or last.url else ()
+    panel = Panel(says(last.title), (Text(says(last.text)), *code))
+    path = place.path if place else ""
+    return Screen(path, state.changed, panel, Progress("", 1.0), (), ended=True, outcome=state.outcome)
 
 
 def decide(study: Study, state: State, action: Action) -> tuple[Event, ...]:
@@ -103,7 +128,7 @@ def decide(study: Study, state: State, action: Action) -> tuple[Event, ...]:
             seq=state.seq + 1 + number,
             at_us=action.at_us,
             by=action.by,
-            path=action.path,
+            path="" if fact.kind == "withdrew" else action.path,
             kind=fact.kind,
             data=fact.data,
             key=action.key if number == 0 else None,
@@ -117,6 +142,8 @@ def _decide(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
         if state.seq:
             raise Refused("not_offered", "This session has already begun.")
         return (Fact("enrolled", action.data),)
+    if action.kind == "withdraw" and action.by in ("participant", "researcher"):
+        return withdrew(state)
     match action.by:
         case "participant":
             return _participant(study, state, action)
@@ -125,33 +152,52 @@ def _decide(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
         case "model":
             return _model(study, state, action)
         case "researcher":
-            if action.kind not in NOTES:
-                raise Refused("not_offered", f"A researcher cannot {action.kind}; allowed: {', '.join(sorted(NOTES))}")
-            return (Fact(action.kind, action.data),)
+            return _researcher(action)
         case _ as other:
             assert_never(other)
 
 
+def _researcher(action: Action) -> tuple[Fact, ...]:
+    if action.kind not in NOTES:
+        raise Refused("not_offered", f"A researcher cannot {action.kind}; allowed: {', '.join(sorted(NOTES))}")
+    return (Fact(action.kind, action.data),)
+
+
 def _participant(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
     place = here(study, state)
-    if place is None or not isinstance(place.node, Step):
-        raise Refused("ended" if place is None else "not_offered", ENDED if place is None else NOT_OFFERED)
+    if state.outcome or place is None or not isinstance(place.node, Step):
+        over = state.outcome or place is None
+        raise Refused("ended" if over else "not_offered", ENDED if over else NOT_OFFERED)
     if action.path != place.path or action.seen != state.changed:
         raise Refused("stale", STALE)
+    if action.kind == "extend" and extendable(place):
+        return (Fact("extended"),)
     if action.kind not in place.node.offers(place):
-        raise Refused("ended" if ended(place) else "not_offered", ENDED if ended(place) else NOT_OFFERED)
+        raise Refused("not_offered", NOT_OFFERED)
+    refuse_haste(place, action)
     return place.node.decide(place, action)
 
 
+def withdrew(state: State) -> tuple[Fact, ...]:
+    """What stays of a session that is erased: which study it was of, and its outcome; nothing of its content.
+
+    A participant can withdraw at any time, from any page that they still have before them.
+    """
+    if not state.seq or state.outcome == "withdrawn":
+        raise Refused("ended", ENDED)
+    kept = {name: state.enrolled[name] for name in TOMBSTONE if name in state.enrolled}
+    return (Fact("withdrew", {**kept, "was": state.outcome or "live"}),)
+
+
 def _system(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
+    if action.kind == "expire":
+        return expired(study, state, action)
     job = next((job for job in owed(study, state) if (job.kind, job.path) == (action.kind, action.path)), None)
     if job is None:
         raise Refused("not_offered", f"{action.kind!r} at {action.path!r} is not owed")
     match job.kind:
         case "assign":
-            from experiments.core.assign import assign
-
-            return (Fact("assigned", {"factors": assign(study.file.factors, study.pools, state.seed)}),)
+            return (Fact("assigned", assigned(study, state.seed, action.data)),)
         case "draw":
             place = here(study, state)
             assert place is not None  # noqa: S101  (a draw is owed at a place)

@@ -8,19 +8,35 @@ no other step's class, and it keeps no state; whatever it needs to remember is a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from pydantic import Field as About
 from pydantic import model_validator
 
 from experiments.core.config import Condition, Config, Slug
 from experiments.core.events import Action, Fact, Job
 from experiments.core.fields import Field, read_form
+from experiments.core.participation import Ending
 from experiments.core.screen import Panel
 from experiments.errors import Refused
 from problems.plugins import discover
 
 if TYPE_CHECKING:
     from experiments.core.place import Place
+
+
+class Limit(Config):
+    """How long a screen may be worked on. The server ends it, whether or not somebody is there."""
+
+    after_s: Annotated[float, About(gt=0)]
+    """Seconds from when the screen is first shown."""
+    warn_s: Annotated[float, About(ge=20)] = 20
+    """How long before its end people are warned; 20 seconds at least (WCAG 2.2.1)."""
+    then: Literal["go_on", "end"] = "go_on"
+    """`go_on`: the screen is left without an answer; what stands in its form is kept beside it. `end`: the session ends
+    as timed out."""
+    extensions: Annotated[int, About(ge=0, le=20)] = 0
+    """How often people can have the same time once more; give 10 unless the limit is essential (WCAG 2.2.1)."""
 
 
 class Step(Config):
@@ -33,6 +49,10 @@ class Step(Config):
     """The heading of its screen."""
     when: Condition | None = None
     """Only asked if this holds."""
+    limit: Limit | None = None
+    """How long it may take; as long as one likes unless given."""
+    least_s: Annotated[float, About(ge=0, le=3600)] = 0
+    """How many seconds it takes at least before it can be left."""
 
     @model_validator(mode="before")
     @classmethod
@@ -62,6 +82,10 @@ class Step(Config):
     def offers(self, place: Place) -> tuple[str, ...]:
         """The actions open to the participant now."""
         return ("submit",)
+
+    def last_words(self, place: Place) -> Ending:
+        """What it says on the last page, where the session ended at it."""
+        return Ending()
 
     def owed(self, place: Place) -> tuple[Job, ...]:
         """What the world still has to do here: replies, side by side, or one other thing."""

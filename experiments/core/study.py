@@ -14,6 +14,8 @@ from typing import Annotated, Any, Literal, Self, Union
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from experiments.core.config import Condition, Config, Slug
+from experiments.core.model import Model
+from experiments.core.participation import Bonus, Cap, Ending, OutcomeName, Paste, Recruitment, Times
 from experiments.core.step import kinds
 
 
@@ -39,59 +41,6 @@ class Source(Config):
     """A file or folder beside the study file; `sample` is the set that comes with Parley."""
     groups: Groups | None = None
     """Batches or sets to deal the problems into."""
-
-
-class Price(Config):
-    """What a model costs, in the study's currency for a million tokens."""
-
-    prompt: Annotated[float, Field(ge=0)]
-    """What it reads."""
-    completion: Annotated[float, Field(ge=0)]
-    """What it writes."""
-
-    def of(self, prompt_tokens: float, completion_tokens: float) -> float:
-        """What so many tokens cost."""
-        return (self.prompt * prompt_tokens + self.completion * completion_tokens) / 1e6
-
-
-class PickText(Config):
-    """A text for each value of a factor, or of a loop's variable."""
-
-    by: Slug
-    """The factor or the variable."""
-    pick: dict[str, str]
-    """Its values, each with the text."""
-
-
-Texts = Annotated[
-    Annotated[str, Tag("str")] | Annotated[PickText, Tag("PickText")],
-    Discriminator(lambda value: "PickText" if isinstance(value, Mapping | PickText) else "str"),
-]
-"""One text for all, or one for each value. A union with tags, so that a fault in the one is not told of the other."""
-
-
-class Model(Config):
-    """A model that replies. Where its server is and its key are settings, not part of the study."""
-
-    backend: str
-    """How to reach it: scripted, replay, openai, anthropic, http, or one that a package adds."""
-    server: Slug | None = None
-    """Which of the deployment's servers; the backend's own unless given."""
-    model: str = ""
-    """The name under which its server knows it; the name in the study unless given."""
-    system: Texts = "You are a helpful AI assistant."
-    """The system prompt, in which `{{names}}` are filled; empty for none. One for all, or one for each value of a
-    factor: `{by: tone, pick: {warm: ..., cold: ...}}`. (The default is ChatBench's.)"""
-    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
-    """Sampling temperature; the server's own unless given."""
-    max_tokens: Annotated[int, Field(ge=1)] | None = None
-    """The longest reply, in tokens."""
-    fallback: tuple[str, ...] = ()
-    """The study's models that reply in its place where it cannot, in this order; the log says who did."""
-    price: Price | None = None
-    """What its tokens cost; without it costs are unknown."""
-    options: dict[str, Any] = {}
-    """What only this backend knows."""
 
 
 class OneOf(Config):
@@ -221,6 +170,11 @@ class StudyFile(Config):
     """The author's count of its editions; any change makes another hash, whatever this says."""
     language: str = "en"
     """The language of its texts, as in HTML's `lang`."""
+    languages: tuple[str, ...] = ()
+    """The languages in which it is offered; people choose on the start page. Only its own `language` unless given."""
+    translations: dict[str, dict[str, str]] = {}
+    """For each further language: each text of the study, as it stands here, with its translation. In a file it may be
+    the name of a YAML file beside the study's."""
     contact: str = ""
     """Whom participants may write to; shown on every screen."""
     records: tuple[str, ...] = ()
@@ -240,7 +194,22 @@ class StudyFile(Config):
     cost_limit: Annotated[float, Field(gt=0)] | None = None
     """What the replies to one participant may cost. Who has reached it can send no more messages, and goes on."""
     factors: dict[Slug, Factor] = {}
-    """Drawn for each participant on arrival, in this order."""
+    """Given to each participant on arrival: balanced over all combinations, by who has completed or is taking part."""
+    caps: tuple[Cap, ...] = ()
+    """How many are wanted, in all and with certain factors. `parley cap` changes them in a running study."""
+    recruitment: Recruitment = Recruitment()
+    """Where participants come from, and what becomes of who comes a second time."""
+    outcomes: dict[OutcomeName, Ending] = {}
+    """The last page and the completion code of each outcome; the last `finish` may hold those of `complete`."""
+    times: Times = Times()
+    """How long a session may take, and how long a place is kept."""
+    paste: Paste = "log"
+    """What pasting into a box does where the box does not say: `allow` it unseen, `log` how much, or `block` it."""
+    telemetry: bool = True
+    """Whether times of reading and typing, pasting, copying and leaving the page are recorded, without any content; the
+    consent tells it, and nothing is recorded before that is given."""
+    bonus: tuple[Bonus, ...] = ()
+    """What is paid on top, by rules; `parley pay` works it out."""
     flow: tuple[Node, ...]
     """What happens: phases, loops and steps, in order; the last is a `finish`."""
     schema_: str | None = Field(default=None, alias="$schema")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from experiments.core.known import Asked, Names
-from experiments.core.study import Model, PickText
+from experiments.core.model import Model, PickText
 from experiments.core.template import SLOT, names
 from experiments.errors import Fault, allowed
 

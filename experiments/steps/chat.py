@@ -15,8 +15,9 @@ from pydantic import Field as About
 from experiments.core.config import Config
 from experiments.core.events import Action, Event, Fact, Job
 from experiments.core.fields import Field, Scale, Single
+from experiments.core.participation import Ending
 from experiments.core.place import Place
-from experiments.core.screen import Asked, Chat, Code, Panel, Text
+from experiments.core.screen import Asked, Chat, Panel, Text
 from experiments.core.spending import messages_left
 from experiments.core.step import Step, read_or_refuse, step
 from experiments.core.talk import MESSAGE_CHARS, STOPPED, by_click, count, messages, prompt, read_message, spoken
@@ -92,10 +93,7 @@ class ChatStep(Step):
         return any(event.kind in ("submitted", "skipped") for event in place.facts)
 
     def panel(self, place: Place) -> Panel:
-        """The problem on one side, the conversation on the other; the last words, where the session ended here."""
-        if _last(place.facts, "finished"):
-            code = (Code(self.on_failure.stop_code),) if self.on_failure.stop_code else ()
-            return Panel("", (Text(place.fill(self.on_failure.stop_text)), *code))
+        """The problem on one side, the conversation on the other."""
         text = (Text(place.fill(self.text)),) if self.text else ()
         waits, said = _waits(place.facts), count(place.facts, "said")
         left = messages_left(place, self.max_messages - said)
@@ -121,8 +119,6 @@ class ChatStep(Step):
     def offers(self, place: Place) -> tuple[str, ...]:
         """say, rate, stop, retry, skip and submit, each when it is its turn."""
         waits = _waits(place.facts)
-        if _last(place.facts, "finished"):
-            return ()
         if waits in ("said", "retried"):
             return () if _stopped(place.facts) else ("stop",)
         if self.rating(place):
@@ -152,7 +148,12 @@ class ChatStep(Step):
             return (Job("reply", place.path, {"model": name, "messages": said, **stopped}),)
         if waits != "failed" or self.on_failure.then != "stop" or not self._given_up(place):
             return ()
-        return () if _last(place.facts, "finished") else (Job("finish", place.path, {"outcome": "no_reply"}),)
+        return (Job("finish", place.path, {"outcome": "technical_failure"}),)
+
+    def last_words(self, place: Place) -> Ending:
+        """Those for want of a reply, where the session ended for it."""
+        stopped = place.state.outcome == "technical_failure"
+        return Ending(text=self.on_failure.stop_text, code=self.on_failure.stop_code) if stopped else Ending()
 
     def decide(self, place: Place, action: Action) -> tuple[Fact, ...]:
         """What was said, rated, retried or answered."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 from experiments.core.events import Job
+from experiments.core.participation import Ending
 from experiments.core.place import Place
-from experiments.core.screen import Block, Code, Panel, Text
+from experiments.core.screen import Panel
 from experiments.core.step import Step, step
 
 
@@ -15,12 +16,12 @@ class Finish(Step):
     """The end. The code is on no screen before the fact `finished` is in the log."""
 
     step: Literal["finish"]
-    title: str = "Thank you"
+    title: str = ""
     """The heading of its screen."""
-    text: str = "You have finished. Your answers are saved; you can close this page."
+    text: str = ""
     """The last words, in Markdown."""
     code: str = ""
-    """The completion code that a recruiter asks for."""
+    """The completion code that a recruiter asks for; the study's `outcomes` may hold it as well."""
     url: str = ""
     """Where the code is taken: an https address."""
 
@@ -34,11 +35,12 @@ class Finish(Step):
 
     def owed(self, place: Place) -> tuple[Job, ...]:
         """The fact that the end was reached."""
-        return () if any(event.kind == "finished" for event in place.facts) else (Job("finish", place.path, {}),)
+        return (Job("finish", place.path, {}),)
 
     def panel(self, place: Place) -> Panel:
-        """Thanks and the code, once it is earned."""
-        if self.owed(place):
-            return Panel(self.title)
-        code: tuple[Block, ...] = (Code(self.code, place.fill(self.url)),) if self.code else ()
-        return Panel(self.title, (Text(place.fill(self.text)), *code))
+        """Nothing: thanks and the code are the last page's, once it is earned."""
+        return Panel(self.title)
+
+    def last_words(self, place: Place) -> Ending:
+        """Thanks and the code."""
+        return Ending(title=self.title, text=self.text, code=self.code, url=self.url)

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from experiments.core.study import Model
+from experiments.core.model import Model
 from storage.describe.checksums import NAME
 from storage.describe.croissant import record_set
 from storage.describe.frozen import file_name

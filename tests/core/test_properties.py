@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.bots.random_bot import RandomBot
-from experiments.core.assign import assign
+from experiments.core.assign import drawn_factors
 from experiments.core.events import Action, Event
 from experiments.core.place import State, here
 from experiments.core.session import decide, fold, owed, screen
@@ -96,11 +96,12 @@ def test_an_act_is_either_taken_whole_or_refused_without_a_trace(
     action = Action(kind, path, data, 7, by=by, seen=present.seen + off, key="forged-key")  # type: ignore[arg-type]
     events, refused = attempt(name, state, action)
     if refused:
-        assert refused.reason in ("stale", "not_offered", "ended", "invalid")
+        assert refused.reason in ("stale", "not_offered", "ended", "invalid", "too_early")
         assert str(refused)
     else:
         assert fold(events, state).seq == state.seq + len(events)
-        assert by != "participant" or (not elsewhere and off == 0 and kind in present.actions)
+        offered = kind == "withdraw" or (not elsewhere and off == 0 and kind in present.actions)
+        assert by != "participant" or offered
     assert repr(state) == before
 
 
@@ -201,7 +202,7 @@ def test_in_mathconverse_every_set_has_three_models_in_an_order_of_ones_own(seed
 def test_factors_are_drawn_with_their_weights_and_independently() -> None:
     """4,000 draws: each share within 4 standard errors, each pair of values as often as independence says."""
     file, pools = study("chatbench").file, study("chatbench").pools
-    got = [assign(file.factors, pools, f"participant {n}") for n in range(4_000)]
+    got = [drawn_factors(file.factors, pools, f"participant {n}") for n in range(4_000)]
     n = len(got)
     for name, wanted in {"subject": {"math": 0.6, "physics": 0.2}, "condition": {"answer-first": 0.5}}.items():
         for value, share in wanted.items():

@@ -9,7 +9,7 @@ import yaml
 
 from app.backends import registry
 from app.settings import Settings
-from experiments.core.study import Model
+from experiments.core.model import Model
 from tests.docs.pages import ROOT
 
 PAGE = (ROOT / "docs" / "operator.md").read_text(encoding="utf-8")

@@ -180,7 +180,7 @@ async def test_a_session_may_end_with_a_code_of_its_own(tmp_path: Path) -> None:
     policy = {"then": "stop", "after": 0, "stop_code": "NO-REPLY"}
     talk = await Talk(tmp_path, {"on_failure": policy}, models()).begin()
     assert talk.kinds()[-2:] == ["failed", "finished"]
-    assert talk.live.state.events[-1].data == {"outcome": "no_reply"}
+    assert talk.live.state.events[-1].data == {"outcome": "technical_failure"}
     screen = talk.live.screen
     assert (screen.ended, screen.actions) == (True, ())
     assert "NO-REPLY" in str(screen.panel.blocks)

@@ -1,0 +1,78 @@
+"""The cells of a study: every combination of its factors' values, with the share of participants that each shall have.
+
+A cell is open while no cap that it falls under is reached. Who counts is who has completed the study or is taking part;
+the world counts them, in cells of whatever version of the study they were in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from experiments.core.participation import Cap
+from experiments.core.study import Factor, OneOf, weights
+from experiments.core.template import fill
+from problems.item import Problem
+
+Pools = Mapping[str, Sequence[Problem]]
+Counts = Sequence[tuple[Mapping[str, str], int]]
+"""How many are in each cell that has any."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A combination of factors' values, and its weight before anything is closed; the weights of all add up to 1."""
+
+    values: Mapping[str, str]
+    weight: float
+
+    def within(self, where: Mapping[str, str]) -> bool:
+        """Whether it has all these values."""
+        return matches(self.values, where)
+
+
+def cells(factors: Mapping[str, Factor], pools: Pools) -> tuple[Cell, ...]:
+    """Every cell that can be drawn, in the order of the factors; a single empty one without factors."""
+    found = [Cell({}, 1.0)]
+    for name, factor in factors.items():
+        found = [
+            Cell({**cell.values, name: value}, cell.weight * share)
+            for cell in found
+            for value, share in _shares(factor, pools, cell.values).items()
+        ]
+    return tuple(found)
+
+
+def options_of(factor: Factor, pools: Pools, got: Mapping[str, str]) -> dict[str, float]:
+    """The values that a factor can have where the factors above it have these, each with its weight."""
+    if not isinstance(factor, OneOf):
+        return weights(factor)
+    pool, _, tag = factor.one_of.partition(".")
+    wanted = {key: fill(value, lambda name: got.get(name, "")) for key, value in factor.where.items()}
+    return dict.fromkeys(values_of(pools[pool], tag, wanted), 1.0)
+
+
+def _shares(factor: Factor, pools: Pools, got: Mapping[str, str]) -> dict[str, float]:
+    options = {value: weight for value, weight in options_of(factor, pools, got).items() if weight > 0}
+    return {value: weight / sum(options.values()) for value, weight in options.items()}
+
+
+def open_cells(all_cells: Iterable[Cell], counts: Counts, caps: Iterable[Cap]) -> tuple[Cell, ...]:
+    """The cells in which somebody new can begin."""
+    reached = [cap.where for cap in caps if sum(n for values, n in counts if matches(values, cap.where)) >= cap.most]
+    return tuple(cell for cell in all_cells if not any(cell.within(where) for where in reached))
+
+
+def matches(values: Mapping[str, str], where: Mapping[str, str]) -> bool:
+    """Whether all of `where` holds for these values."""
+    return all(values.get(name) == value for name, value in where.items())
+
+
+def matching(pool: Sequence[Problem], wanted: Mapping[str, str]) -> list[Problem]:
+    """The problems that carry all the wanted tags."""
+    return [item for item in pool if matches(item.tags, wanted)]
+
+
+def values_of(pool: Sequence[Problem], tag: str, wanted: Mapping[str, str]) -> list[str]:
+    """The different values of a tag among the matching problems, in the pool's order."""
+    return list(dict.fromkeys(item.tags[tag] for item in matching(pool, wanted) if tag in item.tags))

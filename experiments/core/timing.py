@@ -1,0 +1,116 @@
+"""When the clock acts on a session: limits of steps and of the whole, and least times; all read from the facts.
+
+A screen is shown by the last fact that changed it, whoever's that is, so a reload does not turn a clock back. Nothing
+here reads a clock: the world says what time it is when it asks for what is due.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from experiments.core.events import NOTES, Action, Fact
+from experiments.core.place import Place, State, here
+from experiments.core.resolve import Study
+from experiments.core.screen import Timing
+from experiments.core.step import Limit, Step
+from experiments.core.words import say
+from experiments.errors import Refused
+
+SECOND_US = 1_000_000
+HURRIED = "Please take a little more time here; you can go on in {seconds} seconds."
+LEAVING = frozenset({"submit", "skip"})
+"""Actions that leave a screen behind, for which a least time holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """What the clock does at a moment: it ends a screen, or the session, which is over or was left alone too long."""
+
+    kind: Literal["step", "session", "away"]
+    at_us: int
+
+
+def dues(study: Study, state: State) -> tuple[Due, ...]:
+    """What the clock will do to a session as it is, soonest first; nothing if it has ended."""
+    if not state.seq or state.outcome:
+        return ()
+    return tuple(sorted(_dues(study, state), key=lambda due: due.at_us))
+
+
+def _dues(study: Study, state: State) -> Iterator[Due]:
+    times, place = study.file.times, here(study, state)
+    if times.limit_s is not None:
+        yield Due("session", state.events[0].at_us + _us(times.limit_s))
+    if times.away_s is not None:
+        yield Due("away", state.events[-1].at_us + _us(times.away_s))
+    limit = _limit(place)
+    if place is not None and limit is not None:
+        more = sum(event.kind == "extended" for event in place.facts)
+        yield Due("step", shown_us(place) + _us(limit.after_s) * (1 + more))
+
+
+def timing(study: Study, state: State) -> Timing:
+    """The times of the present screen: when it may be left, and when the first end comes."""
+    place = here(study, state)
+    if state.outcome or place is None or not isinstance(place.node, Step):
+        return Timing()
+    opens = shown_us(place) + _us(place.node.least_s) if place.node.least_s else None
+    first = next((due for due in dues(study, state) if due.kind != "away"), None)
+    if first is None:
+        return Timing(opens)
+    limit = _limit(place) if first.kind == "step" else None
+    warn_s = limit.warn_s if limit else study.file.times.warn_s
+    return Timing(opens, first.at_us - _us(warn_s), first.at_us, bool(limit) and extendable(place))
+
+
+def shown_us(place: Place) -> int:
+    """When the screen at this place was first shown."""
+    first = place.facts[0].seq if place.facts else place.state.seq + 1
+    return next((e.at_us for e in reversed(place.state.events) if e.seq < first and e.kind not in NOTES), 0)
+
+
+def extendable(place: Place) -> bool:
+    """Whether the participant can have more time at a place."""
+    limit = _limit(place)
+    return limit is not None and sum(event.kind == "extended" for event in place.facts) < limit.extensions
+
+
+def refuse_haste(place: Place, action: Action) -> None:
+    """Raise Refused where a screen is left before its least time."""
+    least_s = place.node.least_s if isinstance(place.node, Step) else 0
+    left_us = shown_us(place) + _us(least_s) - action.at_us
+    if least_s and action.kind in LEAVING and left_us > 0:
+        raise Refused("too_early", say(HURRIED, seconds=-(-left_us // SECOND_US)))
+
+
+def expired(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
+    """What the clock does at the action's time; raises Refused where nothing is due.
+
+    The action tells what the world knows beside the facts: `seen_us`, when there was a last sign of life, and `typed`,
+    what stands in the forms of the present screen.
+    """
+    due = overdue(study, state, action.at_us, int(action.data.get("seen_us", 0)))
+    place = here(study, state)
+    if due is None or action.path != (place.path if place else ""):
+        raise Refused("not_offered", "nothing is due there yet")
+    limit = _limit(place)
+    if due.kind == "step" and limit and limit.then == "go_on":
+        return (Fact("expired", {"typed": dict(action.data.get("typed", {}))}),)
+    return (Fact("finished", {"outcome": "timed_out", "why": due.kind}),)
+
+
+def overdue(study: Study, state: State, now_us: int, seen_us: int = 0) -> Due | None:
+    """What is due by now, if there was a last sign of life at `seen_us`."""
+    away_us = _us(study.file.times.away_s or 0)
+    late = (due for due in dues(study, state) if due.at_us <= now_us)
+    return next((due for due in late if due.kind != "away" or seen_us + away_us <= now_us), None)
+
+
+def _limit(place: Place | None) -> Limit | None:
+    return place.node.limit if place is not None and isinstance(place.node, Step) else None
+
+
+def _us(seconds: float) -> int:
+    return round(seconds * SECOND_US)
