@@ -13,7 +13,8 @@ from uuid import NAMESPACE_URL, uuid5
 
 from app.bots.random_bot import RandomBot
 from app.clock import VirtualClock
-from app.runtime import Live, Runtime
+from app.counting import Live
+from app.runtime import Runtime
 from experiments.core.chance import unit
 from experiments.core.resolve import Study
 from experiments.errors import Fault, StudyError

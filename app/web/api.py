@@ -17,7 +17,8 @@ from fastapi import APIRouter, Query, Request
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from app.runtime import Live, Runtime
+from app.counting import Live
+from app.runtime import Runtime
 from app.web.cookies import Cookies
 from app.web.paint import StudyLook, needs_draft, paint, shows_talk
 from experiments.core.screen import Screen
@@ -145,6 +146,7 @@ class ParticipantApi:
             asks = not screen.ended and needs_draft(screen, look, body.shown)
             draft = await self._runtime.draft(live.stream, screen.path) if asks else {}
             known: Mapping[str, Any] = {"shown": body.shown, "draft": draft, "note": note, "faults": faults}
+            known = {**known, "now_us": self._runtime.now_us()}
             painting = partial(paint, screen, study=look, **known)
             # Long texts with formulas take a while: in a thread, so that nobody else is held up. The rest is too short.
             answer = (await asyncio.to_thread(painting) if shows_talk(screen) else painting()).as_json()
@@ -158,7 +160,8 @@ def _nobody() -> Response:
 def look_of(live: Live) -> StudyLook:
     """What every screen of the session's study has in common."""
     file = live.study.file
-    return StudyLook(file.title, file.language, file.contact, file.dollar_maths)
+    pilot = live.state.enrolled.get("origin") == "pilot"
+    return StudyLook(file.title, file.language, file.contact, file.dollar_maths, pilot)
 
 
 def screen_json(screen: Screen) -> dict[str, Any]:

@@ -24,7 +24,7 @@ CLASSROOM = 10
 """How many times as much one address may ask as one person: a whole class may sit behind it."""
 ALLOWED: Mapping[str, re.Pattern[str]] = {
     "GET": re.compile(
-        r"/|/s/[\w-]{1,60}|/api/reply|/parley/[\w.-]+|/healthz|/robots\.txt"
+        r"/|/s/[\w-]{1,60}|/out|/api/reply|/parley/[\w.-]+|/healthz|/robots\.txt"
         r"|/(assets|static|svelte)/[\w./-]+|/theme\.css|/favicon\.ico|/gradio_api/(app_id|startup-events)"
     ),
     "POST": re.compile(r"/s/[\w-]{1,60}|/api/(look|act|draft)"),

@@ -19,7 +19,7 @@ from markupsafe import Markup
 from app.web import markdown
 from app.web.forms import FieldView, groups, view_of
 from experiments.core.fields import Field
-from experiments.core.screen import Asked, Chat, Message, Screen, Transcript
+from experiments.core.screen import Asked, Chat, Message, Screen, Timing, Transcript
 
 Update = Mapping[str, Any]
 RIGHT_TO_LEFT = frozenset({"ar", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"})
@@ -37,6 +37,8 @@ class StudyLook:
     contact: str = ""
     dollar_maths: bool = False
     """Whether a single $ delimits maths in conversations."""
+    pilot: bool = False
+    """Whether it is only tried out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +61,11 @@ class Painting:
     """The replies that are on their way, each to be read from a stream of its own."""
     ended: bool
     look: StudyLook
+    timing: Timing
     note: str = ""
     faults: Mapping[str, str] = field(default_factory=dict)
+    now_us: int = 0
+    """What time it is for the server, from which the page counts."""
 
     def as_json(self) -> dict[str, Any]:
         """The response of the participant API to look and act."""
@@ -76,6 +81,7 @@ class Painting:
             "said": self.said,
             "slots": list(self.slots),
             "ended": self.ended,
+            "timing": _timing_json(self.timing, self.now_us),
             "lang": self.look.language,
             "dir": "rtl" if self.look.language.split("-")[0].lower() in RIGHT_TO_LEFT else "ltr",
             "dollars": self.look.dollar_maths,
@@ -93,6 +99,7 @@ def paint(
     draft: Mapping[str, Any],
     note: str = "",
     faults: Mapping[str, str] | None = None,
+    now_us: int = 0,
 ) -> Painting:
     """The page for a screen. `shown` is what the last painting said, or None for a page just loaded."""
     panel = screen.panel
@@ -119,9 +126,18 @@ def paint(
         slots=panel.chat.slots if panel.chat else (),
         ended=screen.ended,
         look=study,
+        timing=screen.timing or Timing(),
         note=note,
         faults=faults or {},
+        now_us=now_us,
     )
+
+
+def _timing_json(timing: Timing, now_us: int) -> dict[str, Any]:
+    """Milliseconds from now: the participant's clock may be wrong."""
+    told = {"opens_ms": timing.opens_us, "warns_ms": timing.warns_us, "ends_ms": timing.ends_us}
+    away = {name: None if at_us is None else (at_us - now_us) // 1000 for name, at_us in told.items()}
+    return {**away, "more": timing.more}
 
 
 def needs_draft(screen: Screen, study: StudyLook, shown: str | None) -> bool:
@@ -152,7 +168,9 @@ class Part:
 
 
 def _head(screen: Screen, study: StudyLook) -> Part:
-    return Part("head.html.j2", (screen.progress, study), {"study": study, "progress": screen.progress})
+    can_leave = screen.outcome != "withdrawn"
+    values = {"study": study, "progress": screen.progress, "ended": screen.ended, "can_leave": can_leave}
+    return Part("head.html.j2", (screen.progress, study, screen.ended, can_leave), values)
 
 
 def _left(screen: Screen, study: StudyLook, draft: Mapping[str, Any]) -> Part:

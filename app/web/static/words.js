@@ -13,4 +13,7 @@ export const WORDS = {
   busy: "Saving…",
   saved: "Draft saved",
   copied: "Copied",
+  wait: "You can go on in {seconds} seconds.",
+  left: "Time left: {time}",
+  soon: "{seconds} seconds are left for this page.",
 };
