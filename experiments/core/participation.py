@@ -5,15 +5,24 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from experiments.core.config import Config, Slug
+
+
+def _address(text: str) -> str:
+    if text and not text.startswith(("https://", "http://localhost", "http://127.0.0.1")):
+        raise ValueError("must be an address that begins with https://")
+    return text
+
 
 OutcomeName = Literal[
     "complete", "screened_out", "failed_attention", "no_consent", "timed_out", "technical_failure", "withdrawn"
 ]
 """How a session can end; one that has not ended is live."""
 Paste = Literal["allow", "log", "block"]
+Address = Annotated[str, AfterValidator(_address)]
+"""An address that people's browsers are sent to; empty for none."""
 Recruiter = Literal["prolific", "connect", "sona", "panel", "lab", "open"]
 
 
@@ -26,7 +35,7 @@ class Ending(Config):
     """What it says, in Markdown; a common sentence unless given."""
     code: str = ""
     """The completion code; give each outcome another one."""
-    url: str = ""
+    url: Address = ""
     """Where the code is taken: an https address, in which `{{id}}`, `{{session}}` and `{{code}}` are filled. For
     Prolific it is made from the code unless given."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from experiments.core.events import Job
-from experiments.core.participation import Ending
+from experiments.core.participation import Address, Ending
 from experiments.core.place import Place
 from experiments.core.screen import Panel
 from experiments.core.step import Step, step
@@ -22,7 +22,7 @@ class Finish(Step):
     """The last words, in Markdown."""
     code: str = ""
     """The completion code that a recruiter asks for; the study's `outcomes` may hold it as well."""
-    url: str = ""
+    url: Address = ""
     """Where the code is taken: an https address."""
 
     def done(self, place: Place) -> bool:
