@@ -33,6 +33,9 @@ from storage.work import Append, Attempt, Counted, Draft, Enrolment, Spent, Work
 log = logging.getLogger(__name__)
 
 MOST_AT_ONCE = 500
+MOST_COUNTED = 8
+"""How many of them may count what others have: that takes milliseconds each, while other processes wait."""
+TRIES = 5
 UNFIT = (StatementError, TypeError, ValueError, OverflowError)
 """What is raised for values that the database cannot hold; drivers let some of Python's own errors through."""
 CLOSE = None
@@ -113,7 +116,7 @@ class Log:
             while (first := self._queue.get()) is not CLOSE:
                 batch = [first]
                 closing = False
-                while len(batch) < MOST_AT_ONCE and not closing:
+                while len(batch) < MOST_AT_ONCE and not closing and _counting(batch) < MOST_COUNTED:
                     try:
                         item = self._queue.get_nowait()
                     except queue.Empty:
@@ -123,6 +126,10 @@ class Log:
                 _commit(connection, batch)
                 if closing:
                     return
+
+
+def _counting(batch: Sequence[_Item]) -> int:
+    return sum(isinstance(item.work, Counted) for item in batch)
 
 
 def load(engine: Engine, stream: str) -> tuple[Event, ...]:
@@ -142,13 +149,9 @@ def facts(connection: Connection, stream: str) -> tuple[Event, ...]:
 def _commit(connection: Connection, items: Sequence[_Item]) -> None:
     """Write a batch in one transaction and tell each writer how it went; who no longer waits is left out."""
     batch = [item for item in items if item.future.set_running_or_notify_cancel()]
-    outcomes: list[Append | BaseException | None] = []
+    outcomes: Sequence[Append | BaseException | None] = []
     try:
-        if len(batch) == 1:
-            outcomes = [_write(connection, batch[0].work, connection.begin)]
-        else:
-            with connection.begin():
-                outcomes = [_write(connection, item.work, connection.begin_nested) for item in batch]
+        outcomes = _outcomes(connection, batch)
     except Exception as error:  # a named edge: whatever it was, the thread must live to write for others
         log.exception("a batch of %d could not be written", len(batch))
         if connection.in_transaction():
@@ -159,6 +162,21 @@ def _commit(connection: Connection, items: Sequence[_Item]) -> None:
             item.future.set_exception(outcome)
         else:
             item.future.set_result(outcome)
+
+
+def _outcomes(connection: Connection, batch: Sequence[_Item]) -> list[Append | BaseException | None]:
+    """Write a batch in one transaction. One that could not begin has written nothing, and is begun again."""
+    for left in reversed(range(TRIES)):
+        try:
+            if len(batch) == 1:
+                return [_write(connection, batch[0].work, connection.begin)]
+            with connection.begin():
+                return [_write(connection, item.work, connection.begin_nested) for item in batch]
+        except OperationalError as error:
+            if not left or "database is locked" not in str(error.orig):
+                raise
+            log.warning("another process kept the database for itself; trying again")
+    raise AssertionError  # the last try returns or raises
 
 
 def _write(connection: Connection, work: Work, within: Callable[[], Transaction]) -> Append | BaseException | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlalchemy import Connection
 
@@ -32,6 +32,7 @@ class Others:
 
     connection: Connection
     now_us: int
+    _counts: dict[tuple[str, str], Counts] = field(default_factory=dict)
 
     def operations(self, study: Study) -> Operations:
         """What was decided about the study."""
@@ -39,7 +40,11 @@ class Others:
 
     def counts(self, study: Study, origin: str) -> Counts:
         """How many are in each cell."""
-        return counts(self.connection, study.name, origin, self.now_us, study.file.times.lease_s)
+        key = (study.name, origin)
+        if key not in self._counts:
+            lease_s = study.file.times.lease_s
+            self._counts[key] = counts(self.connection, study.name, origin, self.now_us, lease_s)
+        return self._counts[key]
 
     def taken(self, study: Study, origin: str, path: str) -> Mapping[str, int]:
         """How often each problem is taken in the loop at a path."""

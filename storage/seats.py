@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, and_, func, insert, or_, select, text, update
+from sqlalchemy import Connection, Select, and_, bindparam, func, insert, or_, select, text, update
 
 from experiments.core.cells import Counts
 from storage import tables
@@ -60,16 +60,21 @@ def release(connection: Connection, stream: str, now_us: int) -> bool:
 
 def counts(connection: Connection, study: str, origin: str, now_us: int, lease_s: float) -> Counts:
     """How many have completed or are taking part, by cell."""
-    since_us = now_us - round(lease_s * 1e6)
+    known = {"study": study, "origin": origin, "now_us": now_us, "since_us": now_us - round(lease_s * 1e6)}
+    return [(orjson.loads(cell), number) for cell, number in connection.execute(_COUNTS, known)]
+
+
+def _counting() -> Select[Any]:
+    """Who has completed, and who is taking part: under the lease of the beginning, or since their last fact."""
     latest = select(_fact.at_us).where(_fact.stream == _seat.stream).order_by(_fact.seq.desc()).limit(1)
-    taking_part = or_(_seat.until_us > now_us, latest.scalar_subquery() > since_us)
-    held = and_(_seat.outcome.is_(None), _seat.released_us.is_(None), taking_part)
-    query = (
-        select(_seat.cell, func.count())
-        .where(_seat.study == study, _seat.origin == origin, or_(_seat.outcome == COMPLETE, held))
-        .group_by(_seat.cell)
-    )
-    return [(orjson.loads(cell), number) for cell, number in connection.execute(query)]
+    here = or_(_seat.until_us > bindparam("now_us"), latest.scalar_subquery() > bindparam("since_us"))
+    held = and_(_seat.outcome.is_(None), _seat.released_us.is_(None), here)
+    ours = and_(_seat.study == bindparam("study"), _seat.origin == bindparam("origin"))
+    return select(_seat.cell, func.count()).where(ours, or_(_seat.outcome == COMPLETE, held)).group_by(_seat.cell)
+
+
+_COUNTS = _counting()
+"""Made once: every arrival counts."""
 
 
 def due(connection: Connection, now_us: int, most: int) -> list[str]:
