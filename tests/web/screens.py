@@ -18,7 +18,9 @@ from experiments.core.screen import (
 )
 from experiments.core.session import screen
 from tests.fakes.sessions import STUDIES, play, study
+from tests.web.checks import CHECKS
 
+DECLINE = "I do not agree"
 CONSENT = """You are invited to take part in a research study on **how people work with AI chatbots**. It is run by the \
 Department of Examples and was approved by its ethics committee (number 2026-17).
 
@@ -177,8 +179,11 @@ LONG_TALK = TALK * 3
 SCREENS: dict[str, Screen] = {
     "consent": _screen(
         "consent",
-        Panel("Consent", (Text(CONSENT),), (Tick(name="agreed", text="I agree to this consent form."),)),
+        Panel(
+            "Consent", (Text(CONSENT),), (Tick(name="agreed", text="I agree to this consent form."),), decline=DECLINE
+        ),
         "submit",
+        "decline",
         progress=Progress("", 0.0),
     ),
     "info": _screen(
@@ -280,6 +285,7 @@ SCREENS: dict[str, Screen] = {
     "rate-dialogue": _played("dices", "rate_dialogue"),
     "label-turns": _played(str(STUDIES / "everything.yaml"), "label_turns"),
     "guess": _played(str(STUDIES / "everything.yaml"), "which"),
+    **CHECKS,
     "finish": _screen(
         "finish",
         Panel(
