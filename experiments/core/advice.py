@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 LONG_MINUTES = 5
 """From this length on Prolific accepts a rejection for want of attention only after two failed checks."""
 ASKS: Mapping[str, str] = {
-    "complete": "who completes the study needs a code to be paid (action there: approve)",
-    "no_consent": "who does not agree is to return the submission, by a code of its own (action there: request return)",
-    "screened_out": "who is screened out needs a code of its own, as they must not be rejected (action there: screen out)",
-    "failed_attention": "who fails attention checks needs a code of its own (action there: manual review)",
-    "timed_out": "who runs out of time needs a code of its own (action there: manual review)",
-    "technical_failure": "who cannot go on for technical reasons needs a code of its own (action there: manual review)",
+    "complete": "whoever completes the study is paid by a code (its action there: approve)",
+    "no_consent": "whoever does not agree is asked to return, by a code of its own (its action there: request return)",
+    "screened_out": "whoever is screened out has a code of its own and is not rejected (its action there: screen out)",
+    "failed_attention": "whoever fails attention checks has a code of its own (its action there: manual review)",
+    "timed_out": "whoever runs out of time has a code of its own (its action there: manual review)",
+    "technical_failure": "whoever is stopped by a failure has a code of its own (its action there: manual review)",
 }
 """What Prolific asks for each outcome, and the action to choose there for its code."""
 
@@ -62,8 +62,8 @@ def _checks(steps: Sequence[_At], minutes: float | None) -> Iterator[str]:
         kind = getattr(at.step, "kind", "") if at.step.step == "check" else ""
         if kind == "comprehension" and at.late:
             yield (
-                f"{at.where}: Prolific wants comprehension checks at the start of a study. Put {at.step.id!r} before the "
-                "first phase and the first loop."
+                f"{at.where}: Prolific wants comprehension checks at the start of a study. Put {at.step.id!r} before "
+                "the first phase and the first loop."
             )
         once = getattr(at.step, "after", 0) == 1 and "failed_attention" in at.step.ends()
         if kind == "attention" and once and (minutes is None or minutes >= LONG_MINUTES):
@@ -99,18 +99,17 @@ def _codes(study: Study, steps: Sequence[_At]) -> Iterator[tuple[str, frozenset[
 def _without(codes: Mapping[str, frozenset[str]]) -> Iterator[str]:
     for outcome in (outcome for outcome in ASKS if "" in codes.get(outcome, ())):
         yield (
-            f"outcomes.{outcome}: has no code. At Prolific {ASKS[outcome]}. Write "
+            f"outcomes.{outcome}: has no code. At Prolific, {ASKS[outcome]}. Write "
             f"`outcomes: {{{outcome}: {{code: ...}}}}`."
         )
 
 
 def _shared(study: Study, codes: Mapping[str, frozenset[str]]) -> Iterator[str]:
-    written = {outcome: frozenset({last.code}) for outcome, last in study.file.outcomes.items()}
-    every = {**written, **codes}
+    every = {str(outcome): frozenset({last.code}) for outcome, last in study.file.outcomes.items()} | dict(codes)
     for code in sorted({code for found in every.values() for code in found if code}):
         who = [outcome for outcome, found in every.items() if code in found]
         if len(who) > 1:
             yield (
-                f"outcomes: {' and '.join(who)} have one code, {code!r}, so Prolific cannot tell them apart; codes must "
-                "differ there. Give each outcome a code of its own."
+                f"outcomes: {' and '.join(who)} have one code, {code!r}, so Prolific cannot tell them apart; there "
+                "codes must differ. Give each outcome a code of its own."
             )

@@ -126,7 +126,8 @@ def _node(study: Study, node: Node, scope: Names, at: str) -> tuple[Names, list[
 
 def _step(study: Study, node: Step, scope: Names, at: str) -> tuple[Names, list[Fault]]:
     faults = list(_unknown(node.refers(), scope.known, at))
-    for need in sorted(node.needs() - scope.have):
+    missing = node.needs() - scope.have
+    for need in sorted(missing - {"options", "answer"} if "problem" in missing else missing):
         reason = {
             "model": "needs a model: a factor `model`, `beside: {model: [...]}`, or a study with a single model",
             "problem": "must stand inside an `each` over a pool of problems",

@@ -1,8 +1,8 @@
 """Check: questions whose right answers decide what follows: screening, a comprehension check, an attention check.
 
 Facts here: missed (a try that did not pass and is not the last, or the last where people are warned), submitted (with
-`passed`, how many `tries` it took, and which kind of `check` it was). Attention checks that were failed are counted over
-the whole session from these facts. What would have been right is on no screen.
+`passed`, how many `tries` it took, and which kind of `check` it was). From these facts failed attention checks are
+counted over the whole session. What would have been right is on no screen.
 """
 
 from __future__ import annotations
@@ -72,22 +72,24 @@ class Check(Step):
 
     @model_validator(mode="after")
     def _can_be(self) -> Self:
-        for fault in self._misfits():
+        for fault in (*self._misnamed(), *self._misfits()):
             raise ValueError(fault)
         return self
 
-    def _misfits(self) -> Iterator[str]:
+    def _misnamed(self) -> Iterator[str]:
         names = [question.name for question in self.questions]
-        if self.of_problem == bool(names):
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            yield f"two questions are called {twice[0]!r}; their names must differ"
+        if taken := [name for name in names if name in RESERVED]:
+            yield f"a question is called {taken[0]!r}, which is a name of the check's own; choose another"
+
+    def _misfits(self) -> Iterator[str]:
+        if self.of_problem == bool(self.questions):
             yield "needs either `questions` or `of_problem: true`"
         if self.of_problem and self.right:
             yield "`right` does not go with `of_problem`: right is the problem's own answer"
         if not self.of_problem and not self.right:
             yield "needs `right`: for one question at least, which answers pass"
-        if twice := sorted({name for name in names if names.count(name) > 1}):
-            yield f"two questions are called {twice[0]!r}; their names must differ"
-        if taken := [name for name in names if name in RESERVED]:
-            yield f"a question is called {taken[0]!r}, which is a name of the check's own; choose another"
         if self.kind == "comprehension" and self.attempts < 2:
             yield "a comprehension check needs `attempts: 2` or more: Prolific demands two tries at least"
         if self.kind == "screening" and self.attempts > 1:

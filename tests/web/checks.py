@@ -17,8 +17,8 @@ UNDERSTOOD: dict[str, Any] = {
     "policy": "warn",
     "title": "Did we explain it well?",
     "text": "Before you begin, please answer three questions about **what you have just read**.",
-    "warning": "Some of your answers were not as expected. You can go on; please keep to this: you may **not** use other "
-    "tools, and you answer every question on your own first.",
+    "warning": "Some of your answers were not as expected. You can go on; please keep to this: you may **not** use "
+    "other tools, and you answer every question on your own first.",
     "questions": [
         {
             "ask": "single",
