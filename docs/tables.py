@@ -14,6 +14,7 @@ NAMED = {
     "questions": "list of questions",
     "when": "condition",
     "until": "condition",
+    "right": "mapping, each an answer, a list of answers, or `{minimum: ..., maximum: ...}`",
     "factors": "mapping, each a list of values, a mapping of values to weights, or `one_of`, see below",
 }
 """Keys whose schema would say too much."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -10,61 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.web.paint import StudyLook, paint
-from experiments.core.events import Action, Event
-from experiments.core.place import State, here
-from experiments.core.resolve import Study, resolve, restore
+from experiments.core.place import here
+from experiments.core.resolve import restore
 from experiments.core.screen import Notice, Screen
-from experiments.core.session import decide, fold, owed, screen
+from experiments.core.session import screen
 from experiments.core.step import Step
-from experiments.errors import Refused, StudyError
-from problems.item import Problem
-from tests.fakes.sessions import enrolment
-
-CHOICE = {"ask": "single", "name": "tools", "text": "May you use *tools*?", "options": ["yes", "no"]}
-PARTS = {"ask": "multiple", "name": "parts", "text": "What will\n you do?", "options": ["talk", "answer", "sing"]}
-AGE = {"ask": "number", "name": "age", "text": "How old are you?"}
-ANY = {"ask": "short", "name": "any", "text": "Anything?", "required": False}
-RIGHT = {"tools": "no", "parts": ["answer", "talk"], "age": {"minimum": 18, "maximum": 30}}
-GOOD = {"tools": "no", "parts": ["talk", "answer"], "age": "18"}
-BAD = {"tools": "yes", "parts": ["talk"], "age": "18"}
-PROBLEMS = [
-    {"id": f"p{n}", "text": f"What is {n}?", "plain": "", "dataset": "d", "answer": "AB"[n % 2]}
-    | {"options": [{"key": key, "text": key.lower(), "plain": ""} for key in "AB"]}
-    for n in range(3)
-]
-
-
-def check(kind: str = "comprehension", **keys: Any) -> dict[str, Any]:
-    asked = {} if keys.get("of_problem") else {"questions": [CHOICE, PARTS, AGE, ANY], "right": RIGHT}
-    return {"step": "check", "id": "it", "kind": kind, **asked, **keys}
-
-
-def study_of(*flow: dict[str, Any], problems: list[dict[str, Any]] | None = None) -> Study:
-    raw: dict[str, Any] = {"study": "small", "title": "Small", "flow": [*flow, {"step": "finish", "text": "Done."}]}
-    pools = {"questions": [Problem.from_json(one) for one in problems or []]}
-    given = {"problems": {"questions": {"source": "jsonl"}}} if problems else {}
-    return resolve(json.loads(json.dumps(raw | given)), {}, pools)
-
-
-def begun(study: Study) -> State:
-    return settled(study, fold(decide(study, State(), enrolment("1"))))
-
-
-def settled(study: Study, state: State) -> State:
-    """What is owed, done at once."""
-    while jobs := owed(study, state):
-        action = Action(jobs[0].kind, jobs[0].path, {}, 0, by="system")
-        state = fold(decide(study, state, action), state)
-    return state
-
-
-def act(study: Study, state: State, kind: str = "submit", /, **values: Any) -> State:
-    seen = screen(study, state)
-    return settled(study, fold(decide(study, state, Action(kind, seen.path, values, 0, seen=seen.seen)), state))
-
-
-def facts(state: State, *kinds: str) -> list[Event]:
-    return [event for event in state.events if event.kind in kinds]
+from experiments.core.words import translated
+from experiments.errors import Refused
+from experiments.steps.check import ONE_LEFT, SOME_WRONG
+from tests.fakes.checked import BAD, CHOICE, GOOD, PARTS, PROBLEMS, act, begun, check, facts, study_of
 
 
 def notices(seen: Screen) -> list[Notice]:
@@ -98,6 +53,19 @@ def test_a_missed_try_tells_how_many_are_left_and_which_questions_but_nothing_th
     assert [field.name for field in seen.panel.fields] == ["tools", "parts", "age", "any"]
     (last,) = notices(screen(study, act(study, state, **{**GOOD, "age": "31"})))
     assert last == Notice("You have one more try. These were not right yet:", ("How old are you?",))
+
+
+def test_what_is_said_of_a_try_can_be_translated_copied_and_painted() -> None:
+    study = study_of(check(questions=[{**CHOICE, "text": "Is 1 < 2 & *so*?"}, PARTS], right={"tools": "no"}))
+    seen = screen(study, act(study, begun(study), tools="yes", parts=["sing"]))
+    (notice,) = notices(seen)
+    german = {SOME_WRONG: "{left} Noch nicht richtig:", ONE_LEFT: "Sie haben noch einen Versuch."}
+    for one in (notice, deepcopy(notice)):
+        assert translated(one.text, german) == "Sie haben noch einen Versuch. Noch nicht richtig:"
+    left = paint(seen, study=StudyLook("Small"), shown=None, draft={"tools": "no"}).updates["left"]["value"]
+    told = left[left.index('<section class="card notice" role="alert">') :]
+    assert "These were not right yet:" in told
+    assert "<li>Is 1 &lt; 2 &amp; <em>so</em>?</li>" in told
 
 
 def test_of_a_single_question_it_is_not_said_which_one() -> None:
@@ -248,42 +216,3 @@ def test_any_answers_come_to_an_end_and_who_passed_goes_on(
     ended = first is None and policy == "screen_out"
     assert state.outcome == ("failed_attention" if kind == "attention" else "screened_out") * ended
     assert ended or screen(study, state).path == "info"
-
-
-@pytest.mark.parametrize(
-    ("keys", "words"),
-    [
-        ({"attempts": 1}, "needs `attempts: 2` or more: Prolific demands two tries"),
-        ({"kind": "screening", "attempts": 2}, "screening has one try"),
-        ({"kind": "screening", "after": 2}, "`after` counts attention checks"),
-        ({"of_problem": True}, "needs either `questions` or `of_problem: true`"),
-        ({"questions": [], "right": {}}, "needs either `questions` or `of_problem: true`"),
-        ({"questions": [], "of_problem": True}, "`right` does not go with `of_problem`"),
-        ({"questions": [], "of_problem": True, "right": {}}, "must stand inside an `each`"),
-        ({"right": {}}, "needs `right`"),
-        ({"right": {"tols": "no"}}, "Did you mean 'tools'?"),
-        ({"right": {"tools": "yess"}}, "`right.tools`: 'yess' is no option of this question; allowed: no, yes."),
-        ({"right": {"tools": ["no", "yess"]}}, "Did you mean 'yes'?"),
-        ({"right": {"tools": None}}, "flow[0].right.tools: None: needs an answer, a list of answers, or"),
-        ({"right": {"parts": []}}, "must be answered"),
-        ({"right": {"age": []}}, "`right.age`: needs at least one answer"),
-        ({"right": {"age": "old"}}, "Please enter a whole number."),
-        ({"right": {"age": {"minimum": 18.2, "maximum": 18.8}}}, "is a number in this range"),
-        ({"right": {"age": {"minimum": 5, "maximum": 4}}}, "minimum 5 is above maximum 4"),
-        ({"right": {"age": {"minimun": 5}}}, "Did you mean 'minimum'?"),
-        ({"right": {"any": {"minimum": 5}}}, "is a number in this range"),
-        ({"right": {"any": "{{study}}"}}, "names in it are not filled in"),
-        ({"questions": [CHOICE, CHOICE]}, "two questions are called 'tools'"),
-        ({"questions": [{**CHOICE, "name": "passed"}]}, "'passed', which is a name of the check's own"),
-    ],
-)
-def test_a_check_that_cannot_be_is_refused(keys: dict[str, Any], words: str) -> None:
-    with pytest.raises(StudyError) as told:
-        study_of({**check(), **keys})
-    assert words in str(told.value)
-
-
-def test_a_problem_is_no_check_where_its_answer_is_not_known() -> None:
-    unknown = [{**PROBLEMS[0], "answer": None}, *PROBLEMS[1:]]
-    with pytest.raises(StudyError, match="needs problems whose right answer is known"):
-        study_of({"each": "q", "of": "questions", "flow": [check("attention", of_problem=True)]}, problems=unknown)

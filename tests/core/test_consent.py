@@ -9,7 +9,7 @@ from app.web.paint import StudyLook, paint
 from experiments.core.screen import Code
 from experiments.core.session import screen
 from experiments.errors import Refused
-from tests.core.test_check_step import act, begun, study_of
+from tests.fakes.checked import act, begun, study_of
 
 CONSENT = {"step": "consent", "text": "Please agree.", "tick": "I do."}
 INFO = {"step": "info", "text": "Read."}
