@@ -21,9 +21,9 @@ class Said(str):
         said.pattern, said.values = pattern, values
         return said
 
-    def __getnewargs__(self) -> tuple[str, Mapping[str, object]]:
+    def __reduce__(self) -> tuple[type[Said], tuple[str, Mapping[str, object]]]:
         """What a copy is made of."""
-        return self.pattern, self.values
+        return Said, (self.pattern, self.values)
 
 
 def say(pattern: str, **values: object) -> Said:
