@@ -6,10 +6,11 @@ import pytest
 
 from app.bots.random_bot import RandomBot
 from app.web.paint import StudyLook, paint
+from experiments.core.events import Action
 from experiments.core.screen import Code
-from experiments.core.session import screen
+from experiments.core.session import decide, fold, owed, screen
 from experiments.errors import Refused
-from tests.fakes.checked import act, begun, study_of
+from tests.fakes.checked import BAD, act, begun, check, study_of
 
 CONSENT = {"step": "consent", "text": "Please agree.", "tick": "I do."}
 INFO = {"step": "info", "text": "Read."}
@@ -53,3 +54,13 @@ def test_whoever_has_not_ticked_the_box_has_not_agreed() -> None:
     study = study_of(CONSENT, INFO)
     with pytest.raises(Refused):
         act(study, begun(study))
+
+
+def test_nothing_is_on_offer_between_the_last_answer_and_the_end() -> None:
+    for step, kind, values in ((CONSENT, "decline", {}), (check("screening"), "submit", BAD)):
+        study = study_of(step, INFO)
+        seen = screen(study, begun(study))
+        action = Action(kind, seen.path, values, 0, seen=seen.seen)
+        state = fold(decide(study, begun(study), action), begun(study))
+        assert screen(study, state).actions == ()
+        assert [job.kind for job in owed(study, state)] == ["finish"]
