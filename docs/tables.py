@@ -14,7 +14,6 @@ NAMED = {
     "questions": "list of questions",
     "when": "condition",
     "until": "condition",
-    "right": "mapping, each an answer, a list of answers, or `{minimum: ..., maximum: ...}`",
     "factors": "mapping, each a list of values, a mapping of values to weights, or `one_of`, see below",
 }
 """Keys whose schema would say too much."""
@@ -25,6 +24,7 @@ REFERRED = {
     "OneOf": "`one_of`, see below",
     "OnFailure": "mapping, see below",
     "Price": "price, see below",
+    "Range": "`{minimum: ..., maximum: ...}`",
     "JsonValue": "anything",
 }
 PLAIN = {"string": "text", "boolean": "true or false", "null": ""}
