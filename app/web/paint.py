@@ -189,7 +189,8 @@ def _left(screen: Screen, study: StudyLook, draft: Mapping[str, Any]) -> Part:
         "some_optional": not all(item.required for item in panel.fields),
         "ends": "submit" in screen.actions if panel.chat is None else not panel.chat.columns,
     }
-    return Part("left.html.j2", (panel.title, panel.blocks, panel.fields, panel.button, values["ends"]), values)
+    about = (panel.title, panel.blocks, panel.fields, panel.button, panel.decline, values["ends"])
+    return Part("left.html.j2", about, values)
 
 
 def _side(screen: Screen, draft: Mapping[str, Any]) -> Part:

@@ -126,11 +126,13 @@ def _node(study: Study, node: Node, scope: Names, at: str) -> tuple[Names, list[
 
 def _step(study: Study, node: Step, scope: Names, at: str) -> tuple[Names, list[Fault]]:
     faults = list(_unknown(node.refers(), scope.known, at))
-    for need in sorted(node.needs() - scope.have):
+    missing = node.needs() - scope.have
+    for need in sorted(missing - {"options", "answer"} if "problem" in missing else missing):
         reason = {
             "model": "needs a model: a factor `model`, `beside: {model: [...]}`, or a study with a single model",
             "problem": "must stand inside an `each` over a pool of problems",
             "options": "needs problems with options; some here have none",
+            "answer": "needs problems whose right answer is known; that of some here is not",
             "dialogue": "needs finished conversations, as of the source dices; some problems here are none",
             "reply": "needs a conversation with a model before it; within a loop, in the same turn",
             "response": "needs finished conversations that end with the chatbot; some here are none, or end otherwise",
@@ -188,7 +190,7 @@ def _loop_values(node: Each, pool: Sequence[Problem]) -> Values:
 
 def _kept(pool: Sequence[Problem]) -> Iterator[str]:
     """What every problem of a pool has, of all that a step can need."""
-    for name in ("options", "dialogue", "response"):
+    for name in ("options", "answer", "dialogue", "response"):
         if all(getattr(item, name) not in (None, ()) for item in pool):
             yield name
 

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from experiments.core.model import Model, PickText
 from experiments.core.participation import Bonus, Cap, Ending, Recruitment, Times
+from experiments.core.right import Range
 from experiments.core.study import Each, Groups, OneOf, Phase, Pick, Source, StudyFile, models, tag_of
 from experiments.errors import Fault, allowed
 
@@ -85,6 +86,7 @@ def _siblings(loc: Sequence[int | str], path: Sequence[int | str]) -> list[str]:
         "OneOf": OneOf,
         "Pick": Pick,
         "PickText": PickText,
+        "Range": Range,
     }
     parents = {
         "problems": Source,

@@ -97,7 +97,8 @@ def screen(study: Study, state: State) -> Screen:
     if place is None or not isinstance(place.node, Step):
         return Screen("", state.changed, Panel(), progress(study, state, place), (), ended=place is None)
     panel = place.node.panel(place)
-    panel = replace(panel, title=place.fill(panel.title), button=place.fill(panel.button))
+    says = place.fill
+    panel = replace(panel, title=says(panel.title), button=says(panel.button), decline=says(panel.decline))
     times = timing(study, state)
     more = ("extend",) if times.more else ()
     offers = (*place.node.offers(place), *more)

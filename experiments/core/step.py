@@ -91,6 +91,14 @@ class Step(Config):
         """What the world still has to do here: replies, side by side, or one other thing."""
         return ()
 
+    def ends(self) -> Mapping[str, str]:
+        """The outcomes that a session can have by ending here, each with the step's own completion code for it."""
+        return {}
+
+    def passing(self, place: Place) -> Mapping[str, Any]:
+        """Values that pass where answers are checked; simulated participants give them, and no screen shows them."""
+        return {}
+
     def decide(self, place: Place, action: Action) -> tuple[Fact, ...]:
         """The facts that an offered action makes; raises Refused."""
         return (Fact("submitted", read_or_refuse(self.fields(place), action.data)),)
@@ -116,7 +124,7 @@ class Step(Config):
         return ()
 
     def needs(self) -> frozenset[str]:
-        """What must be in scope: any of "problem", "options", "dialogue", "response", "model", "reply"."""
+        """What must be in scope: any of "problem", "options", "answer", "dialogue", "response", "model", "reply"."""
         return frozenset()
 
 

@@ -21,6 +21,10 @@ class Said(str):
         said.pattern, said.values = pattern, values
         return said
 
+    def __reduce__(self) -> tuple[type[Said], tuple[str, Mapping[str, object]]]:
+        """What a copy is made of."""
+        return Said, (self.pattern, self.values)
+
 
 def say(pattern: str, **values: object) -> Said:
     """A sentence with values: `say("{count} are left", count=3)`."""

@@ -7,7 +7,7 @@ facts alone. With `rate_each` the next message has to wait until the reply is ra
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field as About
@@ -149,6 +149,10 @@ class ChatStep(Step):
         if waits != "failed" or self.on_failure.then != "stop" or not self._given_up(place):
             return ()
         return (Job("finish", place.path, {"outcome": "technical_failure"}),)
+
+    def ends(self) -> Mapping[str, str]:
+        """A technical failure, where the study ends for want of a reply."""
+        return {"technical_failure": self.on_failure.stop_code} if self.on_failure.then == "stop" else {}
 
     def last_words(self, place: Place) -> Ending:
         """Those for want of a reply, where the session ended for it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from experiments.core.events import Job
@@ -36,6 +37,10 @@ class Finish(Step):
     def owed(self, place: Place) -> tuple[Job, ...]:
         """The fact that the end was reached."""
         return (Job("finish", place.path, {}),)
+
+    def ends(self) -> Mapping[str, str]:
+        """Complete, with its code."""
+        return {"complete": self.code}
 
     def panel(self, place: Place) -> Panel:
         """Nothing: thanks and the code are the last page's, once it is earned."""

@@ -94,6 +94,16 @@ FLOW = [
         "with": {"chat": {"max_messages": 3}},
     },
     {
+        "step": "check",
+        "id": "understood",
+        "kind": "comprehension",
+        "policy": "warn",
+        "text": shown_with("understood"),
+        "warning": shown_with("understood"),
+        "questions": [{"ask": "short", "name": name, "text": shown_with("understood")} for name in ("one", "two")],
+        "right": {"one": canary("right_word"), "two": [canary("right_word", n) for n in range(2)]},
+    },
+    {
         "step": "survey",
         "id": "after",
         "questions": [
