@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from cryptography.fernet import Fernet
+from cryptography.fernet import Fernet, InvalidToken
 from sqlalchemy import Engine, select
 
 from storage import tables
+from storage.errors import StorageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +52,22 @@ class Participants:
             ).scalar()
 
     def reveal(self, stream: str) -> Person | None:
-        """The person behind a session, for payment."""
+        """The person behind a session, for payment; None for who came without an id, or withdrew: theirs is erased.
+
+        Raises StorageError if it was sealed under another secret.
+        """
         t = tables.identities.c
         with self._engine.connect() as connection:
             found = connection.execute(select(t.recruiter, t.sealed).where(t.stream == stream)).first()
-        return Person(found.recruiter, self._fernet.decrypt(found.sealed).decode()) if found else None
+        if found is None or not found.sealed:
+            return None
+        try:
+            return Person(found.recruiter, self._fernet.decrypt(found.sealed).decode())
+        except InvalidToken:
+            raise StorageError(
+                "the recruiters' ids cannot be read: they were sealed under another secret than PARLEY_SECRET (or the "
+                "file .secret beside the database) is now. Use the one with which the study was served"
+            ) from None
 
     def _digest(self, study: str, person: Person) -> str:
         return hmac.new(self._secret, f"{study}\n{person.recruiter}\n{person.id}".encode(), sha256).hexdigest()
