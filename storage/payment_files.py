@@ -3,7 +3,7 @@
 All files of a run are written into a hidden folder beside their places; then the payments are recorded, in one
 transaction; then the files are moved. Killed before it was recorded, a run leaves nothing that anybody takes for a
 file of payments, and the next pays. Killed afterwards, the whole files lie in the hidden folder and the log names
-them: the next run into the same folder moves them. The other way round, files first, a run killed in between would
+their key: the next run into the same folder moves them. The other way round, files first, a run killed in between would
 leave a bonus file of which the log knows nothing, and the next run would pay all of it again.
 """
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 import csv
 import os
 import re
+import secrets
 import shutil
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -29,7 +30,6 @@ from storage.participants import Participants
 from storage.payments import Payee, Payment, payees, record
 from storage.prolific import Lists, Statuses, lists
 
-BONUS = "prolific-bonus-"
 MOST_LINES = 200
 """How many bonuses Prolific takes at once."""
 MOST_TRIES = 10
@@ -50,10 +50,11 @@ class Wish:
 class Run:
     """What a run found, and the files that it wrote or, if it was dry, would have written; with the payments in them.
 
-    `moved` are files of an earlier run that was killed after it had recorded them; `strays` are folders of runs that
-    recorded nothing.
+    `moved` are files of an earlier run that was killed after it had recorded them; `strays` are hidden folders in which
+    nothing is that was recorded.
     """
 
+    stamp: str
     payees: tuple[Payee, ...]
     lists: Lists
     files: Mapping[str, str]
@@ -72,9 +73,9 @@ def pay_out(database: Database, people: Participants, wish: Wish, at_us: int) ->
     try:
         for _ in range(MOST_TRIES):
             found = payees(database, people, wish.study)
-            recorded = {file for payee in found for file in payee.paid}
-            more, strays = _finish(wish, recorded)
+            more, strays = _finish(wish, {key for payee in found for key in payee.runs})
             moved += more
+            recorded = {file for payee in found for file in payee.paid}
             run = replace(_planned(found, wish, _stamp(wish.folder, recorded, at_us)), moved=moved, strays=strays)
             if wish.dry:
                 return run
@@ -96,14 +97,14 @@ def _planned(found: tuple[Payee, ...], wish: Wish, stamp: str) -> Run:
     files: dict[str, str] = {}
     payments: list[Payment] = []
     for number, part in enumerate(parts, start=1):
-        name = f"{BONUS}{stamp}{f'-part-{number}' if len(parts) > 1 else ''}.csv"
+        name = f"prolific-bonus-{stamp}{f'-part-{number}' if len(parts) > 1 else ''}.csv"
         owed = {id_: sum((payee.due for payee in sorted_.bonus[id_]), NOTHING) for id_ in part}
         files[name] = _csv((id_, f"{amount:.2f}") for id_, amount in owed.items())
         payments += [Payment(payee, name) for id_ in part for payee in sorted_.bonus[id_]]
     listed = {"approve": sorted_.approve, "return": sorted_.no_consent, "screened-out": sorted_.screened_out}
     files |= {f"prolific-{name}-{stamp}.csv": _csv((id_,) for id_ in ids) for name, ids in listed.items() if ids}
     files[f"payments-{stamp}.csv"] = _csv([COLUMNS, *map(_row, found)])
-    return Run(found, sorted_, files, tuple(payments))
+    return Run(stamp, found, sorted_, files, tuple(payments))
 
 
 def _row(payee: Payee) -> Sequence[object]:
@@ -126,45 +127,41 @@ def _stamp(folder: Path, recorded: Collection[str], at_us: int) -> str:
     return f"{day}-{max((int(match[1]) for match in found if match), default=0) + 1}"
 
 
-def _hidden(wish: Wish, stamp: str) -> Path:
-    return wish.folder / f".{wish.study}-{stamp}.part"
-
-
 def _finish(wish: Wish, recorded: Collection[str]) -> tuple[tuple[str, ...], tuple[Path, ...]]:
-    """Move the files of runs that were killed once they were recorded; and the folders of those that never were."""
+    """Move the files of runs that were killed once they were recorded; and the hidden folders of all others."""
     pattern = re.compile(rf"\.{re.escape(wish.study)}-\d{{4}}-\d\d-\d\d-\d+\.part")
     there = sorted(wish.folder.iterdir()) if wish.folder.is_dir() and not wish.dry else []
     moved: list[str] = []
     strays: list[Path] = []
     for hidden in (path for path in there if pattern.fullmatch(path.name)):
-        if any(path.name in recorded for path in hidden.iterdir()):
-            moved += _move(hidden, wish.folder)
-        else:
-            strays.append(hidden)
+        kept = [path for path in hidden.iterdir() if path.name in recorded]
+        moved += [name for path in kept for name in _move(path, wish.folder)]
+        strays += [] if kept else [hidden]
     return tuple(moved), tuple(strays)
 
 
 def _write(database: Database, wish: Wish, run: Run, at_us: int) -> None:
     """Write, record, move; raises Conflict, with nothing left behind, where a session went on meanwhile."""
-    (overview,) = (name for name in run.files if name.startswith("payments-"))
-    hidden = _hidden(wish, overview.removeprefix("payments-").removesuffix(".csv"))
+    key = secrets.token_hex(16)
+    hidden = wish.folder / f".{wish.study}-{run.stamp}.part"
     wish.folder.mkdir(parents=True, exist_ok=True)
     try:
         hidden.mkdir()
     except FileExistsError:
         raise Conflict(f"{hidden}: another run began at the same time") from None
     try:
+        (hidden / key).mkdir()
         for name, text in run.files.items():
-            _to_disk(hidden / name, text)
+            _to_disk(hidden / key / name, text)
     except OSError:
         shutil.rmtree(hidden)
         raise
     try:
-        record(database, run.payments, at_us)
+        record(database, run.payments, key, at_us)
     except Conflict:
         shutil.rmtree(hidden)
         raise
-    _move(hidden, wish.folder)
+    _move(hidden / key, wish.folder)
 
 
 def _to_disk(path: Path, text: str) -> None:
@@ -175,12 +172,12 @@ def _to_disk(path: Path, text: str) -> None:
         os.fsync(file.fileno())
 
 
-def _move(hidden: Path, folder: Path) -> list[str]:
-    """Put a run's files in their places, those last by which it is known that it was recorded. Another run may be
-    doing the same."""
-    names = sorted((path.name for path in hidden.iterdir()), key=lambda name: (name.startswith(BONUS), name))
+def _move(written: Path, folder: Path) -> list[str]:
+    """Put a run's files in their places. Another run may be doing the same."""
+    names = sorted(path.name for path in written.iterdir())
     with suppress(FileNotFoundError):
         for name in names:
-            (hidden / name).rename(folder / name)
-        hidden.rmdir()
+            (written / name).rename(folder / name)
+        written.rmdir()
+        written.parent.rmdir()
     return names

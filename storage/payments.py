@@ -35,7 +35,8 @@ OPEN = "open"
 @dataclass(frozen=True, slots=True)
 class Payee:
     """Somebody's session, as far as it is to be paid. `id` is empty where there is none, or none any more; `seq` is the
-    number of the last fact that was read; `paid` is by the file in which it was paid."""
+    number of the last fact that was read; `paid` is by the file in which it was paid, `runs` are the keys of the runs
+    that recorded it."""
 
     stream: str
     number: int
@@ -44,6 +45,7 @@ class Payee:
     outcome: str
     earned: Decimal
     paid: Mapping[str, Decimal]
+    runs: frozenset[str]
     checks_failed: int
     minutes: float | None
     seq: int
@@ -97,6 +99,7 @@ def _payee(study: Study, state: State, stream: str, number: int, person: Person)
         outcome=state.outcome or LIVE,
         earned=bonus_of(study, state),
         paid=_paid(state.events),
+        runs=frozenset(event.key for event in state.events if event.kind == "paid" and event.key),
         checks_failed=0 if gone else checks_failed(study, state),
         minutes=None if gone else _minutes(state.events),
         seq=state.seq,
@@ -118,8 +121,8 @@ def _minutes(events: tuple[Event, ...]) -> float | None:
     return (ends[-1] - events[0].at_us) / 60e6 if ends else None
 
 
-def record(database: Database, payments: Iterable[Payment], at_us: int) -> None:
-    """Keep all of these payments or none; raises Conflict where a session has another fact since it was read."""
+def record(database: Database, payments: Iterable[Payment], key: str, at_us: int) -> None:
+    """Keep all of a run's payments or none; raises Conflict where a session has another fact since it was read."""
     recorded_us = time.time_ns() // 1000
     rows = [
         {
@@ -131,7 +134,7 @@ def record(database: Database, payments: Iterable[Payment], at_us: int) -> None:
             "path": "",
             "kind": "paid",
             "data": {"amount": f"{payment.payee.due:.2f}", "file": payment.file},
-            "key": None,
+            "key": key,
         }
         for payment in payments
     ]

@@ -101,7 +101,7 @@ def _tell_earlier(run: Run, folder: Path) -> None:
     if run.moved:
         _say("A run was stopped before it had put its files in their places; now they are: " + ", ".join(run.moved))
     for stray in run.strays:
-        _say(f"{stray}: another run is at work, or it was stopped and paid nothing; then delete this folder.")
+        _say(f"{stray}: another run is at work there, or one was stopped before it paid; then delete this folder.")
     over = [payee for payee in run.payees if payee.due < 0]
     if over:
         _say(f"{len(over)} were paid more than they have earned by now; nothing is taken back from them.")
