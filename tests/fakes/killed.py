@@ -20,6 +20,7 @@ def kill_at_every_touch(place: Path, secret: str, copies: Path) -> None:
 
     To be run in a process without threads, as it forks.
     """
+    _pay(place, secret, dry=True)  # what is imported and compiled now need not be by each child
     for touch in range(1, MOST_TOUCHES):
         folder = shutil.copytree(place, copies / f"{touch}")
         child = os.fork()
@@ -33,8 +34,6 @@ def kill_at_every_touch(place: Path, secret: str, copies: Path) -> None:
 
 def _pay_until(touch: int, secret: str, folder: Path) -> None:
     """Pay, and die as by `kill -9` just before a file or folder is touched for that time."""
-    database = open_database(f"sqlite:///{folder}/parley.db")
-    identities = Participants(database, secret)
     touched = 0
 
     def hook(event: str, values: tuple[Any, ...]) -> None:
@@ -45,5 +44,11 @@ def _pay_until(touch: int, secret: str, folder: Path) -> None:
             os._exit(9)
 
     sys.addaudithook(hook)
-    pay_out(database, identities, Wish("paid", folder / "out"), 0)
+    _pay(folder, secret)
     os._exit(0)
+
+
+def _pay(folder: Path, secret: str, *, dry: bool = False) -> None:
+    database = open_database(f"sqlite:///{folder}/parley.db")
+    pay_out(database, Participants(database, secret), Wish("paid", folder / "out", dry=dry), 0)
+    database.dispose()

@@ -233,6 +233,7 @@ def test_nobody_is_paid_twice_though_six_pay_at_once(place: Path) -> None:
     assert not [path for path in place.rglob("*.part")]
 
 
+@pytest.mark.slow
 def test_whenever_it_is_killed_the_next_run_pays_everybody_once(place: Path, tmp_path: Path) -> None:
     copies = tmp_path / "copies"
     context = multiprocessing.get_context("forkserver")
