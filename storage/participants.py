@@ -14,11 +14,12 @@ from hashlib import sha256
 from typing import Any
 
 import orjson
-from cryptography.fernet import Fernet
+from cryptography.fernet import Fernet, InvalidToken
 from sqlalchemy import Engine, select, update
 
 from storage import tables
 from storage.engine import writer
+from storage.errors import StorageError
 
 MOST_ATTEMPTS = 20
 MAC_BYTES = 16
@@ -83,13 +84,22 @@ class Participants:
             connection.execute(kept.values(sealed=self._seal(person)))
 
     def reveal(self, stream: str) -> Person | None:
-        """The person behind a session, for payment; None for who had no id, or withdrew."""
+        """The person behind a session, for payment; None for who came without an id, or withdrew: theirs is erased.
+
+        Raises StorageError if it was sealed under another secret.
+        """
         t = tables.identities.c
         with self._engine.connect() as connection:
             found = connection.execute(select(t.recruiter, t.sealed).where(t.stream == stream)).first()
         if found is None or not found.sealed:
             return None
-        told = self._fernet.decrypt(found.sealed).decode()
+        try:
+            told = self._fernet.decrypt(found.sealed).decode()
+        except InvalidToken:
+            raise StorageError(
+                "the recruiters' ids cannot be read: they were sealed under another secret than PARLEY_SECRET (or the "
+                "file .secret beside the database) is now. Use the one with which the study was served"
+            ) from None
         if not told.startswith("{"):  # as it was sealed before there were submissions
             return Person(found.recruiter, told)
         values = orjson.loads(told)

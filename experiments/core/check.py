@@ -33,7 +33,7 @@ def check(study: Study) -> list[Fault]:
     have = frozenset({"model"} & known)
     values: dict[str, tuple[str, ...]] = {name: (value,) for name, value in study.constants.items()}
     values |= {name: factor_values(factor, study.pools) for name, factor in study.file.factors.items()}
-    faults = [*_fallbacks(study), *_prices(study), *_factors(study)]
+    faults = [*_fallbacks(study), *_prices(study), *_factors(study), *_bonus(study)]
     scope, found = _flow(study, study.flow, Names(known, frozenset(), have, values), "flow")
     faults += [*found, *systems.faults(study.file.models, scope.asked)]
     last = study.flow[-1] if study.flow else None
@@ -56,6 +56,12 @@ def _prices(study: Study) -> Iterator[Fault]:
     missing = [name for name, model in study.file.models.items() if model.price is None]
     if study.file.cost_limit is not None and missing:
         yield Fault("cost_limit", f"needs a `price` for each model; there is none for {', '.join(missing)}")
+
+
+def _bonus(study: Study) -> Iterator[Fault]:
+    for number, rule in enumerate(study.file.bonus):
+        for place, pool in enumerate(rule.of):
+            yield from _pool(study, pool, f"bonus[{number}].of[{place}]")
 
 
 def _factors(study: Study) -> Iterator[Fault]:

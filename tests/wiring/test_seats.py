@@ -10,8 +10,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from app.bots.simulate import START_US
 from app.library import load_study
 from storage.engine import Database, open_database

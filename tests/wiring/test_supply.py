@@ -13,8 +13,9 @@ import pytest
 
 from app.bots.simulate import START_US, simulate
 from app.clock import VirtualClock
+from app.counting import Live
 from app.library import load_study
-from app.runtime import Live, Runtime
+from app.runtime import Runtime
 from app.settings import Settings
 from experiments.core.resolve import Study
 from storage.engine import Database, open_database
