@@ -91,8 +91,8 @@ def bonus_of(study: Study, state: State) -> Decimal:
 
 
 def checks_failed(study: Study, state: State) -> int:
-    """How many attention checks were failed, whatever the outcome: questions of that dataset, and steps of that kind."""
+    """How many attention checks were failed, whatever the outcome: questions of that dataset, steps of that kind."""
     checks = (question for question in questions(study, state) if question.problem.dataset == ATTENTION)
-    wrong = sum(bool(check.answers) and not check.correct("all") for check in checks)
+    wrong: int = sum(bool(check.answers) and not check.correct("all") for check in checks)
     judged = (event.data for event in state.events if event.kind == "submitted")
     return wrong + sum(data.get("check") == "attention" and data.get("passed") is False for data in judged)

@@ -86,8 +86,8 @@ async def _end(runtime: Runtime, clock: VirtualClock, live: Live, somebody: Some
         ended = Event(live.state.seq + 1, clock.now_us(), "system", "", "finished", {"outcome": somebody.outcome})
         runtime.log.append(Append(live.stream, live.study.name, (ended,))).result()
     elif somebody.outcome == "timed_out":
-        clock.advance(3600)
-        await runtime.act(live.stream, Action("expire", live.screen.path, {}, clock.now_us(), by="system"))
+        clock.advance(3602)
+        await runtime.live(live.stream)
     elif somebody.outcome == "withdrawn":
         await runtime.act(live.stream, Action("withdraw", "", {}, clock.now_us()))
 
