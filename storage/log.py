@@ -24,6 +24,7 @@ from storage import tables
 from storage.engine import writer
 from storage.errors import Conflict, StorageError
 from storage.schemas.base import Row
+from storage.telemetry import Telemetry, write_telemetry
 from storage.upserts import upsert, upsert_rows
 
 log = logging.getLogger(__name__)
@@ -86,7 +87,7 @@ class Attempt:
         return str(self.values["stream"])
 
 
-Work = Append | Draft | Attempt
+Work = Append | Draft | Attempt | Telemetry
 
 
 _draft = tables.drafts.c
@@ -131,6 +132,10 @@ class Log:
 
     def record_attempt(self, work: Attempt) -> Future[None]:
         """Keep what became of an attempt to get a reply."""
+        return self._put(work)
+
+    def record_telemetry(self, work: Telemetry) -> Future[None]:
+        """Keep what a page told of itself; Conflict if it was told before."""
         return self._put(work)
 
     def draft(self, stream: str, path: str) -> dict[str, Any]:
@@ -207,6 +212,8 @@ def _write(connection: Connection, work: Work, within: Callable[[], Transaction]
                 _write_append(connection, work)
             elif isinstance(work, Attempt):
                 _write_attempt(connection, work.values)
+            elif isinstance(work, Telemetry):
+                write_telemetry(connection, work)
             else:
                 if _is_done(connection, work):
                     return None

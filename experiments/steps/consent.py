@@ -8,6 +8,7 @@ from experiments.core.fields import Field, Tick
 from experiments.core.place import Place
 from experiments.core.screen import Panel, Text
 from experiments.core.step import Step, step
+from experiments.core.telemetry import disclosure
 
 
 @step
@@ -33,8 +34,10 @@ class Consent(Step):
         return tuple(box.filled(place.fill) for box in self.asks())
 
     def panel(self, place: Place) -> Panel:
-        """The form and its box."""
-        return Panel(self.title, (Text(place.fill(self.text)),), self.fields(place), button=self.button)
+        """The form and its box; below the author's text, what is recorded beside the answers."""
+        texts = (self.text, disclosure(place.study))
+        blocks = tuple(Text(place.fill(text)) for text in texts if text)
+        return Panel(self.title, blocks, self.fields(place), button=self.button)
 
     def gives(self) -> tuple[str, ...]:
         """`agreed`, which is always true."""

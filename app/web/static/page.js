@@ -4,6 +4,7 @@
 import { RETRY_MS, newKey, post, send, sleep } from "./api.js";
 import { $, $$, complete, copyCode, showFaults, valuesOf } from "./forms.js";
 import { TYPING, keepFilled, read, tellLate, waitFor, write } from "./reply.js";
+import { watch } from "./telemetry.js";
 import { escaped, shown } from "./text.js";
 import { WORDS } from "./words.js";
 
@@ -82,6 +83,7 @@ async function show(painting) {
   if (moved) preview();
   refresh();
   tellLate();
+  watch(now, note);
   showFaults(now.faults);
   document.title = $("#left h1")?.textContent || document.title;
   document.documentElement.dataset.waiting = String(now.slots.length > 0);

@@ -13,4 +13,7 @@ export const WORDS = {
   busy: "Saving…",
   saved: "Draft saved",
   copied: "Copied",
+  nopaste: "Pasting is switched off here, please type.",
+  idle: "Are you still there?",
+  here: "Yes, I am here",
 };
