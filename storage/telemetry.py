@@ -44,7 +44,7 @@ def write_telemetry(connection: Connection, work: Telemetry) -> None:
         connection.execute(insert(tables.telemetry), rows)
 
 
-def read_telemetry(database: Database, study: str, stream: str | None = None) -> Iterator[dict[str, Any]]:
+def read(database: Database, study: str, stream: str | None = None) -> Iterator[dict[str, Any]]:
     """What was told in a study's sessions, or in one of them, in the order in which it came."""
     t, session = tables.telemetry.c, tables.sessions.c
     columns = (t.stream, t.number, t.path, t.at_us, t.kind, t.data)
