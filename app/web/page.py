@@ -168,7 +168,7 @@ def finished(page: bytes) -> bytes:
     """Gradio's page with our style and script before its own, and without its advertisements."""
     early = "".join(
         f'<link rel="modulepreload" href="/parley/{name}.js">'
-        for name in ("api", "forms", "reply", "telemetry", "text", "words")
+        for name in ("api", "forms", "reply", "text", "watch", "words")
     )
     styles = "".join(f'<link rel="stylesheet" href="/parley/{name}.css">' for name in ("page", "compare", "slider"))
     head = f"""<meta name="robots" content="noindex">{styles}{early}

@@ -4,12 +4,12 @@
 import { RETRY_MS, newKey, post, send, sleep } from "./api.js";
 import { $, $$, complete, copyCode, showFaults, valuesOf } from "./forms.js";
 import { TYPING, keepFilled, read, tellLate, waitFor, write } from "./reply.js";
-import { watch } from "./telemetry.js";
 import { escaped, shown } from "./text.js";
 import { WORDS } from "./words.js";
 
 const OUTPUTS = $("script[data-outputs]").dataset.outputs.split(" ");
 const DRAFT_MS = 800;
+const watching = import("./watch.js").catch(() => null); // an ad blocker may refuse it: the page does without
 // What the server said last.
 let now = { path: null, seen: null, shown: null, marks: {}, actions: [], messages: [], slots: [], updates: {} };
 let busy = false; // an act is on its way
@@ -83,7 +83,7 @@ async function show(painting) {
   if (moved) preview();
   refresh();
   tellLate();
-  watch(now, note);
+  watching.then((loaded) => loaded?.watch(now, note));
   showFaults(now.faults);
   document.title = $("#left h1")?.textContent || document.title;
   document.documentElement.dataset.waiting = String(now.slots.length > 0);

@@ -1,5 +1,6 @@
 // What the page tells of itself beside the answers: times and counts, and never a word. Nothing here may slow or break
 // the page: what throws is swallowed, nothing is waited for, and what does not arrive is sent once more and then dropped.
+// (The file is not called telemetry.js, because ad blockers refuse files of that name.)
 
 import { newKey } from "./api.js";
 import { WORDS } from "./words.js";
