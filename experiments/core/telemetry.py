@@ -22,14 +22,14 @@ from experiments.core.step import Step
 from experiments.core.study import Each, Node
 
 DISCLOSED = (
-    "While you take part, this page also records how long each page is shown, read and typed on, when it is left and "
-    "come back to, and that something was copied or pasted and how long it was. It does not record what you copy or "
-    "paste, which keys you press, or anything outside this page."
+    "While you take part, this page also records how long each page is shown, read and typed on, how many keys are "
+    "pressed and options chosen, when it is left, idle or come back to, and that something was copied or pasted and "
+    "how long it was. It does not record what you copy or paste, which keys you press, or anything outside this page."
 )
 DISCLOSED_WITHOUT_PASTING = (
-    "While you take part, this page also records how long each page is shown, read and typed on, when it is left and "
-    "come back to, and that something was copied and how long it was. It does not record what you copy, which keys you "
-    "press, or anything outside this page."
+    "While you take part, this page also records how long each page is shown, read and typed on, how many keys are "
+    "pressed and options chosen, when it is left, idle or come back to, and that something was copied and how long it "
+    "was. It does not record what you copy, which keys you press, or anything outside this page."
 )
 DAY_MS = 24 * 3600 * 1000
 MOST_MS = 30 * DAY_MS
