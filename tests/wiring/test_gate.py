@@ -25,6 +25,7 @@ OPEN = {
         "/gradio_api/app_id", "/gradio_api/startup-events", "/svelte/x", "/static/x", "/assets/x", "/api/reply",
     )),
     ("POST", "/s/x"), ("POST", "/api/look"), ("POST", "/api/act"), ("POST", "/api/draft"),
+    ("POST", "/api/telemetry"),
 }  # fmt: skip
 """What the gate lets through; behind it many of these are 404 all the same, such as a study that does not exist."""
 CLOSED = (
