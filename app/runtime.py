@@ -32,6 +32,7 @@ from experiments.core.model import Model
 from experiments.core.place import State
 from experiments.core.resolve import Study
 from experiments.core.session import fold
+from experiments.core.telemetry import Record, kept
 from experiments.core.timing import overdue
 from experiments.errors import Refused
 from storage.engine import Database
@@ -40,6 +41,7 @@ from storage.log import Log
 from storage.others import Others
 from storage.projections import rows_of
 from storage.studies import Studies
+from storage.telemetry import Telemetry
 from storage.work import Append, Counted, Draft
 from storage.work import Attempt as AttemptRow
 
@@ -189,6 +191,12 @@ class Runtime:
     async def save_draft(self, stream: str, path: str, data: Mapping[str, Any]) -> None:
         """Keep what has been typed at a place and not yet sent."""
         await asyncio.wrap_future(self.log.save_draft(Draft(stream, path, data, self._clock.now_us())))
+
+    def record_telemetry(self, live: Live, batch: str, told: Sequence[Record]) -> None:
+        """Keep what a page told of itself, as far as it may be kept; nobody waits for it."""
+        rows = tuple(record.row(self._clock.now_us()) for record in kept(live.study, live.state, told))
+        if rows:
+            self.log.record_telemetry(Telemetry(live.stream, batch, rows))
 
     async def settled(self, stream: str) -> None:
         """Wait until no reply is on its way in a session."""

@@ -24,7 +24,7 @@ def erase(connection: Connection, stream: str, *, by: str, at_us: int) -> None:
     """Delete what a session holds, in the transaction that writes the fact `withdrew`."""
     entry = {"stream": stream, "at_us": at_us, "by": by, "reason": "withdrew"}
     connection.execute(insert(tables.erasures), [entry])
-    for table in (tables.events, tables.drafts):
+    for table in (tables.events, tables.drafts, tables.telemetry):
         connection.execute(delete(table).where(table.c.stream == stream))
     for schema in schemas().values():
         for released in schema.tables:

@@ -27,6 +27,7 @@ from storage.erasure import EMPTIED, erase, erased
 from storage.errors import Conflict, StorageError
 from storage.others import Others
 from storage.seats import change, due, lock, take
+from storage.telemetry import Telemetry, write_telemetry
 from storage.upserts import Whose, upsert, upsert_rows
 from storage.work import Append, Attempt, Counted, Draft, Enrolment, Spent, Work
 
@@ -88,6 +89,10 @@ class Log:
         """Keep what became of an attempt to get a reply."""
         return self._put(work)
 
+    def record_telemetry(self, work: Telemetry) -> Future[None]:
+        """Keep what a page told of itself; Conflict if it was told before."""
+        return self._put(work)
+
     def draft(self, stream: str, path: str) -> dict[str, Any]:
         """What has been typed at a place and not sent; empty if nothing."""
         t = tables.drafts.c
@@ -97,9 +102,11 @@ class Log:
 
     def last_sign_us(self, stream: str) -> int:
         """When somebody was last at work on something that is no fact; 0 if never."""
-        t = tables.drafts.c
         with self._engine.connect() as connection:
-            return connection.execute(select(func.max(t.at_us)).where(t.stream == stream)).scalar() or 0
+            latest = [
+                select(func.max(t.c.at_us)).where(t.c.stream == stream) for t in (tables.drafts, tables.telemetry)
+            ]
+            return max(connection.execute(query).scalar() or 0 for query in latest)
 
     def due(self, now_us: int, most: int) -> list[str]:
         """Sessions on which the clock has to act by now."""
@@ -208,6 +215,8 @@ def _written(connection: Connection, work: Work) -> Append | None:
             _write_attempt(connection, work.values)
         case Draft():
             _write_draft(connection, work)
+        case Telemetry():
+            write_telemetry(connection, work)
     return None
 
 

@@ -134,6 +134,20 @@ attempts = Table(
 Beside the log, because a transcript holds only what was said; `turn` is the session's last fact when it was asked.
 """
 
+telemetry = Table(
+    "telemetry",
+    metadata,
+    Column("stream", String(36), primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("batch", String(32)),
+    Column("path", Text, nullable=False),
+    Column("at_us", BigInteger, nullable=False),
+    Column("kind", String(16), nullable=False),
+    Column("data", JSON, nullable=False),
+    UniqueConstraint("stream", "batch", name="uq_telemetry_stream_batch"),
+)
+"""What pages told of themselves, in times and counts; the first row of a batch has its key."""
+
 erasures = Table(
     "erasure",
     metadata,

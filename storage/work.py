@@ -10,6 +10,7 @@ from experiments.core.events import Event
 from storage.others import Others
 from storage.schemas.base import Row
 from storage.seats import Seat
+from storage.telemetry import Telemetry
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,4 +84,4 @@ class Attempt:
         return str(self.values["stream"])
 
 
-Work = Append | Counted | Draft | Attempt
+Work = Append | Counted | Draft | Attempt | Telemetry

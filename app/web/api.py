@@ -22,6 +22,8 @@ from app.runtime import Runtime
 from app.web.cookies import Cookies
 from app.web.paint import StudyLook, needs_draft, paint, shows_talk
 from experiments.core.screen import Screen
+from experiments.core.telemetry import AnyRecord
+from experiments.core.telemetry import records as records_telemetry
 from experiments.errors import Refused
 
 View = Literal["page", "screen"]
@@ -74,6 +76,16 @@ class Draft(BaseModel):
     values: Values = {}
 
 
+class Telemetry(BaseModel):
+    """What the page tells of itself: times and counts, never a word."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    key: Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
+    """Random, another for each batch; a batch that comes twice is kept once."""
+    records: Annotated[tuple[AnyRecord, ...], Field(max_length=100)]
+
+
 class ParticipantApi:
     """The routes under /api, over a runtime; the cookie says whose session it is."""
 
@@ -87,6 +99,7 @@ class ParticipantApi:
         api.post("/look", summary="The present screen")(self.look)
         api.post("/act", summary="Act on the present screen")(self.act)
         api.post("/draft", summary="Keep what is typed")(self.draft)
+        api.post("/telemetry", summary="What the page tells of itself", status_code=204)(self.telemetry)
         api.get("/reply", summary="The reply on its way, as server-sent events")(self.reply)
         return api
 
@@ -117,6 +130,14 @@ class ParticipantApi:
         if present:
             await self._runtime.save_draft(live.stream, body.path, body.values)
         return JSONResponse({"saved": present})
+
+    async def telemetry(self, body: Telemetry, request: Request) -> Response:
+        """Nothing; what may not be kept (before the consent, of another screen, beyond the cap) is dropped."""
+        live = await self._known(request)
+        if live is None:
+            return _nobody()
+        self._runtime.record_telemetry(live, body.key, body.records)
+        return Response(status_code=204)
 
     async def reply(
         self,
@@ -161,7 +182,16 @@ def look_of(live: Live) -> StudyLook:
     """What every screen of the session's study has in common."""
     file = live.study.file
     pilot = live.state.enrolled.get("origin") == "pilot"
-    return StudyLook(file.title, file.language, file.contact, file.dollar_maths, pilot)
+    return StudyLook(
+        file.title,
+        file.language,
+        file.contact,
+        file.dollar_maths,
+        pilot=pilot,
+        paste=file.paste,
+        idle_s=file.times.idle_s,
+        telemetry=records_telemetry(live.study, live.state),
+    )
 
 
 def screen_json(screen: Screen) -> dict[str, Any]:

@@ -25,7 +25,7 @@ STATIC = Path(__file__).parent / "static"
 OUTPUTS = ("head", "left", "talk", "chat", "side", "box", "send", "preview", "note")
 """The components that a painting may update, in the order in which page.js hands them to Gradio."""
 
-SCRIPTS = ("api", "clock", "forms", "reply", "text", "words")
+SCRIPTS = ("api", "clock", "forms", "reply", "text", "watch", "words")
 """What page.js needs, fetched with it."""
 
 LATEX: list[dict[str, str | bool]] = [

@@ -19,6 +19,7 @@ from markupsafe import Markup
 from app.web import markdown
 from app.web.forms import FieldView, groups, view_of
 from experiments.core.fields import Field
+from experiments.core.participation import Paste
 from experiments.core.screen import Asked, Chat, Message, Screen, Timing, Transcript
 
 Update = Mapping[str, Any]
@@ -39,6 +40,12 @@ class StudyLook:
     """Whether a single $ delimits maths in conversations."""
     pilot: bool = False
     """Whether it is only tried out."""
+    paste: Paste = "allow"
+    """What pasting into a box does where the box does not say."""
+    idle_s: float | None = None
+    """After so long without a sign of life the page asks whether somebody is there."""
+    telemetry: bool = False
+    """Whether the page tells of itself now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +69,8 @@ class Painting:
     ended: bool
     look: StudyLook
     timing: Timing
+    paste: Paste = "allow"
+    """What pasting into the message box does."""
     note: str = ""
     faults: Mapping[str, str] = field(default_factory=dict)
     now_us: int = 0
@@ -85,6 +94,9 @@ class Painting:
             "lang": self.look.language,
             "dir": "rtl" if self.look.language.split("-")[0].lower() in RIGHT_TO_LEFT else "ltr",
             "dollars": self.look.dollar_maths,
+            "paste": self.paste,
+            "idle_s": None if self.ended else self.look.idle_s,
+            "telemetry": self.look.telemetry,
             "refused": bool(self.note or self.faults),
             "note": self.note,
             "faults": dict(self.faults),
@@ -127,6 +139,7 @@ def paint(
         ended=screen.ended,
         look=study,
         timing=screen.timing or Timing(),
+        paste=panel.chat.paste if panel.chat else "allow",
         note=note,
         faults=faults or {},
         now_us=now_us,
@@ -182,9 +195,9 @@ def _left(screen: Screen, study: StudyLook, draft: Mapping[str, Any]) -> Part:
         "panel": panel,
         "study": study,
         "blocks": [(type(block).__name__.lower(), block) for block in panel.blocks],
-        "groups": groups(_views(asked, draft)),
+        "groups": groups(_views(asked, draft, study.paste)),
         "judged": any(isinstance(block, Transcript) and block.judged for block in panel.blocks),
-        "ratings": {name: view for name, view in _named(panel.fields, draft) if name in rated},
+        "ratings": {name: view for name, view in _named(panel.fields, draft, study.paste) if name in rated},
         "nocopy": any(isinstance(block, Asked) and not block.copying for block in panel.blocks),
         "some_optional": not all(item.required for item in panel.fields),
         "ends": "submit" in screen.actions if panel.chat is None else not panel.chat.columns,
@@ -232,12 +245,12 @@ def _box(chat: Chat, text: str | None) -> Update:
     return box if text is None else box | {"value": text}
 
 
-def _views(fields: Sequence[Field], draft: Mapping[str, Any]) -> list[FieldView]:
-    return [view_of(item, draft.get(item.name)) for item in fields]
+def _views(fields: Sequence[Field], draft: Mapping[str, Any], paste: Paste = "allow") -> list[FieldView]:
+    return [view_of(item, draft.get(item.name), paste) for item in fields]
 
 
-def _named(fields: Sequence[Field], draft: Mapping[str, Any]) -> list[tuple[str, FieldView]]:
-    return [(item.name, view_of(item, draft.get(item.name))) for item in fields]
+def _named(fields: Sequence[Field], draft: Mapping[str, Any], paste: Paste) -> list[tuple[str, FieldView]]:
+    return [(view.name, view) for view in _views(fields, draft, paste)]
 
 
 def _mark(screen: Screen, name: str, about: tuple[Any, ...]) -> str:

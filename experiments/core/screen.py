@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from experiments.core.fields import Field
+from experiments.core.participation import Paste
 from problems import item
 
 
@@ -117,6 +118,7 @@ class Chat:
     dollar_maths: bool = False
     columns: int = 0
     rounds: tuple[Round, ...] = ()
+    paste: Paste = "allow"
 
     @property
     def slots(self) -> tuple[str, ...]:

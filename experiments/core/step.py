@@ -15,7 +15,7 @@ from pydantic import model_validator
 
 from experiments.core.config import Condition, Config, Slug
 from experiments.core.events import Action, Fact, Job
-from experiments.core.fields import Field, read_form
+from experiments.core.fields import Field, Written, read_form
 from experiments.core.participation import Ending
 from experiments.core.screen import Panel
 from experiments.errors import Refused
@@ -66,6 +66,10 @@ class Step(Config):
     def fields(self, place: Place) -> tuple[Field, ...]:
         """The form that `submit` reads: what is asked, in the words that hold at this place."""
         return self.asks()
+
+    def boxes(self, fields: Sequence[Field]) -> tuple[Written, ...]:
+        """Where people can write: those of its fields, and the box for a message if it has one."""
+        return tuple(field for field in fields if isinstance(field, Written))
 
     def instructions(self) -> str:
         """What stands above its questions, as it is written in the study, for the codebook."""

@@ -13,6 +13,7 @@ from experiments.core.fields import Field, Tick
 from experiments.core.place import Place
 from experiments.core.screen import Panel, Text
 from experiments.core.step import Step, step
+from experiments.core.telemetry import disclosure
 
 
 @step
@@ -41,8 +42,9 @@ class Consent(Step):
         return tuple(box.filled(place.fill) for box in self.asks())
 
     def panel(self, place: Place) -> Panel:
-        """The form and its box."""
-        form = (Text(place.fill(self.text)),)
+        """The form and its box; below the author's text, what is recorded beside the answers."""
+        texts = (self.text, disclosure(place.study))
+        form = tuple(Text(place.fill(text)) for text in texts if text)
         return Panel(self.title, form, self.fields(place), button=self.button, decline=self.decline)
 
     def offers(self, place: Place) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ import { WORDS } from "./words.js";
 
 const OUTPUTS = $("script[data-outputs]").dataset.outputs.split(" ");
 const DRAFT_MS = 800;
+const watching = import("./watch.js").catch(() => null); // an ad blocker may refuse it: the page does without
 // What the server said last.
 let now = { path: null, seen: null, shown: null, marks: {}, actions: [], messages: [], slots: [], updates: {} };
 let busy = false; // an act is on its way
@@ -84,6 +85,7 @@ async function show(painting) {
   refresh();
   tellLate();
   keepTime(now.timing, { over: timeIsUp, changed: refresh });
+  watching.then((loaded) => loaded?.watch(now, note));
   showFaults(now.faults);
   document.title = $("#left h1")?.textContent || document.title;
   document.documentElement.dataset.waiting = String(now.slots.length > 0);

@@ -16,4 +16,7 @@ export const WORDS = {
   wait: "You can go on in {seconds} seconds.",
   left: "Time left: {time}",
   soon: "{seconds} seconds are left for this page.",
+  nopaste: "Pasting is switched off here, please type.",
+  idle: "Are you still there?",
+  here: "Yes, I am here",
 };
