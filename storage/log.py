@@ -27,7 +27,7 @@ from storage.erasure import EMPTIED, erase, erased
 from storage.errors import Conflict, StorageError
 from storage.others import Others
 from storage.seats import change, due, lock, take
-from storage.telemetry import Telemetry, write_telemetry
+from storage.telemetry import Telemetry, last_sign_us, write_telemetry
 from storage.upserts import Whose, upsert, upsert_rows
 from storage.work import Append, Attempt, Counted, Draft, Enrolment, Spent, Work
 
@@ -103,10 +103,7 @@ class Log:
     def last_sign_us(self, stream: str) -> int:
         """When somebody was last at work on something that is no fact; 0 if never."""
         with self._engine.connect() as connection:
-            latest = [
-                select(func.max(t.c.at_us)).where(t.c.stream == stream) for t in (tables.drafts, tables.telemetry)
-            ]
-            return max(connection.execute(query).scalar() or 0 for query in latest)
+            return last_sign_us(connection, stream)
 
     def due(self, now_us: int, most: int) -> list[str]:
         """Sessions on which the clock has to act by now."""

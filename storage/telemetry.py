@@ -18,6 +18,8 @@ from storage.engine import Database
 MOST_RECORDS = 5_000
 """How many are kept of one session; a page that tells more is broken, or none of ours."""
 AT_ONCE = 500
+NOBODY = ("idle", "left", "screen")
+"""Kinds of records that a page also makes while nobody is there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,14 @@ def write_telemetry(connection: Connection, work: Telemetry) -> None:
     ]
     if rows:
         connection.execute(insert(tables.telemetry), rows)
+
+
+def last_sign_us(connection: Connection, stream: str) -> int:
+    """When somebody was last at work on something that is no fact: typed, or was told of by the page; 0 if never."""
+    d, t = tables.drafts.c, tables.telemetry.c
+    typed = connection.execute(select(func.max(d.at_us)).where(d.stream == stream)).scalar()
+    there = select(func.max(t.at_us)).where(t.stream == stream, t.kind.not_in(NOBODY))
+    return max(typed or 0, connection.execute(there).scalar() or 0)
 
 
 def read(database: Database, study: str, stream: str | None = None) -> Iterator[dict[str, Any]]:

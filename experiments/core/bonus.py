@@ -95,4 +95,4 @@ def checks_failed(study: Study, state: State) -> int:
     checks = (question for question in questions(study, state) if question.problem.dataset == ATTENTION)
     wrong: int = sum(bool(check.answers) and not check.correct("all") for check in checks)
     judged = (event.data for event in state.events if event.kind == "submitted")
-    return wrong + sum(data.get("check") == "attention" and data.get("passed") is False for data in judged)
+    return wrong + sum(1 for data in judged if data.get("check") == "attention" and data.get("passed") is False)
