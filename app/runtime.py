@@ -120,6 +120,13 @@ class Runtime:
         """What time it is by the clock in use."""
         return self._clock.now_us()
 
+    async def seen_anew(self, stream: str) -> Live | None:
+        """A session as the log has it now, whoever wrote to it; for who opens or reloads the page."""
+        known = self._kept.get(stream)
+        if known is not None and await asyncio.to_thread(self.log.last_seq, stream) != known.state.seq:
+            self._kept.pop(stream, None)
+        return await self.live(stream)
+
     async def live(self, stream: str) -> Live | None:
         """A session by its stream; None if there is none. What it is owed is seen to."""
         found = self._kept.get(stream)

@@ -26,6 +26,7 @@ PRAGMAS = (
     "busy_timeout=10000",
     "foreign_keys=ON",
     "trusted_schema=OFF",
+    "secure_delete=ON",  # what somebody withdrew is overwritten, not only unlinked
 )
 WRITING = "parley_writing"
 

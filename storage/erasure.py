@@ -35,6 +35,14 @@ def erase(connection: Connection, stream: str, *, by: str, at_us: int) -> None:
     connection.execute(update(person).where(person.c.stream == stream).values(sealed=b""))
 
 
+def empty_journal(connection: Connection) -> None:
+    """After the commit: let SQLite's journal forget what was erased, unless somebody is just reading it."""
+    if connection.dialect.name == "sqlite":
+        journal = connection.connection.driver_connection  # past SQLAlchemy, which would begin a transaction
+        if journal is not None:
+            journal.execute("PRAGMA wal_checkpoint(TRUNCATE)").close()
+
+
 def erased(connection: Connection, stream: str) -> bool:
     """Whether a session was erased: nothing of it may be written any more."""
     t = tables.erasures.c

@@ -10,26 +10,24 @@ from __future__ import annotations
 import logging
 import queue
 import threading
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Transaction, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, Engine, Transaction, func, select
 from sqlalchemy.exc import IntegrityError, InternalError, OperationalError, StatementError
 
 from experiments.core.events import Event
 from problems.errors import ParleyError
 from storage import tables
 from storage.engine import writer
-from storage.erasure import EMPTIED, erase, erased
+from storage.erasure import empty_journal
 from storage.errors import Conflict, StorageError
-from storage.others import Others
-from storage.seats import change, due, lock, take
-from storage.telemetry import Telemetry, last_sign_us, write_telemetry
-from storage.upserts import Whose, upsert, upsert_rows
-from storage.work import Append, Attempt, Counted, Draft, Enrolment, Spent, Work
+from storage.seats import due
+from storage.telemetry import Telemetry, last_sign_us
+from storage.work import Append, Attempt, Counted, Draft, Work
+from storage.writing import write
 
 log = logging.getLogger(__name__)
 
@@ -40,13 +38,6 @@ TRIES = 5
 UNFIT = (StatementError, TypeError, ValueError, OverflowError)
 """What is raised for values that the database cannot hold; drivers let some of Python's own errors through."""
 CLOSE = None
-
-_draft = tables.drafts.c
-_THERE = (_draft.stream == bindparam("at_stream"), _draft.path == bindparam("at_path"))
-_TYPED = select(_draft.data).where(*_THERE)
-_FORGET = delete(tables.drafts).where(*_THERE)
-_KEEP = update(tables.drafts).where(*_THERE)
-"""Made once: they are part of nearly every click."""
 
 
 @dataclass(slots=True)
@@ -105,6 +96,10 @@ class Log:
         with self._engine.connect() as connection:
             return last_sign_us(connection, stream)
 
+    def last_seq(self, stream: str) -> int:
+        """The number of a stream's last fact; 0 if there is none."""
+        return last_seq(self._engine, stream)
+
     def due(self, now_us: int, most: int) -> list[str]:
         """Sessions on which the clock has to act by now."""
         with self._engine.connect() as connection:
@@ -142,6 +137,13 @@ def load(engine: Engine, stream: str) -> tuple[Event, ...]:
         return facts(connection, stream)
 
 
+def last_seq(engine: Engine, stream: str) -> int:
+    """The number of a stream's last fact; 0 if there is none."""
+    t = tables.events.c
+    with engine.connect() as connection:
+        return connection.execute(select(func.max(t.seq)).where(t.stream == stream)).scalar() or 0
+
+
 def facts(connection: Connection, stream: str) -> tuple[Event, ...]:
     """The same, as a connection sees it."""
     t = tables.events.c
@@ -161,6 +163,8 @@ def _commit(connection: Connection, items: Sequence[_Item]) -> None:
         if connection.in_transaction():
             connection.rollback()
         outcomes = [StorageError(f"the database could not be written: {error}") for _ in batch]
+    if any(isinstance(item.work, Append) and item.work.erases for item in batch):
+        empty_journal(connection)
     for item, outcome in zip(batch, outcomes, strict=True):
         if isinstance(outcome, BaseException):
             item.future.set_exception(outcome)
@@ -188,7 +192,7 @@ def _write(connection: Connection, work: Work, within: Callable[[], Transaction]
     not fit is its own outcome; what ails the database ends the batch."""
     try:
         with within():
-            return _written(connection, work)
+            return write(connection, work)
     except ParleyError as error:
         return error
     except IntegrityError as error:
@@ -197,100 +201,3 @@ def _write(connection: Connection, work: Work, within: Callable[[], Transaction]
         raise
     except UNFIT as error:
         return StorageError(f"{work.stream}: what was to be written does not fit: {error}")
-
-
-def _written(connection: Connection, work: Work) -> Append | None:
-    match work:
-        case Append():
-            _write_append(connection, work)
-        case Counted():
-            lock(connection)
-            made = work.make(Others(connection, work.now_us))
-            _write_append(connection, made)
-            return made
-        case Attempt():
-            _write_attempt(connection, work.values)
-        case Draft():
-            _write_draft(connection, work)
-        case Telemetry():
-            write_telemetry(connection, work)
-    return None
-
-
-def _write_draft(connection: Connection, work: Draft) -> None:
-    if not _is_done(connection, work) and not erased(connection, work.stream):
-        draft = {"stream": work.stream, "path": work.path, "data": dict(work.data), "at_us": work.at_us}
-        upsert(connection, tables.drafts, [draft], ("stream", "path"))
-
-
-def _write_attempt(connection: Connection, values: Mapping[str, Any]) -> None:
-    """Attempts for one reply count from 1, also over a restart of the server that was asking."""
-    t = tables.attempts.c
-    same = (t.stream == values["stream"], t.turn == values["turn"], t.slot == values["slot"])
-    last = connection.execute(select(func.max(t.number)).where(*same)).scalar() or 0
-    emptied = EMPTIED if erased(connection, values["stream"]) else {}
-    connection.execute(insert(tables.attempts), [{**values, **emptied, "number": last + 1}])
-
-
-def _is_done(connection: Connection, work: Draft) -> bool:
-    """Whether the place was left before its draft arrived: what was sent is no draft any more."""
-    t = tables.events.c
-    done = select(t.seq).where(t.stream == work.stream, t.path == work.path, t.kind == "submitted")
-    return connection.execute(done).first() is not None
-
-
-def _write_append(connection: Connection, work: Append) -> None:
-    recorded_us = time.time_ns() // 1000
-    if work.erases:
-        erase(connection, work.stream, by=work.events[0].by, at_us=work.events[0].at_us)
-    if work.enrolment:
-        _enrol(connection, work.stream, work.enrolment)
-    numbered = [
-        {
-            "stream": work.stream,
-            "seq": event.seq,
-            "at_us": event.at_us,
-            "recorded_us": recorded_us,
-            "by": event.by,
-            "path": event.path,
-            "kind": event.kind,
-            "data": dict(event.data),
-            "key": event.key,
-        }
-        for event in work.events
-    ]
-    connection.execute(insert(tables.events), numbered)
-    if work.rows:
-        upsert_rows(connection, Whose(work.study, work.stream, work.origin), work.rows)
-    if work.spent is not None:
-        _spend(connection, work.stream, work.spent)
-    if work.seat is not None:
-        change(connection, work.stream, work.seat)
-
-
-def _spend(connection: Connection, stream: str, spent: Spent) -> None:
-    there = {"at_stream": stream, "at_path": spent.path}
-    if spent.names is None:
-        connection.execute(_FORGET, there)
-        return
-    typed = connection.execute(_TYPED, there).scalar()
-    if typed is not None:
-        left = {name: value for name, value in typed.items() if name not in spent.names}
-        connection.execute(_KEEP, {**there, "data": left})
-
-
-def _enrol(connection: Connection, stream: str, new: Enrolment) -> None:
-    t = tables.sessions.c
-    last = connection.execute(select(func.max(t.ordinal)).where(t.study == new.study)).scalar() or 0
-    entry = {
-        "stream": stream,
-        "study": new.study,
-        "hash": new.hash,
-        "origin": new.origin,
-        "ordinal": last + 1,
-    }
-    connection.execute(insert(tables.sessions), [entry])
-    if new.until_us:
-        take(connection, stream, {"study": new.study, "origin": new.origin, "until_us": new.until_us}, new.cell)
-    if new.identity:
-        connection.execute(insert(tables.identities), [{"stream": stream, "study": new.study, **new.identity}])

@@ -1,4 +1,4 @@
-"""Whose sessions a study has: people's, imported ones, simulated ones; and which of them are meant."""
+"""Whose sessions a study has: people's, imported, simulated or pilot ones; and which of them are meant."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from storage import tables
 from storage.errors import StorageError
 from storage.recorded import ORIGIN
 
-ORIGINS = ("person", ORIGIN, "bot")
-"""Whose sessions a study may hold, in the order in which they are meant unless it is said."""
+PILOT = "pilot"
+ORIGINS = ("person", ORIGIN, "bot", PILOT)
+"""Whose sessions a study may hold, in the order in which they are meant unless it is said; a pilot's only if it is."""
 
 
 def origins(connection: Connection, study: str, wanted: str | None, also: Collection[str] = ()) -> list[str]:
@@ -25,4 +26,7 @@ def origins(connection: Connection, study: str, wanted: str | None, also: Collec
         raise StorageError(f"the database has no session of a study {study!r}{allowed(study, known)}")
     if wanted is not None and wanted not in found:
         raise StorageError(f"{study!r} has no session of origin {wanted!r}{allowed(wanted, found)}")
-    return [origin for origin in ORIGINS if origin in found and wanted in (None, origin)]
+    if wanted is None and found == {PILOT}:
+        raise StorageError(f"{study!r} has pilot sessions only; to have them, say so: --origin {PILOT}")
+    meant = ORIGINS if wanted == PILOT else ORIGINS[:-1]
+    return [origin for origin in meant if origin in found and wanted in (None, origin)]

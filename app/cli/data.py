@@ -82,7 +82,7 @@ def export_(
     schema: Annotated[str, typer.Option(help=f"The released schema: {', '.join(sorted(schemas()))}.")],
     to: Annotated[Path, typer.Option("-o", "--out", help="The folder to write into; `-` for standard output.")],
     origin: Annotated[
-        str | None, typer.Option(help="Whose sessions: person, import or bot. People's, unless there are none.")
+        str | None, typer.Option(help="Whose sessions: person, import, bot or pilot. People's, unless there are none.")
     ] = None,
     file: Annotated[str, typer.Option(help="With `-o -`: which file; the first unless given.")] = "",
     status: Annotated[

@@ -105,7 +105,8 @@ class ParticipantApi:
 
     async def look(self, body: Look, request: Request) -> Response:
         """The screen as it is now."""
-        live = await self._known(request)
+        stream = self._cookies.read(request)
+        live = await self._runtime.seen_anew(stream) if stream else None
         return _nobody() if live is None else await self._answer(live, body)
 
     async def act(self, body: Act, request: Request) -> Response:

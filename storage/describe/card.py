@@ -16,10 +16,13 @@ from storage.describe.checksums import NAME
 from storage.describe.croissant import record_set
 from storage.describe.frozen import file_name
 from storage.describe.markdown import bullets, code, join, table
-from storage.describe.words import SIMULATED, is_imported, summary, title
+from storage.describe.words import PILOT, SIMULATED, is_imported, summary, title
 from storage.exported import Exported, File
 
-SIMULATED_DATA = "> **SIMULATED DATA. No person took part in this study.** Do not report it as what people did."
+WARNINGS = {
+    SIMULATED: "> **SIMULATED DATA. No person took part in this study.** Do not report it as what people did.",
+    PILOT: "> **PILOT DATA. The study was only tried out.** Do not report it as the study's.",
+}
 SAFE = (
     "**This is the variant for spreadsheets, not the exact data.** Text that a spreadsheet would run as a formula "
     "begins with an apostrophe here, and each csv with the mark by which Excel knows UTF-8. For analyses, export "
@@ -32,7 +35,7 @@ def card(exported: Exported) -> str:
     return join(
         f"---\n{yaml.safe_dump(_front(exported), sort_keys=False, allow_unicode=True)}---",
         f"# {title(exported)}",
-        SIMULATED_DATA if exported.origin == SIMULATED else "",
+        WARNINGS.get(exported.origin, ""),
         summary(exported),
         SAFE if exported.safe else "",
         _files(exported),

@@ -10,6 +10,7 @@ from storage.exported import Exported
 
 IMPORTED = "import"
 SIMULATED = "bot"
+PILOT = "pilot"
 ORIGINS: Mapping[str, str] = MappingProxyType(
     {
         "person": "They are the sessions of people who took part.",
@@ -17,6 +18,7 @@ ORIGINS: Mapping[str, str] = MappingProxyType(
             "THEY ARE SIMULATED: no person took part. A program played them to try the study out; nothing about "
             "people follows from them."
         ),
+        PILOT: "THEY ARE OF A PILOT: people tried the study out before it was opened. They are no part of its data.",
         IMPORTED: "They were imported from files, and did not come about in Parley.",
     }
 )

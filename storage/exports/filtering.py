@@ -19,6 +19,7 @@ from storage import tables
 from storage.errors import BadFile
 from storage.exported import Kept
 from storage.schemas.base import Released
+from storage.seats import COMPLETE
 
 ATTENTION = "attention_check"
 TAKEN = ("AWAITING REVIEW", "APPROVED")
@@ -124,6 +125,6 @@ def _people(connection: Connection, answers: Released, study: str, origin: str) 
 
 
 def _finished(connection: Connection, study: str, origin: str) -> frozenset[str]:
-    t, e = tables.sessions.c, tables.events.c
-    ended = select(e.stream).join(tables.sessions, e.stream == t.stream).where(e.kind == "finished")
-    return frozenset(connection.execute(ended.where(t.study == study, t.origin == origin)).scalars())
+    t = tables.seats.c
+    complete = select(t.stream).where(t.study == study, t.origin == origin, t.outcome == COMPLETE)
+    return frozenset(connection.execute(complete).scalars())

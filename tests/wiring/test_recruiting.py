@@ -1,0 +1,173 @@
+"""Recruiters' rules over HTTP: who is let in, who comes again, where one leaves to, pilots and caps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from storage.operations import decide_on
+from storage.participants import Participants, Person
+from tests.fakes import studies
+from tests.fakes.http_bot import HttpBot
+from tests.fakes.served import SECRET, Served, serving, settings_for
+from tests.wiring.reading import facts, query
+
+pytestmark = pytest.mark.anyio
+PID = "5f3a0c6e9d1b2a7c4e8f0d12"
+PROLIFIC = f"?PROLIFIC_PID={PID}&STUDY_ID=st1&SESSION_ID=se1"
+
+
+def study(folder: Path, **keys: Any) -> Path:
+    """Consent, a remark, the end; with what a test needs."""
+    raw: dict[str, Any] = {
+        "study": "small",
+        "title": "Small",
+        "flow": [
+            {"step": "consent", "text": "Do you agree?"},
+            {"step": "survey", "questions": [{"ask": "long", "name": "remark", "text": "What do you think?"}]},
+            {"step": "finish", "code": "DONE"},
+        ],
+    }
+    return studies.write(folder, raw | keys)
+
+
+def recruiting(**keys: Any) -> Mapping[str, Any]:
+    return {"recruitment": keys}
+
+
+@pytest.mark.parametrize(
+    ("by", "query", "let_in"),
+    [
+        ("prolific", PROLIFIC, True),
+        ("prolific", "", False),
+        ("prolific", "?PROLIFIC_PID=%7B%7B%25PROLIFIC_PID%25%7D%7D", False),
+        ("prolific", "?pid=abc", False),
+        ("connect", "?participantId=A1&assignmentId=B2&projectId=C3", True),
+        ("sona", "?id=4711", True),
+        ("sona", "?survey_code=4711", True),
+        ("panel", "?pid=abc", True),
+        ("panel", "", False),
+        ("open", "", True),
+        ("open", PROLIFIC, False),
+        ("lab", "?p=P01.forged", False),
+        ("lab", "?p=", False),
+    ],
+)
+async def test_only_links_of_the_studys_recruiters_begin_it(tmp_path: Path, by: str, query: str, let_in: bool) -> None:
+    path = study(tmp_path, **recruiting(by=[by]))
+    async with serving(settings_for(tmp_path), path) as served, httpx2.AsyncClient(base_url=served.url) as client:
+        greeted, begun = await client.get(f"/s/small{query}"), await client.post(f"/s/small{query}")
+        assert (greeted.status_code, begun.status_code) == ((200, 303) if let_in else (403, 403))
+        assert let_in or ("does not say who you are" in begun.text and "set-cookie" not in begun.headers)
+        assert len(rows(served, "session")) == let_in
+
+
+def rows(served: Served, table: str) -> list[tuple[Any, ...]]:
+    return query(served.database, f'SELECT * FROM "{table}"')
+
+
+async def test_a_personal_link_leads_one_person_to_one_session_from_anywhere(tmp_path: Path) -> None:
+    path = study(tmp_path, **recruiting(by=["lab"]))
+    async with serving(settings_for(tmp_path), path) as served:
+        people = Participants(served.database, SECRET)
+        link = f"?p={people.link('small', 'P01')}"
+        async with HttpBot(served.url, "1") as first, HttpBot(served.url, "2") as second:
+            await first.arrive("small", link)
+            await first.step()
+            await second.arrive("small", link)
+            assert (second.stream, second.screen) == (first.stream, first.screen)
+            assert people.reveal(first.stream) == Person("lab", "P01")
+            answer = await first.client.post(f"/s/small?p={people.link('other', 'P01')}")
+            assert answer.status_code == 403, "a link is for one study"
+
+
+@pytest.mark.parametrize("again", ["resume", "refuse", "anew"])
+async def test_a_second_submission_follows_the_studys_policy(tmp_path: Path, again: str) -> None:
+    path = study(tmp_path, **recruiting(by=["prolific"], again=again))
+    other = PROLIFIC.replace("se1", "se2")
+    async with (
+        serving(settings_for(tmp_path), path) as served,
+        HttpBot(served.url, "1") as bot,
+        HttpBot(served.url, "2") as elsewhere,
+    ):
+        await bot.arrive("small", PROLIFIC)
+        first = bot.stream
+        await elsewhere.arrive("small", other)
+        assert elsewhere.stream == first, "who has not ended goes on, whatever the submission"
+        assert [e.kind for e in facts(served.database, first)][-1] == "noted"
+        person = Participants(served.database, SECRET).reveal(first)
+        assert person == Person("prolific", PID, "se2"), "the newest submission is the one to be paid"
+        await elsewhere.finish()
+        await elsewhere.arrive("small", other)
+        assert elsewhere.screen.outcome == "complete", "the same submission sees its code again"
+        answer = await bot.client.post(f"/s/small{PROLIFIC.replace('se1', 'se3')}")
+        assert ("only once" in answer.text) == (again == "refuse")
+        sessions = query(served.database, "SELECT stream FROM session")
+        assert len(sessions) == (2 if again == "anew" else 1)
+        if again == "anew":
+            (second,) = ({row[0] for row in sessions}) - {first}
+            assert facts(served.database, second)[0].data["attempt"] == 2
+
+
+async def test_the_way_out_has_the_code_and_the_persons_ids_and_is_closed_before_the_end(tmp_path: Path) -> None:
+    url = "https://sona.example/webstudy_credit.aspx?survey_code={{id}}&token={{code}}&s={{session}}"
+    path = study(tmp_path, outcomes={"complete": {"url": url}}, **recruiting(by=["sona", "prolific"]))
+    async with serving(settings_for(tmp_path), path) as served, HttpBot(served.url, "1") as bot:
+        await bot.arrive("small", "?id=47%2011".replace("%20", ""))
+        assert (await bot.client.get("/out")).headers["location"] == "/"
+        await bot.finish()
+        out = await bot.client.get("/out")
+        assert out.headers["location"] == "https://sona.example/webstudy_credit.aspx?survey_code=4711&token=DONE&s="
+        assert b"4711" not in b"".join(bot.heard), "the page itself has no id"
+
+
+async def test_prolifics_address_is_made_from_the_code_of_the_outcome(tmp_path: Path) -> None:
+    outcomes = {"no_consent": {"code": "NOPE"}}
+    path = study(tmp_path, outcomes=outcomes, **recruiting(by=["prolific"]))
+    async with serving(settings_for(tmp_path), path) as served:
+        for n, (kind, code) in enumerate([("submit", "DONE"), ("decline", "NOPE")]):
+            async with HttpBot(served.url, f"{n}") as bot:
+                await bot.arrive("small", PROLIFIC.replace(PID, f"{PID}{n}"))
+                await bot.do(kind, {"agreed": "on"} if kind == "submit" else {})
+                await bot.finish()
+                place = (await bot.client.get("/out")).headers["location"]
+                assert place == f"https://app.prolific.com/submissions/complete?cc={code}"
+                ended = [event for event in facts(served.database, bot.stream) if event.kind == "finished"]
+                assert len(ended) == 1, "the end is in the log before anybody is led away"
+
+
+async def test_who_begins_in_a_pilot_is_marked_everywhere_and_then_no_more(tmp_path: Path) -> None:
+    path = studies.short(tmp_path)
+    async with serving(settings_for(tmp_path), path) as served:
+        decide_on(served.database, "short", "piloted", {}, by="researcher", at_us=0)
+        async with HttpBot(served.url, "1") as bot, HttpBot(served.url, "2") as later:
+            await bot.arrive("short")
+            page = (await bot.client.post("/api/look", json={})).json()
+            assert "trial run" in page["updates"]["head"]["value"]
+            await bot.finish()
+            decide_on(served.database, "short", "opened", {}, by="researcher", at_us=0)
+            await later.arrive("short")
+            page = (await later.client.post("/api/look", json={})).json()
+            assert "trial run" not in page["updates"]["head"]["value"]
+            await later.finish()
+        marks = query(served.database, "SELECT DISTINCT _session, _origin FROM user_answers ORDER BY _origin")
+        assert marks == [(later.stream, "person"), (bot.stream, "pilot")]
+
+
+async def test_a_full_study_takes_nobody_and_a_withdrawal_makes_room(tmp_path: Path) -> None:
+    path = study(tmp_path, caps=[{"most": 1}])
+    async with (
+        serving(settings_for(tmp_path), path) as served,
+        HttpBot(served.url, "1") as bot,
+        httpx2.AsyncClient(base_url=served.url) as other,
+    ):
+        await bot.arrive("small")
+        refused = await other.post("/s/small")
+        assert (refused.status_code, "takes no new participants" in refused.text) == (200, True)
+        await bot.do("withdraw", {})
+        assert bot.screen.outcome == "withdrawn"
+        assert (await other.post("/s/small")).status_code == 303

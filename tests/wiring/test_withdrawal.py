@@ -1,0 +1,87 @@
+"""Withdrawal: from the page and from the command line nothing stays but that there was somebody."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from storage.participants import Participants
+from tests.fakes import studies
+from tests.fakes.http_bot import HttpBot
+from tests.fakes.served import SECRET, Served, serving, settings_for
+from tests.wiring.reading import check_sound, facts, query
+from tests.wiring.test_commands import parley
+
+pytestmark = pytest.mark.anyio
+CANARY, PID = "zq_canary_qz", "5f3a0c6e9d1b2a7c4e8f0d12"
+
+
+async def took_part(served: Served, bot: HttpBot, until: str | None) -> None:
+    """Somebody says things, and stops at a place or goes on to the end."""
+    await bot.arrive("short", f"?PROLIFIC_PID={PID}&SESSION_ID=s1")
+    if until is None:
+        await bot.finish()
+    else:
+        await bot.until(path=until)
+        if until == "with_ai":
+            await bot.do("say", {"text": f"I am {CANARY}"})
+            await bot.look()
+
+
+@pytest.mark.parametrize("until", ["remarks", "with_ai", None], ids=["at a form", "in a chat", "at the end"])
+@pytest.mark.parametrize("how", ["page", "command"])
+async def test_nothing_stays_of_who_withdraws(tmp_path: Path, until: str | None, how: str) -> None:
+    settings = settings_for(tmp_path)
+    async with serving(settings, studies.short(tmp_path)) as served, HttpBot(served.url, "1", canary=CANARY) as bot:
+        await took_part(served, bot, until)
+        assert until == "remarks" or CANARY in everything(tmp_path)
+        if how == "page":
+            answer = await bot.do("withdraw", {}, path=f"/{CANARY}", seen=0)
+            assert (answer.status, answer.note) == (200, "")
+        else:
+            done = parley("withdraw", PID, "--study", "short", "--yes", folder=tmp_path, PARLEY_SECRET=SECRET)
+            assert done.returncode == 0, done.stderr
+            assert "is erased" in done.stdout
+            late = await bot.do("submit", {"comment": CANARY, "agreed": "on"})
+            assert late.note, "what is sent afterwards is refused"
+        await bot.look()
+        assert (bot.screen.outcome, bot.screen.panel.title) == ("withdrawn", "You have withdrawn")
+        (fact,) = facts(served.database, bot.stream)
+        assert (fact.kind, fact.path) == ("withdrew", "")
+        assert set(fact.data) == {"study", "hash", "origin", "was"}
+        assert Participants(served.database, SECRET).reveal(bot.stream) is None
+        first = bot.stream
+        await bot.arrive("short", f"?PROLIFIC_PID={PID}&SESSION_ID=s1")
+        assert bot.stream == first, "the same link leads to the last page, and makes no new participant"
+        assert query(served.database, "SELECT outcome FROM seat") == [("withdrawn",)]
+        assert query(served.database, "SELECT by FROM erasure") == [("participant" if how == "page" else "researcher",)]
+        check_sound(served.database)
+    assert CANARY not in everything(tmp_path), "no byte of it is left in the database's files"
+    again = parley("withdraw", PID, "--yes", folder=tmp_path, PARLEY_SECRET=SECRET)
+    assert "was erased before" in again.stdout
+
+
+def everything(folder: Path) -> str:
+    """Every byte of the database's files; read by another process, as closing a file here would end SQLite's locks."""
+    files = sorted(map(str, folder.glob("parley.db*")))
+    return subprocess.run(["cat", *files], capture_output=True, check=True).stdout.decode("latin-1")
+
+
+async def test_costs_stay_counted_when_their_session_is_erased(tmp_path: Path) -> None:
+    async with serving(settings_for(tmp_path), studies.short(tmp_path)) as served, HttpBot(served.url, "1") as bot:
+        await took_part(served, bot, None)
+        before = query(served.database, "SELECT turn, model, prompt_tokens, completion_tokens FROM attempt")
+        await bot.do("withdraw", {})
+        assert before
+        assert query(served.database, "SELECT turn, model, prompt_tokens, completion_tokens FROM attempt") == before
+        assert query(served.database, "SELECT DISTINCT request, text FROM attempt") == [("{}", "")]
+
+
+async def test_nobody_is_erased_by_a_name_that_nobody_has(tmp_path: Path) -> None:
+    async with serving(settings_for(tmp_path), studies.short(tmp_path)) as served, HttpBot(served.url, "1") as bot:
+        await bot.arrive("short")
+    done = parley("withdraw", "nobody", "--yes", folder=tmp_path, PARLEY_SECRET=SECRET)
+    assert done.returncode == 2
+    assert "no session is called 'nobody'" in done.stderr
