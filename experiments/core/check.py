@@ -33,7 +33,7 @@ def check(study: Study) -> list[Fault]:
     have = frozenset({"model"} & known)
     values: dict[str, tuple[str, ...]] = {name: (value,) for name, value in study.constants.items()}
     values |= {name: factor_values(factor, study.pools) for name, factor in study.file.factors.items()}
-    faults = [*_fallbacks(study), *_prices(study), *_factors(study), *_bonus(study)]
+    faults = [*_fallbacks(study), *_prices(study), *_factors(study), *_caps(study), *_bonus(study)]
     scope, found = _flow(study, study.flow, Names(known, frozenset(), have, values), "flow")
     faults += [*found, *systems.faults(study.file.models, scope.asked)]
     last = study.flow[-1] if study.flow else None
@@ -75,6 +75,17 @@ def _factors(study: Study) -> Iterator[Fault]:
             for value in weights(factor):
                 if value not in study.file.models:
                     yield Fault(where, f"no model is called {value!r}{allowed(value, list(study.file.models))}")
+
+
+def _caps(study: Study) -> Iterator[Fault]:
+    for number, cap in enumerate(study.file.caps):
+        for name, value in cap.where.items():
+            factor = study.file.factors.get(name)
+            where = f"caps[{number}].where"
+            if factor is None:
+                yield Fault(where, f"{name!r} is no factor{allowed(name, list(study.file.factors))}")
+            elif value not in (values := factor_values(factor, study.pools)):
+                yield Fault(where, f"{value!r} is no value of {name}{allowed(value, values)}")
 
 
 def _pool(study: Study, of: str, where: str, *, tag_needed: bool = False) -> Iterator[Fault]:

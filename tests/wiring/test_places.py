@@ -1,0 +1,203 @@
+"""How many are wanted, and who is where: caps and cells in a running study, its status, and what is derived again."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from app.bots.random_bot import RandomBot
+from app.bots.simulate import START_US
+from app.clock import VirtualClock
+from app.counting import Live
+from app.library import load_study
+from app.runtime import Runtime
+from app.settings import Settings
+from experiments.errors import Refused
+from storage.engine import Database, open_database, writer
+from storage.operations import decide_on
+from storage.participants import Participants, Person
+from storage.projections import rebuild
+from storage.verify import verify
+from tests.fakes import studies
+from tests.fakes.served import SECRET
+from tests.wiring.reading import query
+from tests.wiring.test_commands import parley
+
+pytestmark = pytest.mark.anyio
+
+
+class Place:
+    """A study of two factors with people in it."""
+
+    def __init__(self, folder: Path, **keys: Any) -> None:
+        raw: dict[str, Any] = {
+            "study": "small",
+            "title": "Small",
+            "factors": {"condition": ["a", "b"], "price": {"low": 2, "high": 1}},
+            "flow": [
+                {"step": "consent", "text": "Do you agree?"},
+                {"step": "info", "text": "You are {{condition}}, {{price}}."},
+                {"step": "finish", "code": "DONE"},
+            ],
+        }
+        self.folder = folder
+        self.study = load_study(str(studies.write(folder, raw | keys)))
+        self.database: Database = open_database(f"sqlite:///{folder}/parley.db")
+        self.clock = VirtualClock(START_US)
+        self.runtime = Runtime(self.database, Settings(_env_file=None), self.clock)
+        self.runtime.prepare(self.study)
+
+    async def come(self, count: int, id_: str = "", *, finish: bool = False) -> list[Live]:
+        """Some people begin at once, and perhaps go to the end."""
+        people = Participants(self.database, SECRET)
+        entry = people.entry("small", Person("prolific", id_)) if id_ else None
+        began = await asyncio.gather(
+            *(self.runtime.enrol(self.study, origin="person", identity=entry) for _ in range(count))
+        )
+        return [await self.finish(live) for live in began] if finish else began
+
+    async def finish(self, live: Live) -> Live:
+        bot = RandomBot("1")
+        while not live.screen.ended:
+            seen = live.screen
+            kind, values = bot.act(seen)
+            live = await self.runtime.participant(live.stream, kind, seen.path, values, seen=seen.seen)
+        return live
+
+    def decide(self, kind: str, **data: Any) -> None:
+        decide_on(self.database, "small", kind, data, by="researcher", at_us=self.clock.now_us())
+        self.clock.advance(5)
+
+    def status(self) -> dict[str, Any]:
+        """What `parley status` says; its clock is the world's, so that leases of simulated time are over."""
+        found: dict[str, Any] = json.loads(self.command("status", "small", "--json").stdout)
+        return found
+
+    def command(self, *words: str) -> Any:
+        done = parley(*words, folder=self.folder, PARLEY_SECRET=SECRET)
+        assert done.returncode == 0, done.stderr
+        return done
+
+
+def cells(lives: list[Live]) -> Counter[tuple[str, ...]]:
+    return Counter(tuple(live.state.factors.values()) for live in lives)
+
+
+async def test_cells_are_filled_by_their_weights_and_a_cell_is_switched_off_in_mid_study(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    first = await place.come(12)
+    assert cells(first) == {("a", "low"): 4, ("b", "low"): 4, ("a", "high"): 2, ("b", "high"): 2}
+    place.decide("capped", where={"condition": "a"}, most=0)
+    assert cells(await place.come(6)) == {("b", "low"): 4, ("b", "high"): 2}
+    place.decide("capped", where={"condition": "a"}, most=None)
+    back = cells(await place.come(6))
+    assert back == {("a", "low"): 4, ("a", "high"): 2}, "what was missed meanwhile is made good"
+    await place.runtime.close()
+
+
+async def test_a_cap_holds_for_all_a_factor_and_a_cell_and_can_be_raised(tmp_path: Path) -> None:
+    place = Place(tmp_path, caps=[{"most": 5}, {"where": {"condition": "a", "price": "low"}, "most": 1}])
+    began = await place.come(5)
+    assert cells(began)["a", "low"] == 1
+    with pytest.raises(Refused, match="taken"):
+        await place.come(1)
+    place.decide("capped", where={}, most=6)
+    assert len(await place.come(1)) == 1
+    await place.runtime.close()
+
+
+async def test_a_place_is_free_again_after_its_lease_and_the_late_still_finish(tmp_path: Path) -> None:
+    place = Place(tmp_path, caps=[{"most": 1}])
+    (late,) = await place.come(1)
+    place.clock.advance(7200 - 1)
+    with pytest.raises(Refused):
+        await place.come(1)
+    place.clock.advance(5)
+    assert len(await place.come(1, finish=True)) == 1
+    found = await place.runtime.live(late.stream)
+    assert found is not None
+    assert (await place.finish(found)).state.outcome == "complete"
+    with pytest.raises(Refused):
+        await place.come(1)
+    await place.runtime.close()
+
+
+async def test_who_is_returned_by_prolific_makes_room(tmp_path: Path) -> None:
+    place = Place(tmp_path, caps=[{"most": 2}])
+    await place.come(1, "aa1")
+    await place.come(1, "aa2", finish=True)
+    with (tmp_path / "export.csv").open("w", newline="") as file:
+        rows = [("aa1", "RETURNED"), ("aa2", "APPROVED"), ("aa3", "TIMED-OUT")]
+        csv.writer(file).writerows([("Participant id", "Status"), *rows])
+    told = place.command("returns", "small", "export.csv").stdout
+    assert "1 places are free again" in told
+    assert "1 of these ids belong to no session" in told
+    place.clock.advance(5)
+    assert len(await place.come(1)) == 1
+    with pytest.raises(Refused):
+        await place.come(1)
+    await place.runtime.close()
+
+
+async def test_a_budget_of_a_condition_closes_it_alone(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    place.decide("budgeted", amount=0, where={"condition": "a"})
+    await place.runtime.closed(place.study)
+    assert {cell[0] for cell in cells(await place.come(6))} == {"b"}
+    told = place.command("budget", "small", "--where", "condition=a").stdout
+    assert "condition: a: 0.00" in told
+    await place.runtime.close()
+
+
+async def test_status_tells_outcomes_and_cells_and_a_rebuild_changes_nothing(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    done = await place.come(3, finish=True)
+    (gone, *_) = await place.come(2)
+    await place.runtime.participant(gone.stream, "withdraw", "", {}, seen=0)
+    await place.runtime.close()
+    before = place.status()
+    assert before["state"] == "open"
+    assert {name: n for name, n in before["outcomes"].items() if n} == {"complete": 3, "withdrawn": 1, "left": 1}
+    assert sum(cell["complete"] for cell in before["cells"].values()) == len(done)
+    rebuild(place.database)
+    after = place.status()
+    assert after["outcomes"] == before["outcomes"]
+    place.command("cap", "small", "0", "--where", "price=high")
+    told = place.command("status", "small").stdout
+    assert told.count("off") == 2
+    assert parley("cap", "small", "3", "--where", "price=higher", folder=tmp_path).returncode == 2
+
+
+async def test_verify_derives_everything_again_and_notices_what_was_forged(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    began = await place.come(8, finish=True)
+    await place.runtime.close()
+    found = verify(place.database, "small")
+    assert (found.sessions, found.assignments, found.differences) == (8, 8, ())
+    assert "8 assignments" in place.command("verify", "small").stdout
+    victim = next(live for live in began if live.state.factors["condition"] == "a")
+    with writer(place.database) as connection, connection.begin():
+        connection.execute(text("DROP TRIGGER event_is_fact_update"))
+        forged = text("""UPDATE event SET data = replace(data, '"condition":"a"', '"condition":"b"')
+                         WHERE kind = 'assigned' AND stream = :stream""")
+        assert connection.execute(forged, {"stream": victim.stream}).rowcount == 1
+    assert len(verify(place.database, "small").differences) == 1
+    assert parley("verify", "small", folder=tmp_path).returncode == 1
+
+
+async def test_personal_links_are_the_same_each_time(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    await place.runtime.close()
+    once = place.command("links", "small", "-n", "3", "--prefix", "L").stdout
+    assert once == place.command("links", "small", "-n", "3", "--prefix", "L").stdout
+    assert [line.partition(",")[0] for line in once.splitlines()] == ["label", "L1", "L2", "L3"]
+    people = Participants(place.database, SECRET)
+    assert f"http://127.0.0.1:7860/s/small?p={people.link('small', 'L1')}" in once
+    assert query(place.database, "SELECT * FROM participant_identity") == [], "links are kept by nobody"
