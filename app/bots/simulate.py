@@ -19,6 +19,7 @@ from app.runtime import Runtime
 from experiments.core.chance import unit
 from experiments.core.place import here
 from experiments.core.resolve import Study
+from experiments.core.screen import Screen
 from experiments.core.step import Step
 from experiments.errors import Fault, StudyError
 
@@ -48,6 +49,13 @@ async def simulate(runtime: Runtime, clock: VirtualClock, study: Study, count: i
         clock.set(arrival_us)
         arrival_us += round(2e6 * ARRIVALS_S * unit(label, "arrival"))
         yield await walk_through(runtime, clock, study, label)
+
+
+def wait_until_open(clock: VirtualClock, screen: Screen) -> None:
+    """Let the time pass until a screen may be left."""
+    opens_us = screen.timing.opens_us if screen.timing else None
+    if opens_us is not None and opens_us > clock.now_us():
+        clock.set(opens_us)
 
 
 def label_of(study: Study, seed: str, number: int) -> str:
@@ -80,6 +88,7 @@ async def walk_through(runtime: Runtime, clock: VirtualClock, study: Study, labe
         if kind == "submit":
             values |= _known(live, f"{label}:{live.state.seq}")
         clock.advance(bot.seconds(screen, values))
+        wait_until_open(clock, screen)
         key = f"{live.state.seq}"
         await runtime.participant(stream, kind, screen.path, values, seen=screen.seen, key=key)
     raise StudyError(study.name, [Fault(live.screen.path, f"is not left after {MOST_CLICKS} clicks")])
