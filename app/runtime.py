@@ -62,6 +62,11 @@ class Live:
     rows: Mapping[tuple[Any, ...], Row] = field(default_factory=dict)
 
     @property
+    def language(self) -> str:
+        """The language that its participant chose, or else the study's own."""
+        return str(self.state.enrolled.get("language") or self.study.file.language)
+
+    @property
     def screen(self) -> Screen:
         """What the participant sees now."""
         return screen(self.study, self.state)
@@ -107,8 +112,9 @@ class Runtime:
         seed: str = "",
         stream: str = "",
         identity: Mapping[str, Any] | None = None,
+        language: str = "",
     ) -> Live:
-        """Begin a session; `seed` and `stream` are drawn unless given.
+        """Begin a session; `seed` and `stream` are drawn unless given, `language` is the study's own.
 
         Raises Conflict if the stream is taken, and Refused if nobody new can begin.
         """
@@ -121,7 +127,7 @@ class Runtime:
             "hash": study.hash,
             "origin": origin,
             "seed": seed or secrets.token_hex(16),
-        }
+        } | ({"language": language} if language else {})
         action = Action("enrol", "", data, self._clock.now_us(), by="system")
         enrolment = Enrolment(study.name, study.hash, origin, identity)
         return await self._write(Live(stream, study, State()), action, enrolment)

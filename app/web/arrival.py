@@ -19,8 +19,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from app.languages import catalogue
 from app.runtime import Live, Runtime
 from app.web.cookies import Cookies
+from app.web.tongue import browsers, offered, wanted
 from experiments.core.resolve import Study
 from experiments.errors import Refused, StudyError
 from storage.errors import Conflict
@@ -66,28 +68,36 @@ class Arrival:
         """The start page: what the study is called, and a button."""
         study = self._open.get(request.path_params["study"])
         if study is None:
-            return lost()
-        returns = await self._here_already(request, study) is not None
-        if not returns and await self._runtime.closed(study):
-            return closed(study)
-        ticket = secrets.token_urlsafe(24)
-        file = study.file
-        return page("start.html.j2", title=file.title, language=file.language, returns=returns, ticket=ticket)
+            return lost(request)
+        live = await self._here_already(request, study)
+        language = live.language if live else wanted(request, study.file)
+        if not live and await self._runtime.closed(study):
+            return closed(study, language)
+        return page(
+            "start.html.j2",
+            language,
+            title=study.say(study.file.title, language),
+            returns=live is not None,
+            ticket=secrets.token_urlsafe(24),
+            choices=[] if live else _choices(request, study),
+        )
 
     async def start(self, request: Request) -> Response:
         """Begin, or go on where one was; then the address is clean."""
         study = self._open.get(request.path_params["study"])
         if study is None:
-            return lost()
+            return lost(request)
         live = await self._here_already(request, study)
         if live is None:
+            form = parse_qs((await request.body()).decode("ascii", "replace"))
+            language = offered(form.get("language", [""])[0], study.file) or wanted(request, study.file)
             try:
-                live = await self._enrol(study, person_of(request), _ticket(await request.body()))
+                live = await self._enrol(study, person_of(request), _ticket(form), language)
             except Refused:
-                return closed(study)
+                return closed(study, language)
             except StudyError as error:
                 log.error("nobody can begin %s: %s", study.name, error)
-                return page("sorry.html.j2", status=503, title=study.file.title, language=study.file.language)
+                return page("sorry.html.j2", language, status=503, title=study.say(study.file.title, language))
         response = RedirectResponse("/", status_code=303)
         self._cookies.write(response, live.stream, study.name)
         return response
@@ -108,10 +118,11 @@ class Arrival:
             return None
         return live
 
-    async def _enrol(self, study: Study, person: Person | None, stream: str) -> Live:
+    async def _enrol(self, study: Study, person: Person | None, stream: str, language: str) -> Live:
         identity = self._participants.entry(study.name, person) if person else None
+        given = {"language": language} if len(study.file.offered) > 1 else {}
         try:
-            return await self._runtime.enrol(study, origin="person", identity=identity, stream=stream)
+            return await self._runtime.enrol(study, origin="person", identity=identity, stream=stream, **given)
         except (Conflict, Refused):
             # The same person in another tab was first, or the button was clicked twice.
             if person is not None:
@@ -123,9 +134,19 @@ class Arrival:
             return live
 
 
-def _ticket(body: bytes) -> str:
+def _choices(request: Request, study: Study) -> list[dict[str, str]]:
+    """The study's languages, each with the link to this page in it."""
+    found = []
+    for tag in study.file.offered:
+        link = f"?{request.url.include_query_params(lang=tag).query}"
+        say = catalogue(tag)
+        found.append({"tag": tag, "name": say.name, "direction": say.direction, "link": link})
+    return found
+
+
+def _ticket(form: Mapping[str, list[str]]) -> str:
     """The session that a start page's button makes, whoever clicks it twice; empty for a page without a ticket."""
-    ticket = parse_qs(body.decode("ascii", "replace")).get("ticket", [""])[0]
+    ticket = form.get("ticket", [""])[0]
     return str(uuid5(NAMESPACE_URL, f"parley:ticket:{ticket}")) if len(ticket) >= TICKET_CHARS else ""
 
 
@@ -138,16 +159,20 @@ def person_of(request: Request) -> Person | None:
     return None
 
 
-def closed(study: Study) -> Response:
+def closed(study: Study, language: str) -> Response:
     """For who comes while nobody new can begin."""
-    return page("closed.html.j2", title=study.file.title, language=study.file.language, contact=study.file.contact)
+    title, contact = (study.say(text, language) for text in (study.file.title, study.file.contact))
+    return page("closed.html.j2", language, title=title, contact=contact)
 
 
-def lost() -> Response:
+def lost(request: Request) -> Response:
     """For a link that leads nowhere here."""
-    return page("lost.html.j2", status=404, title="Nothing here", language="en")
+    say = browsers(request)
+    return page("lost.html.j2", say.tag, status=404, title=say("Nothing here"))
 
 
-def page(template: str, *, status: int = 200, **values: object) -> Response:
-    """One of the plain pages around a study."""
-    return HTMLResponse(_TEMPLATES.get_template(template).render(values), status_code=status)
+def page(template: str, language: str, *, status: int = 200, **values: object) -> Response:
+    """One of the plain pages around a study, in a language."""
+    say = catalogue(language)
+    known = {**values, "language": language, "direction": say.direction, "t": say}
+    return HTMLResponse(_TEMPLATES.get_template(template).render(known), status_code=status)

@@ -7,8 +7,10 @@ understand. Nothing goes out that is not in the Screen, and every text passes th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from hashlib import blake2s
 from pathlib import Path
 from typing import Any
@@ -16,16 +18,19 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from app.languages import Catalogue, catalogue
 from app.web import markdown
 from app.web.forms import FieldView, groups, view_of
 from experiments.core.fields import Field
 from experiments.core.screen import Asked, Chat, Message, Screen, Transcript
 
 Update = Mapping[str, Any]
-RIGHT_TO_LEFT = frozenset({"ar", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"})
 NOT_WHOLE = {"cut_off": "This reply was cut off.", "stopped": "You stopped this reply."}
 """What stands below a reply that is not whole."""
 FORMS = Path(__file__).parent / "forms"
+_WORDS_JS = (Path(__file__).parent / "static" / "words.js").read_text(encoding="utf-8")
+PAGE_WORDS: Mapping[str, str] = dict(re.findall(r'^  (\w+): "(.*)",$', _WORDS_JS, re.MULTILINE))
+"""What the page itself says in English, by the names that its script knows; words.js is where it stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +42,11 @@ class StudyLook:
     contact: str = ""
     dollar_maths: bool = False
     """Whether a single $ delimits maths in conversations."""
+
+    @property
+    def words(self) -> Catalogue:
+        """Parley's own words in its language."""
+        return catalogue(self.language)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +69,14 @@ class Painting:
     """The replies that are on their way, each to be read from a stream of its own."""
     ended: bool
     look: StudyLook
+    fresh: bool
+    """Whether the page has just been loaded, and speaks English yet."""
     note: str = ""
     faults: Mapping[str, str] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
         """The response of the participant API to look and act."""
+        say = self.look.words
         return {
             "path": self.path,
             "seen": self.seen,
@@ -72,12 +85,13 @@ class Painting:
             "actions": list(self.actions),
             "updates": {name: dict(update) for name, update in self.updates.items()},
             "layout": self.layout,
-            "messages": [_said_json(message) for message in self.messages],
+            "messages": [_said_json(message, say) for message in self.messages],
             "said": self.said,
             "slots": list(self.slots),
             "ended": self.ended,
             "lang": self.look.language,
-            "dir": "rtl" if self.look.language.split("-")[0].lower() in RIGHT_TO_LEFT else "ltr",
+            "dir": say.direction,
+            "words": page_words(say) if self.fresh else {},
             "dollars": self.look.dollar_maths,
             "refused": bool(self.note or self.faults),
             "note": self.note,
@@ -101,12 +115,14 @@ def paint(
     marks = {name: _mark(screen, name, part.about) for name, part in parts.items()}
     known = (shown or "").split()
     updates: dict[str, Update] = {
-        name: {"value": parts[name].html(mark)} for name, mark in marks.items() if mark not in known
+        name: {"value": parts[name].html(mark, study.language)} for name, mark in marks.items() if mark not in known
     }
+    updates |= _labels(study.words) if shown is None else {}
     mark_of_box = _mark(screen, "box", ())
     if panel.chat:
-        updates["chat"] = {"label": panel.chat.title}
-        updates["box"] = _box(panel.chat, None if mark_of_box in known else str(draft.get("text") or ""))
+        updates["chat"] = {**updates.get("chat", {}), "label": panel.chat.title}
+        box = _box(panel.chat, None if mark_of_box in known else str(draft.get("text") or ""))
+        updates["box"] = {**updates.get("box", {}), **box}
     return Painting(
         path=screen.path,
         seen=screen.seen,
@@ -119,6 +135,7 @@ def paint(
         slots=panel.chat.slots if panel.chat else (),
         ended=screen.ended,
         look=study,
+        fresh=shown is None,
         note=note,
         faults=faults or {},
     )
@@ -146,9 +163,9 @@ class Part:
     about: tuple[Any, ...]
     values: Mapping[str, Any]
 
-    def html(self, mark: str) -> str:
+    def html(self, mark: str, language: str) -> str:
         """The part's HTML, with its mark on it."""
-        return _TEMPLATES.get_template(self.template).render(self.values, mark=mark)
+        return _templates(language).get_template(self.template).render(self.values, mark=mark)
 
 
 def _head(screen: Screen, study: StudyLook) -> Part:
@@ -168,6 +185,7 @@ def _left(screen: Screen, study: StudyLook, draft: Mapping[str, Any]) -> Part:
         "judged": any(isinstance(block, Transcript) and block.judged for block in panel.blocks),
         "ratings": {name: view for name, view in _named(panel.fields, draft) if name in rated},
         "nocopy": any(isinstance(block, Asked) and not block.copying for block in panel.blocks),
+        "common": bool(screen.outcome),
         "some_optional": not all(item.required for item in panel.fields),
         "ends": "submit" in screen.actions if panel.chat is None else not panel.chat.columns,
     }
@@ -200,8 +218,22 @@ def _talk(screen: Screen, study: StudyLook) -> Part:
     return Part("talk.html.j2", (chat.rounds, "retry" in screen.actions), values)
 
 
-def _said_json(message: Message) -> dict[str, str]:
-    return {"role": message.role, "text": message.text, "mark": NOT_WHOLE.get(message.ended, "")}
+def page_words(say: Catalogue) -> dict[str, str]:
+    """What the page's script says, by its names; nothing in English, which it speaks already."""
+    return {name: say(text) for name, text in PAGE_WORDS.items()} if say.words else {}
+
+
+def _labels(say: Catalogue) -> dict[str, Update]:
+    """What Gradio's own components say, which are built in English."""
+    if not say.words:
+        return {}
+    right_to_left = {"rtl": say.direction == "rtl"}
+    box = {"label": say("Your message"), "placeholder": say("Write a message")}
+    return {"box": box | right_to_left, "send": {"value": say("Send")}, "chat": right_to_left, "preview": right_to_left}
+
+
+def _said_json(message: Message, say: Catalogue) -> dict[str, str]:
+    return {"role": message.role, "text": message.text, "mark": say(NOT_WHOLE.get(message.ended, ""))}
 
 
 def _said(chat: Chat) -> int:
@@ -245,7 +277,9 @@ def _line(text: str) -> Markup:
     return Markup(markdown.line(text))  # noqa: S704  (as above)
 
 
-def _templates() -> Environment:
+@cache
+def _templates(language: str) -> Environment:
+    """The templates in a language, which say what is their own by `t`."""
     known = Environment(
         loader=FileSystemLoader(FORMS),
         autoescape=True,
@@ -254,8 +288,5 @@ def _templates() -> Environment:
         lstrip_blocks=True,
     )
     known.filters |= {"markdown": _markdown, "line": _line, "turns": _turns}
-    known.globals["not_whole"] = NOT_WHOLE
+    known.globals |= {"not_whole": NOT_WHOLE, "t": catalogue(language)}
     return known
-
-
-_TEMPLATES = _templates()

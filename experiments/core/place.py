@@ -140,7 +140,7 @@ class Place:
 
     def say(self, text: str) -> str:
         """A text of the study in the session's language."""
-        return self.study.file.translations.get(self.language, {}).get(text, text)
+        return self.study.say(text, self.language)
 
     def fill(self, text: str) -> str:
         """The same with the names in it replaced; an unknown one by nothing."""

@@ -12,6 +12,7 @@ from experiments.core.place import Place, State, present
 from experiments.core.resolve import Study
 from experiments.core.screen import Progress
 from experiments.core.study import Each, Node, Phase
+from experiments.core.words import say
 
 
 def progress(study: Study, state: State, place: Place | None) -> Progress:
@@ -25,20 +26,31 @@ def progress(study: Study, state: State, place: Place | None) -> Progress:
 
 def _words(place: Place) -> str:
     phases, turns = place.scope.phases, place.scope.turns
-    parts = [phases[-1][0].phase] if phases else []
+    words = _capital(place.say(phases[-1][0].phase)) if phases else ""
     for depth, turn in enumerate(turns):
         parent = turns[depth - 1].prefix if depth else (f"{phases[-1][1]}/" if phases else "")
         number, total = _count(place, turn.node, parent, turn.index)
         if total > 1 or len(turns) == 1:
-            parts.append(f"{_noun(turn.node, place)} {number} of {total}")
-    words = ", ".join(parts)
+            noun = place.say(noun_of(_first(turn.node, place)))
+            count = say(
+                "{what} {number} of {total}", what=noun if words else _capital(noun), number=number, total=total
+            )
+            words = say("{before}, {after}", before=words, after=count) if words else count
+    return words
+
+
+def _capital(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def _noun(node: Each, place: Place) -> str:
-    """What a turn is called: loops that stand beside each other (a check after questions) are counted as one."""
-    first = next((other for other in _siblings(place, node) if isinstance(other, Each)), node)
-    return first.each.replace("_", " ").replace("-", " ")
+def noun_of(node: Each) -> str:
+    """What a turn of a loop is called."""
+    return node.each.replace("_", " ").replace("-", " ")
+
+
+def _first(node: Each, place: Place) -> Each:
+    """What gives a turn its name: loops that stand beside each other (a check after questions) are counted as one."""
+    return next((other for other in _siblings(place, node) if isinstance(other, Each)), node)
 
 
 def _siblings(place: Place, node: Each) -> Sequence[Node]:

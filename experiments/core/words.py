@@ -21,6 +21,10 @@ class Said(str):
         said.pattern, said.values = pattern, values
         return said
 
+    def __reduce__(self) -> tuple[type[Said], tuple[str, dict[str, object]]]:
+        """A copy is made as this was."""
+        return Said, (self.pattern, dict(self.values))
+
 
 def say(pattern: str, **values: object) -> Said:
     """A sentence with values: `say("{count} are left", count=3)`."""

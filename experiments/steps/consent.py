@@ -28,10 +28,6 @@ class Consent(Step):
         """The box."""
         return (Tick(name="agreed", text=self.tick),)
 
-    def fields(self, place: Place) -> tuple[Field, ...]:
-        """The box, with the names in its words replaced."""
-        return tuple(box.filled(place.fill) for box in self.asks())
-
     def panel(self, place: Place) -> Panel:
         """The form and its box."""
         return Panel(self.title, (Text(place.fill(self.text)),), self.fields(place), button=self.button)
