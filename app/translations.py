@@ -11,7 +11,7 @@ from typing import Any
 
 from app.languages import catalogue, catalogues, primary, spoken
 from experiments.core.resolve import Study, resolve
-from experiments.core.texts import prompts_of, squeezed, texts_of, untranslated
+from experiments.core.texts import prompts_of, squeezed, texts_of
 from experiments.errors import Fault, allowed
 from problems.item import Problem
 
@@ -42,8 +42,10 @@ def missing(study: Study, tag: str) -> tuple[str, ...]:
     """The texts of a study that participants in a language would read in another."""
     if primary(tag) == primary(study.file.language):
         return ()
-    english = {text for one in catalogues().values() for text in one.words} if primary(tag) == "en" else ()
-    return untranslated(study, tag, english)
+    there = set(_words(study, tag))
+    if primary(tag) == "en":
+        there |= {text for one in catalogues().values() for text in one.words}
+    return tuple(text for text in texts_of(study) if text not in there)
 
 
 def language_faults(raw: Raw) -> Iterator[Fault]:

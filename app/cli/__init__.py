@@ -5,11 +5,11 @@ One of the three edges where everything is caught: an error of ours is a message
 
 from __future__ import annotations
 
-from app.cli import attempts, blinding, data, money, running
+from app.cli import attempts, blinding, data, money, running, translating
 from app.cli.common import app, err
 from problems.errors import ParleyError
 
-__all__ = ["app", "attempts", "blinding", "data", "main", "money", "running"]
+__all__ = ["app", "attempts", "blinding", "data", "main", "money", "running", "translating"]
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ What is known to be a name, a reference or a code is left out, and so is what ha
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from experiments.core.config import Config
@@ -39,12 +39,6 @@ def prompts_of(study: Study) -> tuple[str, ...]:
 def squeezed(text: str) -> str:
     """A text without its line breaks: how it is wrapped in a file is no part of what it says."""
     return " ".join(text.split())
-
-
-def untranslated(study: Study, language: str, spoken: Iterable[str] = ()) -> tuple[str, ...]:
-    """The texts that have no translation into a language; `spoken` are those that are in it as they are."""
-    there = study.file.translations.get(language, {}).keys() | set(spoken)
-    return tuple(text for text in texts_of(study) if text not in there)
 
 
 def strays(study: Study, language: str) -> tuple[str, ...]:
