@@ -46,7 +46,7 @@ function paintChat(reply) {
 function describe() {
   const title = now.updates.chat?.label ?? "";
   for (const [kind, who] of [["[data-testid=user]", WORDS.you], ["[data-testid=bot]", title]]) {
-    for (const message of $$(`#chat ${kind}`)) Object.assign(message, { role: "group", ariaLabel: who });
+    for (const message of $$(`#chat ${kind}`)) Object.assign(message, { role: "group", ariaLabel: who, dir: "auto" });
   }
   const marks = now.messages.filter((message) => message.role !== "You").map((message) => message.mark);
   $$("#chat [data-testid=bot]").forEach((reply, n) => {
