@@ -34,7 +34,9 @@ def texts(
     wanted = missing(load_study(study), language)
     if wanted:
         print(yaml.dump(dict.fromkeys(map(_Text, wanted), ""), Dumper=_Dumper, **_FORM), end="")
-    err.print(f"{len(wanted)} texts of {escape(study)} have no translation into {language} ({catalogue(language).name}).")
+    err.print(
+        f"{len(wanted)} texts of {escape(study)} have no translation into {language} ({catalogue(language).name})."
+    )
 
 
 def tell_languages(study: Study, reference: str) -> None:
