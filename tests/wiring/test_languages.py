@@ -82,6 +82,7 @@ async def test_nothing_of_a_session_stays_in_english(served: Served, study: str,
             painting = (await bot.send("POST", "/api/look", {})).json()
             assert left_in_english(painting, texts) == [], bot.screen.path
             assert (painting["lang"], painting["dir"]) == (tag, catalogue(tag).direction)
+            assert not re.search(r"\d+ of \d+</label>", str(painting["updates"]["head"]["value"]))
             met.add(painting["layout"])
             more = await bot.step()
         assert len(met) > 1
