@@ -19,6 +19,8 @@ from experiments.errors import Fault, StudyError, allowed
 FIRST = 3
 """How many texts `parley check` names of those that are missing."""
 SHOWN_CHARS = 60
+WIDTH = 10_000
+"""So that no text is wrapped which is not wrapped in the study."""
 
 
 @app.command()
@@ -33,7 +35,12 @@ def texts(
         )
     wanted = missing(load_study(study), language)
     if wanted:
-        print(yaml.dump(dict.fromkeys(map(_Text, wanted), ""), Dumper=_Dumper, **_FORM), end="")
+        print(
+            yaml.dump(
+                dict.fromkeys(map(_Text, wanted), ""), Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=WIDTH
+            ),
+            end="",
+        )
     err.print(
         f"{len(wanted)} texts of {escape(study)} have no translation into {language} ({catalogue(language).name})."
     )
@@ -74,4 +81,3 @@ _Dumper.add_representer(
     _Text,
     lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else '"'),
 )
-_FORM = {"allow_unicode": True, "sort_keys": False, "width": 10_000}
