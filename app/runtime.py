@@ -27,7 +27,7 @@ from app.settings import Settings
 from experiments.core.events import Action, Event, Job
 from experiments.core.hurry import refuse_hurry
 from experiments.core.model import Model
-from experiments.core.place import State
+from experiments.core.place import State, language_of
 from experiments.core.resolve import Study
 from experiments.core.screen import Screen
 from experiments.core.session import decide, fold, owed, screen
@@ -64,7 +64,7 @@ class Live:
     @property
     def language(self) -> str:
         """The language that its participant chose, or else the study's own."""
-        return str(self.state.enrolled.get("language") or self.study.file.language)
+        return language_of(self.study, self.state)
 
     @property
     def screen(self) -> Screen:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from experiments.core.place import Place, State, present
+from experiments.core.place import Place, State, language_of, present
 from experiments.core.resolve import Study
 from experiments.core.screen import Progress
 from experiments.core.study import Each, Node, Phase
@@ -76,7 +76,7 @@ def _count(place: Place, node: Each, prefix: str, index: int) -> tuple[int, int]
 
 def _weight(node: Node, study: Study, state: State, prefix: str) -> float:
     """How many steps a node will be; steps under an undecided condition count half."""
-    factor = _chance(node, state)
+    factor = _chance(node, study, state)
     if factor == 0 or not isinstance(node, Phase | Each):
         return factor
     inner = sum(_weight(child, study, state, f"{prefix}{node.id}/") for child in node.flow)
@@ -86,11 +86,12 @@ def _weight(node: Node, study: Study, state: State, prefix: str) -> float:
     return factor * inner
 
 
-def _chance(node: Node, state: State) -> float:
+def _chance(node: Node, study: Study, state: State) -> float:
     if not node.when:
         return 1.0
-    known = {name: wanted for name, wanted in node.when.items() if name in state.factors}
-    if any(state.factors[name] not in _listed(wanted) for name, wanted in known.items()):
+    values = {"language": language_of(study, state), **state.factors}
+    known = {name: wanted for name, wanted in node.when.items() if name in values}
+    if any(values[name] not in _listed(wanted) for name, wanted in known.items()):
         return 0.0
     return 1.0 if len(known) == len(node.when) else 0.5
 
