@@ -9,14 +9,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from app.clock import Clock
-from experiments.core.operations import Operations
+from experiments.core.operations import EVERYBODY, Operations, Where
+from experiments.core.participation import Cap
 from experiments.core.resolve import Study
 from storage.engine import Database
 from storage.operations import operations_of
+from storage.others import is_full
 from storage.spending import Spending, spending
 
 FRESH_US = 2_000_000
@@ -25,7 +29,7 @@ READING_SHARE = 20
 """A read that took long serves for so many times as long: 0.7 s for 400,000 attempts, so a twentieth of a core."""
 WRITTEN_US = 1_000_000
 """How long it may take until who begins is in the database."""
-BUDGET = "budget"
+BUDGET, FULL = "budget", "full"
 log = logging.getLogger(__name__)
 
 
@@ -35,14 +39,19 @@ class _Known:
     until_us: int
     """Until when it serves."""
     operations: Operations
-    spending: Spending | None
-    """None without a budget."""
+    spending: Mapping[Where, Spending]
+    """For everything that has a budget."""
+    full: bool
+    """Whether no cell is open, as far as caps go."""
 
-    def used_up(self, begun: int) -> bool:
-        """Whether the budget is spent, or promised to those who have begun, `begun` of them since."""
-        if self.spending is None or self.operations.budget is None:
-            return False
-        return self.spending.bound + begun * (self.spending.each or 0.0) >= self.operations.budget
+    def used_up(self, begun: int) -> tuple[Where, ...]:
+        """Which budgets are spent, or promised to those who have begun, `begun` of them since."""
+        budgets = self.operations.budgets
+        return tuple(
+            where
+            for where, known in self.spending.items()
+            if known.bound + begun * (known.each or 0.0) >= budgets[where]
+        )
 
 
 class Purse:
@@ -57,15 +66,23 @@ class Purse:
         self._looking: dict[str, asyncio.Task[None]] = {}
 
     async def closed(self, study: Study) -> str | None:
-        """Why nobody new can begin: BUDGET, or what the researcher said; None while people can."""
+        """Why nobody new can begin: BUDGET, FULL, or what the researcher said; None while people can."""
         async with self._reading[study.name]:
             known = self._fresh(study)
             if known is None:
                 known = self._known[study.name] = await asyncio.to_thread(self._read, study, self._clock.now_us())
-        begun = self._begun[study.name] = [at for at in self._begun[study.name] if at >= known.at_us - WRITTEN_US]
-        used_up = known.used_up(len(begun))
+        used_up = EVERYBODY in self._used_up(study, known)
         self._tell(study.name, used_up)
-        return known.operations.paused or (BUDGET if used_up else None)
+        return known.operations.paused or (BUDGET if used_up else FULL if known.full else None)
+
+    def shut(self, study: Study) -> tuple[Cap, ...]:
+        """The cells in which nobody new can begin as their budget is spent, as caps; by what was read last."""
+        known = self._known.get(study.name)
+        return tuple(Cap(where=dict(where), most=0) for where in self._used_up(study, known) if where) if known else ()
+
+    def _used_up(self, study: Study, known: _Known) -> tuple[Where, ...]:
+        begun = self._begun[study.name] = [at for at in self._begun[study.name] if at >= known.at_us - WRITTEN_US]
+        return known.used_up(len(begun))
 
     def look(self, study: Study) -> None:
         """With a call of a model: look at the budget anew, but let nobody wait for it who has begun."""
@@ -97,11 +114,12 @@ class Purse:
         return known if known and known.at_us <= self._clock.now_us() < known.until_us else None
 
     def _read(self, study: Study, now_us: int) -> _Known:
+        begun_s = time.perf_counter()
         operations = operations_of(self._database, study.name)
-        has_budget = operations.budget is not None
-        found = spending(self._database, study.name, study.file.cost_limit, now_us) if has_budget else None
-        took_us = self._clock.now_us() - now_us
-        return _Known(now_us, now_us + FRESH_US + READING_SHARE * took_us, operations, found)
+        found = {where: spending(self._database, study, where, now_us) for where in operations.budgets}
+        full = is_full(self._database, study, operations.caps_of(study.file.caps), now_us)
+        took_us = round((time.perf_counter() - begun_s) * 1e6)
+        return _Known(now_us, now_us + FRESH_US + READING_SHARE * took_us, operations, found, full)
 
     def _tell(self, study: str, used_up: bool) -> None:
         """Log it once when the budget is used up."""

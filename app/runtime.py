@@ -10,66 +10,51 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections import OrderedDict, defaultdict
-from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
 from typing import Any
 from uuid import uuid4
 
 from app.backends import registry as backends
 from app.backends.base import Backend, Prepared
 from app.clock import Clock
+from app.counting import CLOSED, Arriving, Live, arrived, at_once, counted, depends, follows, written
 from app.purse import BUDGET, Purse
 from app.replies.answering import Answering
 from app.replies.breaker import Breaker
 from app.replies.patient import Attempt, Means, attempt_values
 from app.settings import Settings
-from experiments.core.events import Action, Event, Job
+from experiments.core.events import Action, Job
 from experiments.core.hurry import refuse_hurry
 from experiments.core.model import Model
-from experiments.core.place import State, language_of
+from experiments.core.place import State
 from experiments.core.resolve import Study
-from experiments.core.screen import Screen
-from experiments.core.session import decide, fold, owed, screen
+from experiments.core.session import fold
+from experiments.core.telemetry import Record, kept
+from experiments.core.timing import overdue
 from experiments.errors import Refused
 from storage.engine import Database
 from storage.errors import Conflict, StorageError
-from storage.log import Append, Draft, Enrolment, Log, Spent
-from storage.log import Attempt as AttemptRow
-from storage.projections import changed_rows, rows_of
-from storage.schemas.base import Row
+from storage.log import Log
+from storage.others import Others
+from storage.projections import rows_of
 from storage.studies import Studies
-from storage.supply import taken
+from storage.telemetry import Telemetry
+from storage.work import Append, Counted, Draft
+from storage.work import Attempt as AttemptRow
 
 MOST_TRIES = 20
+MOST_SWEPT = 200
+"""How many sessions the clock is let act on in one round."""
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 MOST_KEPT = 5_000
 TURNS = 2
 """Turns of the event loop for which a click waits once it is written, so that the model is asked before the page is
 painted: one for the reply's task, one for the client that sends the request."""
-COMPLETE = ("submitted", "voted")
-"""The kinds of facts that complete rows of released tables."""
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Live:
-    """A session as far as it is known: its study, its folded facts and the rows that they imply."""
-
-    stream: str
-    study: Study
-    state: State
-    rows: Mapping[tuple[Any, ...], Row] = field(default_factory=dict)
-
-    @property
-    def language(self) -> str:
-        """The language that its participant chose, or else the study's own."""
-        return language_of(self.study, self.state)
-
-    @property
-    def screen(self) -> Screen:
-        """What the participant sees now."""
-        return screen(self.study, self.state)
 
 
 class Runtime:
@@ -86,7 +71,6 @@ class Runtime:
         self._breakers: dict[tuple[str, str | None, str], Breaker] = {}
         self._answering = Answering(self._means, self.act)
         self._purse = Purse(database, clock)
-        self._drawing: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     def prepare(self, study: Study) -> None:
         """Keep a study, and make its backends, so that a missing setting is told now; raises SettingsError."""
@@ -112,29 +96,29 @@ class Runtime:
         seed: str = "",
         stream: str = "",
         identity: Mapping[str, Any] | None = None,
-        language: str = "",
+        told: Mapping[str, Any] = NOTHING,
     ) -> Live:
-        """Begin a session; `seed` and `stream` are drawn unless given, `language` is the study's own.
+        """Begin a session; `seed` and `stream` are drawn unless given. `told` is what else the fact shall say: the
+        `language`, and which `attempt` of the same person it is.
 
         Raises Conflict if the stream is taken, and Refused if nobody new can begin.
         """
         if (why := await self.closed(study)) is not None and (origin == "person" or why == BUDGET):
-            raise Refused("closed", f"Nobody new can begin {study.name} at the moment ({why}).")
+            raise Refused("closed", CLOSED.format(study=study.name, why=why))
+        shut = self._purse.shut(study)
         self._purse.begins(study)
-        stream = stream or str(uuid4())
-        data = {
-            "study": study.name,
-            "hash": study.hash,
-            "origin": origin,
-            "seed": seed or secrets.token_hex(16),
-        } | ({"language": language} if language else {})
-        action = Action("enrol", "", data, self._clock.now_us(), by="system")
-        enrolment = Enrolment(study.name, study.hash, origin, identity)
-        return await self._write(Live(stream, study, State()), action, enrolment)
+        known = {"study": study.name, "hash": study.hash, "origin": origin, "seed": seed or secrets.token_hex(16)}
+        live = Live(stream or str(uuid4()), study, State())
+        who = Arriving({**known, **told}, identity, shut)
+        return await self._count(live, partial(arrived, live, who))
 
     async def closed(self, study: Study) -> str | None:
         """Why nobody new can begin a study; None while people can."""
         return await self._purse.closed(study)
+
+    def now_us(self) -> int:
+        """What time it is by the clock in use."""
+        return self._clock.now_us()
 
     async def live(self, stream: str) -> Live | None:
         """A session by its stream; None if there is none. What it is owed is seen to."""
@@ -144,8 +128,28 @@ class Runtime:
             if found is None:
                 return None
             found = self._keep(found)
+        if overdue(found.study, found.state, self._clock.now_us()) is not None:
+            found = await self._expire(found)
         self._answering.settle(found.stream, found.study, found.state)
         return found
+
+    async def _expire(self, live: Live) -> Live:
+        """Let the clock act on a session, unless somebody was there since its last fact."""
+        typed = await self.draft(live.stream, live.screen.path)
+        seen_us = await asyncio.to_thread(self.log.last_sign_us, live.stream)
+        told = {"typed": typed, "seen_us": seen_us}
+        try:
+            return await self._write(live, Action("expire", live.screen.path, told, self._clock.now_us(), by="system"))
+        except Refused:
+            return live
+        except Conflict:
+            self._kept.pop(live.stream, None)
+            return await asyncio.to_thread(self._load, live.stream) or live
+
+    async def sweep(self) -> None:
+        """Let the clock act on sessions in which nobody is to see that it is due."""
+        for stream in await asyncio.to_thread(self.log.due, self._clock.now_us(), MOST_SWEPT):
+            await self.live(stream)
 
     async def act(self, stream: str, action: Action) -> Live:
         """Let an action happen; returns after the commit. Raises Refused, or StorageError if it cannot be written."""
@@ -166,6 +170,10 @@ class Runtime:
                 self._kept.pop(stream, None)
         raise StorageError(f"{stream}: other writers were first {MOST_TRIES} times")
 
+    async def note(self, stream: str, data: Mapping[str, Any]) -> None:
+        """Note something about a session that changes no screen; no harm is done where it has just ended."""
+        await self.act(stream, Action("noted", "", data, self._clock.now_us(), by="researcher"))
+
     async def participant(self, stream: str, kind: str, path: str, data: Mapping[str, Any], **known: Any) -> Live:
         """A participant's action, dated now; `known` holds `seen` and `key`."""
         return await self.act(stream, Action(kind, path, data, self._clock.now_us(), **known))
@@ -183,6 +191,12 @@ class Runtime:
     async def save_draft(self, stream: str, path: str, data: Mapping[str, Any]) -> None:
         """Keep what has been typed at a place and not yet sent."""
         await asyncio.wrap_future(self.log.save_draft(Draft(stream, path, data, self._clock.now_us())))
+
+    def record_telemetry(self, live: Live, batch: str, told: Sequence[Record]) -> None:
+        """Keep what a page told of itself, as far as it may be kept; nobody waits for it."""
+        rows = tuple(record.row(self._clock.now_us()) for record in kept(live.study, live.state, told))
+        if rows:
+            self.log.record_telemetry(Telemetry(live.stream, batch, rows))
 
     async def settled(self, stream: str) -> None:
         """Wait until no reply is on its way in a session."""
@@ -206,37 +220,23 @@ class Runtime:
             self._kept.popitem(last=False)
         return newest
 
-    async def _write(self, live: Live, action: Action, enrolment: Enrolment | None = None) -> Live:
-        events, state = _with_what_follows(live, action)
+    async def _write(self, live: Live, action: Action) -> Live:
+        events, state = follows(live, action)
         if not events:
             return live
         refuse_hurry(live.state, events, self._settings.messages_per_minute)
-        if _draw_that_counts(live.study, state) is None:
-            return await self._append(live, action, events, state, enrolment)
-        # Whoever draws next counts what this one took; across processes roughly, until an advisory lock (PostgreSQL).
-        async with self._drawing[live.study.name]:
-            while (job := _draw_that_counts(live.study, state)) is not None:
-                draw = await self._counted(live.study, state, job, action.at_us)
-                more, state = _with_what_follows(replace(live, state=state), draw)
-                events += more
-            return await self._append(live, action, events, state, enrolment)
+        if (job := at_once(live.study, state)) is not None and depends(job):
+            return await self._count(live, partial(counted, live, action))
+        await asyncio.wrap_future(self.log.append(written(live, action, events)))
+        return await self._written(live.after(events))
 
-    async def _counted(self, study: Study, state: State, job: Job, at_us: int) -> Action:
-        """A draw, with how often each problem is taken now."""
-        origin = state.enrolled["origin"]
-        counts = await asyncio.to_thread(taken, self._database, study.name, origin, job.path, self._clock.now_us())
-        return Action("draw", job.path, {"taken": counts}, at_us, by="system")
+    async def _count(self, live: Live, make: Callable[[Others], Append]) -> Live:
+        """Write facts that depend on what others have."""
+        made = await asyncio.wrap_future(self.log.append_counted(Counted(live.stream, self._clock.now_us(), make)))
+        return await self._written(live.after(made.events))
 
-    async def _append(
-        self, live: Live, action: Action, events: tuple[Event, ...], state: State, enrolment: Enrolment | None
-    ) -> Live:
-        """Write the facts of an action with what they imply; see to what is owed then."""
-        done = any(event.kind == "submitted" for event in events)
-        rows = rows_of(live.study, state) if any(event.kind in COMPLETE for event in events) else live.rows
-        spent = Spent(action.path, None if done else tuple(action.data)) if action.by == "participant" else None
-        work = Append(live.stream, live.study.name, events, changed_rows(live.rows, rows), enrolment, spent)
-        await asyncio.wrap_future(self.log.append(work))
-        after = Live(live.stream, live.study, state, rows)
+    async def _written(self, after: Live) -> Live:
+        """See to what is owed once facts are written."""
         self._keep(after)
         self._answering.settle(after.stream, after.study, after.state)
         for _ in range(TURNS):
@@ -270,23 +270,3 @@ class Runtime:
         if key not in self._backends:
             self._backends[key] = backends.create(model.backend, self._settings, self._clock.sleep, model.server)
         return self._backends[key]
-
-
-def _draw_that_counts(study: Study, state: State) -> Job | None:
-    """The owed draw that goes by how often each problem is taken by all participants; None if none is owed."""
-    return next((job for job in owed(study, state) if job.kind == "draw" and "target" in job.data), None)
-
-
-def _with_what_follows(live: Live, action: Action) -> tuple[tuple[Event, ...], State]:
-    """The facts of an action and of everything owed at once after it, and the state that they make.
-
-    It stops before a draw that needs counts, as before replies.
-    """
-    events: Sequence[Event] = decide(live.study, live.state, action)
-    state = fold(events, live.state)
-    while events and (jobs := owed(live.study, state)) and jobs[0].kind != "reply":
-        if "target" in jobs[0].data:
-            break
-        more = decide(live.study, state, Action(jobs[0].kind, jobs[0].path, {}, action.at_us, by="system"))
-        events, state = (*events, *more), fold(more, state)
-    return tuple(events), state

@@ -24,6 +24,7 @@ REFERRED = {
     "OneOf": "`one_of`, see below",
     "OnFailure": "mapping, see below",
     "Price": "price, see below",
+    "Range": "`{minimum: ..., maximum: ...}`",
     "JsonValue": "anything",
 }
 PLAIN = {"string": "text", "boolean": "true or false", "null": ""}

@@ -20,74 +20,26 @@ from sqlalchemy import Connection, Engine, Transaction, bindparam, delete, func,
 from sqlalchemy.exc import IntegrityError, InternalError, OperationalError, StatementError
 
 from experiments.core.events import Event
+from problems.errors import ParleyError
 from storage import tables
 from storage.engine import writer
+from storage.erasure import EMPTIED, erase, erased
 from storage.errors import Conflict, StorageError
-from storage.schemas.base import Row
-from storage.upserts import upsert, upsert_rows
+from storage.others import Others
+from storage.seats import change, due, lock, take
+from storage.telemetry import Telemetry, last_sign_us, write_telemetry
+from storage.upserts import Whose, upsert, upsert_rows
+from storage.work import Append, Attempt, Counted, Draft, Enrolment, Spent, Work
 
 log = logging.getLogger(__name__)
 
 MOST_AT_ONCE = 500
+MOST_COUNTED = 8
+"""How many of them may count what others have: that takes milliseconds each, while other processes wait."""
+TRIES = 5
 UNFIT = (StatementError, TypeError, ValueError, OverflowError)
 """What is raised for values that the database cannot hold; drivers let some of Python's own errors through."""
 CLOSE = None
-
-
-@dataclass(frozen=True, slots=True)
-class Enrolment:
-    """A new session's entry in the register, with the recruiter's identity if there is one."""
-
-    study: str
-    hash: str
-    origin: str
-    identity: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """What is no longer a draft, because it was sent: some names at a place, or all that was typed there."""
-
-    path: str
-    names: tuple[str, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Append:
-    """What is written together: facts of one stream, the rows they imply, and the part of a draft that was sent."""
-
-    stream: str
-    study: str
-    events: tuple[Event, ...]
-    rows: tuple[Row, ...] = ()
-    enrolment: Enrolment | None = None
-    spent: Spent | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """What somebody has typed and not yet sent."""
-
-    stream: str
-    path: str
-    data: Mapping[str, Any]
-    at_us: int
-
-
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """An attempt to get a reply: a row of the table `attempt`."""
-
-    values: Mapping[str, Any]
-
-    @property
-    def stream(self) -> str:
-        """The session's."""
-        return str(self.values["stream"])
-
-
-Work = Append | Draft | Attempt
-
 
 _draft = tables.drafts.c
 _THERE = (_draft.stream == bindparam("at_stream"), _draft.path == bindparam("at_path"))
@@ -100,7 +52,7 @@ _KEEP = update(tables.drafts).where(*_THERE)
 @dataclass(slots=True)
 class _Item:
     work: Work
-    future: Future[None] = field(default_factory=Future)
+    future: Future[Any] = field(default_factory=Future)
 
 
 class Log:
@@ -125,12 +77,20 @@ class Log:
         """Write facts; the future is done after the commit, with Conflict if another writer was first."""
         return self._put(work)
 
+    def append_counted(self, work: Counted) -> Future[Append]:
+        """Write facts that depend on others'; the future gives what was written, or what `make` raised."""
+        return self._put(work)
+
     def save_draft(self, work: Draft) -> Future[None]:
         """Keep what has been typed at a place."""
         return self._put(work)
 
     def record_attempt(self, work: Attempt) -> Future[None]:
         """Keep what became of an attempt to get a reply."""
+        return self._put(work)
+
+    def record_telemetry(self, work: Telemetry) -> Future[None]:
+        """Keep what a page told of itself; Conflict if it was told before."""
         return self._put(work)
 
     def draft(self, stream: str, path: str) -> dict[str, Any]:
@@ -140,7 +100,17 @@ class Log:
             found = connection.execute(select(t.data).where(t.stream == stream, t.path == path)).scalar()
         return dict(found or {})
 
-    def _put(self, work: Work) -> Future[None]:
+    def last_sign_us(self, stream: str) -> int:
+        """When somebody was last at work on something that is no fact; 0 if never."""
+        with self._engine.connect() as connection:
+            return last_sign_us(connection, stream)
+
+    def due(self, now_us: int, most: int) -> list[str]:
+        """Sessions on which the clock has to act by now."""
+        with self._engine.connect() as connection:
+            return due(connection, now_us, most)
+
+    def _put(self, work: Work) -> Future[Any]:
         item = _Item(work)
         self._queue.put(item)
         return item.future
@@ -150,7 +120,7 @@ class Log:
             while (first := self._queue.get()) is not CLOSE:
                 batch = [first]
                 closing = False
-                while len(batch) < MOST_AT_ONCE and not closing:
+                while len(batch) < MOST_AT_ONCE and not closing and _counting(batch) < MOST_COUNTED:
                     try:
                         item = self._queue.get_nowait()
                     except queue.Empty:
@@ -160,6 +130,10 @@ class Log:
                 _commit(connection, batch)
                 if closing:
                     return
+
+
+def _counting(batch: Sequence[_Item]) -> int:
+    return sum(isinstance(item.work, Counted) for item in batch)
 
 
 def load(engine: Engine, stream: str) -> tuple[Event, ...]:
@@ -179,51 +153,74 @@ def facts(connection: Connection, stream: str) -> tuple[Event, ...]:
 def _commit(connection: Connection, items: Sequence[_Item]) -> None:
     """Write a batch in one transaction and tell each writer how it went; who no longer waits is left out."""
     batch = [item for item in items if item.future.set_running_or_notify_cancel()]
-    outcomes: list[BaseException | None] = []
+    outcomes: Sequence[Append | BaseException | None] = []
     try:
-        if len(batch) == 1:
-            outcomes = [_write(connection, batch[0].work, connection.begin)]
-        else:
-            with connection.begin():
-                outcomes = [_write(connection, item.work, connection.begin_nested) for item in batch]
+        outcomes = _outcomes(connection, batch)
     except Exception as error:  # a named edge: whatever it was, the thread must live to write for others
         log.exception("a batch of %d could not be written", len(batch))
         if connection.in_transaction():
             connection.rollback()
         outcomes = [StorageError(f"the database could not be written: {error}") for _ in batch]
     for item, outcome in zip(batch, outcomes, strict=True):
-        if outcome is None:
-            item.future.set_result(None)
-        else:
+        if isinstance(outcome, BaseException):
             item.future.set_exception(outcome)
+        else:
+            item.future.set_result(outcome)
 
 
-def _write(connection: Connection, work: Work, within: Callable[[], Transaction]) -> BaseException | None:
-    """Write one piece of work, in a transaction or a savepoint of its own. A conflict, or a value that does not fit, is
-    its own outcome; what ails the database ends the batch."""
+def _outcomes(connection: Connection, batch: Sequence[_Item]) -> list[Append | BaseException | None]:
+    """Write a batch in one transaction. One that could not begin has written nothing, and is begun again."""
+    for left in reversed(range(TRIES)):
+        try:
+            if len(batch) == 1:
+                return [_write(connection, batch[0].work, connection.begin)]
+            with connection.begin():
+                return [_write(connection, item.work, connection.begin_nested) for item in batch]
+        except OperationalError as error:
+            if not left or "database is locked" not in str(error.orig):
+                raise
+            log.warning("another process kept the database for itself; trying again")
+    raise AssertionError  # the last try returns or raises
+
+
+def _write(connection: Connection, work: Work, within: Callable[[], Transaction]) -> Append | BaseException | None:
+    """Write one piece of work, in a transaction or a savepoint of its own. A conflict, a refusal, or a value that does
+    not fit is its own outcome; what ails the database ends the batch."""
     try:
         with within():
-            if isinstance(work, Append):
-                _write_append(connection, work)
-            elif isinstance(work, Attempt):
-                _write_attempt(connection, work.values)
-            else:
-                if _is_done(connection, work):
-                    return None
-                draft = {
-                    "stream": work.stream,
-                    "path": work.path,
-                    "data": dict(work.data),
-                    "at_us": work.at_us,
-                }
-                upsert(connection, tables.drafts, [draft], ("stream", "path"))
+            return _written(connection, work)
+    except ParleyError as error:
+        return error
     except IntegrityError as error:
         return Conflict(f"{work.stream}: {error.orig}")
     except (OperationalError, InternalError):
         raise
     except UNFIT as error:
         return StorageError(f"{work.stream}: what was to be written does not fit: {error}")
+
+
+def _written(connection: Connection, work: Work) -> Append | None:
+    match work:
+        case Append():
+            _write_append(connection, work)
+        case Counted():
+            lock(connection)
+            made = work.make(Others(connection, work.now_us))
+            _write_append(connection, made)
+            return made
+        case Attempt():
+            _write_attempt(connection, work.values)
+        case Draft():
+            _write_draft(connection, work)
+        case Telemetry():
+            write_telemetry(connection, work)
     return None
+
+
+def _write_draft(connection: Connection, work: Draft) -> None:
+    if not _is_done(connection, work) and not erased(connection, work.stream):
+        draft = {"stream": work.stream, "path": work.path, "data": dict(work.data), "at_us": work.at_us}
+        upsert(connection, tables.drafts, [draft], ("stream", "path"))
 
 
 def _write_attempt(connection: Connection, values: Mapping[str, Any]) -> None:
@@ -231,7 +228,8 @@ def _write_attempt(connection: Connection, values: Mapping[str, Any]) -> None:
     t = tables.attempts.c
     same = (t.stream == values["stream"], t.turn == values["turn"], t.slot == values["slot"])
     last = connection.execute(select(func.max(t.number)).where(*same)).scalar() or 0
-    connection.execute(insert(tables.attempts), [{**values, "number": last + 1}])
+    emptied = EMPTIED if erased(connection, values["stream"]) else {}
+    connection.execute(insert(tables.attempts), [{**values, **emptied, "number": last + 1}])
 
 
 def _is_done(connection: Connection, work: Draft) -> bool:
@@ -243,6 +241,8 @@ def _is_done(connection: Connection, work: Draft) -> bool:
 
 def _write_append(connection: Connection, work: Append) -> None:
     recorded_us = time.time_ns() // 1000
+    if work.erases:
+        erase(connection, work.stream, by=work.events[0].by, at_us=work.events[0].at_us)
     if work.enrolment:
         _enrol(connection, work.stream, work.enrolment)
     numbered = [
@@ -260,9 +260,12 @@ def _write_append(connection: Connection, work: Append) -> None:
         for event in work.events
     ]
     connection.execute(insert(tables.events), numbered)
-    upsert_rows(connection, work.study, work.stream, work.rows)
+    if work.rows:
+        upsert_rows(connection, Whose(work.study, work.stream, work.origin), work.rows)
     if work.spent is not None:
         _spend(connection, work.stream, work.spent)
+    if work.seat is not None:
+        change(connection, work.stream, work.seat)
 
 
 def _spend(connection: Connection, stream: str, spent: Spent) -> None:
@@ -287,5 +290,7 @@ def _enrol(connection: Connection, stream: str, new: Enrolment) -> None:
         "ordinal": last + 1,
     }
     connection.execute(insert(tables.sessions), [entry])
+    if new.until_us:
+        take(connection, stream, {"study": new.study, "origin": new.origin, "until_us": new.until_us}, new.cell)
     if new.identity:
         connection.execute(insert(tables.identities), [{"stream": stream, "study": new.study, **new.identity}])

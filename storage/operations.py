@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import func, insert, select
+from sqlalchemy import Connection, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from experiments.core.events import By, Event
@@ -25,10 +25,15 @@ _fact = tables.events.c
 
 def operations_of(database: Database, study: str) -> Operations:
     """What holds for a study now."""
+    with database.connect() as connection:
+        return operations_in(connection, study)
+
+
+def operations_in(connection: Connection, study: str) -> Operations:
+    """The same, as a connection sees it."""
     columns = (_fact.seq, _fact.at_us, _fact.by, _fact.path, _fact.kind, _fact.data, _fact.key)
     wanted = select(*columns).where(_fact.stream == study_stream(study), _fact.kind.in_(KINDS)).order_by(_fact.seq)
-    with database.connect() as connection:
-        return fold_operations(Event(*row) for row in connection.execute(wanted))
+    return fold_operations(Event(*row) for row in connection.execute(wanted))
 
 
 def decide_on(database: Database, study: str, kind: str, data: Mapping[str, Any], *, by: By, at_us: int) -> None:

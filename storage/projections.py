@@ -20,15 +20,18 @@ from storage.log import facts
 from storage.recorded import ORIGIN, importing_studies, recorded_rows, study_stream
 from storage.schemas.base import Row
 from storage.schemas.registry import released, schemas
+from storage.seating import reseat
 from storage.studies import Studies
-from storage.upserts import upsert_rows
+from storage.upserts import Whose, own_columns, upsert_rows
 
 Key = tuple[Any, ...]
 Rows = Mapping[Key, Row]
 
 
 def rows_of(study: Study, state: State) -> Rows:
-    """Every row that a session's facts imply, by its key."""
+    """Every row that a session's facts imply, by its key; none of who withdrew."""
+    if state.outcome == "withdrawn":
+        return {}
     return _by_key(row for name in study.file.records for row in schemas()[name].rows(study, state))
 
 
@@ -52,9 +55,10 @@ def rebuild(database: Database) -> int:
     with writer(database) as connection, connection.begin():
         tables.metadata.drop_all(connection, made)
         tables.metadata.create_all(connection, made)
-        for study, stream, rows in _implied(connection, studies):
-            upsert_rows(connection, study, stream, rows.values())
-            count += stream not in ("", study_stream(study))
+        for whose, rows in _implied(connection, studies):
+            upsert_rows(connection, whose, rows.values())
+            count += whose.stream not in ("", study_stream(whose.study))
+        reseat(connection, studies)
     return count
 
 
@@ -62,10 +66,10 @@ def differences(database: Database) -> Iterator[str]:
     """Where the released tables are not what the log implies: a sentence for each row."""
     seen: Counter[str] = Counter()
     with database.connect() as connection:
-        for study, stream, rows in _implied(connection, Studies(database)):
+        for whose, rows in _implied(connection, Studies(database)):
             for row in rows.values():
                 seen[row.table] += 1
-                yield from _difference(connection, study, stream, row)
+                yield from _difference(connection, whose, row)
         for schema in schemas().values():
             for item in schema.tables:
                 stored = connection.execute(select(func.count()).select_from(item.table())).scalar_one()
@@ -73,8 +77,8 @@ def differences(database: Database) -> Iterator[str]:
                     yield f"{item.name}: {stored} rows are stored, {seen[item.name]} are implied by the log"
 
 
-def _implied(connection: Connection, studies: Studies) -> Iterator[tuple[str, str, Rows]]:
-    """The rows of every study (with an empty stream) and of every session, one after another, as of one moment."""
+def _implied(connection: Connection, studies: Studies) -> Iterator[tuple[Whose, Rows]]:
+    """The rows of every study and of every session, one after another, as of one moment."""
     kept = connection.execute(select(tables.studies.c.hash).order_by(tables.studies.c.registered_us)).scalars().all()
     t = tables.sessions.c
     sessions = connection.execute(select(t.study, t.stream, t.hash, t.origin).order_by(t.study, t.ordinal)).all()
@@ -83,18 +87,17 @@ def _implied(connection: Connection, studies: Studies) -> Iterator[tuple[str, st
     for study in map(studies.get, kept):  # a later version's row takes the place of an earlier one's
         rows = (row for name in study.file.records for row in schemas()[name].study_rows(study))
         own.setdefault(study.name, {}).update(_by_key(rows))
-    yield from ((name, "", rows) for name, rows in own.items())
+    yield from ((Whose(name), rows) for name, rows in own.items())
     for name, stream in (*imported, *((s.study, s.stream) for s in sessions if s.origin == ORIGIN)):
-        yield name, stream, _by_key(recorded_rows(connection, stream))
+        yield Whose(name, stream, ORIGIN), _by_key(recorded_rows(connection, stream))
     for name, stream, hash_, origin in sessions:
         if origin != ORIGIN:
-            yield name, stream, rows_of(studies.get(hash_), fold(facts(connection, stream)))
+            yield Whose(name, stream, origin), rows_of(studies.get(hash_), fold(facts(connection, stream)))
 
 
-def _difference(connection: Connection, study: str, stream: str, row: Row) -> Iterator[str]:
+def _difference(connection: Connection, whose: Whose, row: Row) -> Iterator[str]:
     table = released(row.table).table()
-    implied = {"_study": study, "_session": stream, "_part": row.part, "_seq": row.seq, "_written": row.written}
-    implied |= row.values
+    implied = {**own_columns(whose, row), **row.values}
     key = [column.name for column in table.primary_key]
     found = connection.execute(select(table).where(*(table.c[name] == implied[name] for name in key))).first()
     where = f"{row.table}, " + ", ".join(f"{name} {implied[name]}" for name in key if implied[name] != "")

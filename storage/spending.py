@@ -11,11 +11,14 @@ from collections.abc import Mapping
 from dataclasses import astuple, dataclass
 from typing import Any, Literal
 
+import orjson
 from sqlalchemy import ColumnElement, Connection, Integer, and_, cast, func, literal_column, select
 
+from experiments.core.cells import matches
+from experiments.core.operations import Where
+from experiments.core.resolve import Study
 from storage import tables
 from storage.engine import Database
-from storage.supply import RESERVED_S
 
 By = Literal["model", "condition", "participant"]
 _try, _fact, _session = tables.attempts.c, tables.events.c, tables.sessions.c
@@ -56,28 +59,40 @@ class Spending:
         return self.spent + self.under_way
 
 
-def spending(database: Database, study: str, limit: float | None, now_us: int) -> Spending:
-    """The same now. Who has done nothing for two hours counts as gone."""
+def spending(database: Database, study: Study, where: Where, now_us: int) -> Spending:
+    """The same now, of who has these factors. Who has done nothing for as long as places are kept counts as gone."""
+    limit, name = study.file.cost_limit, study.name
+    since_us = now_us - round(study.file.times.lease_s * 1e6)
     with database.connect() as connection:
+        within = _within(connection, name, where)
         rows = connection.execute(
             select(_try.stream, func.coalesce(func.sum(_try.cost), 0.0), func.count(_try.cost), _unknown())
-            .where(_try.study == study)
+            .where(_try.study == name)
             .group_by(_try.stream)
         ).all()
         finished = select(_fact.stream).where(_fact.kind == FINISHED)
-        over = set(connection.execute(finished.where(_fact.stream.in_(_people(study)))).scalars())
+        over = set(connection.execute(finished.where(_fact.stream.in_(_people(name)))).scalars())
         last_us = select(func.max(_fact.at_us)).where(_fact.stream == _session.stream).scalar_subquery()
         here = set(
-            connection.execute(
-                _people(study).where(_session.stream.not_in(finished), last_us > now_us - RESERVED_S * 1_000_000)
-            ).scalars()
+            connection.execute(_people(name).where(_session.stream.not_in(finished), last_us > since_us)).scalars()
         )
+    if within is not None:
+        rows, over, here = [row for row in rows if row[0] in within], over & within, here & within
     known, counted = sum(row[1] for row in rows), sum(row[2] for row in rows)
     by_stream = {stream: cost + unknown * known / max(1, counted) for stream, cost, _, unknown in rows}
     done = [by_stream.get(stream, 0.0) for stream in over]
     each = limit if limit is not None else sum(done) / len(done) if done else None
     left = sum(max(0.0, (each or 0.0) - by_stream.get(stream, 0.0)) for stream in here)
     return Spending(sum(by_stream.values()), left, each)
+
+
+def _within(connection: Connection, study: str, where: Where) -> set[str] | None:
+    """The sessions of a study that have these factors; None for all."""
+    if not where:
+        return None
+    seat = tables.seats.c
+    found = connection.execute(select(seat.stream, seat.cell).where(seat.study == study))
+    return {stream for stream, cell in found if matches(orjson.loads(cell), dict(where))}
 
 
 def _people(study: str) -> Any:

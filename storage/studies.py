@@ -12,7 +12,7 @@ from storage import tables
 from storage.engine import writer
 from storage.errors import StorageError
 from storage.schemas.registry import schemas
-from storage.upserts import upsert_rows
+from storage.upserts import Whose, upsert_rows
 
 
 class Studies:
@@ -62,4 +62,4 @@ class Studies:
             }
             connection.execute(insert(tables.studies), [entry])
             for name in study.file.records:
-                upsert_rows(connection, study.name, "", schemas()[name].study_rows(study))
+                upsert_rows(connection, Whose(study.name), schemas()[name].study_rows(study))

@@ -10,37 +10,32 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from sqlalchemy import Select, and_, func, or_, select
+from sqlalchemy import Connection, Select, and_, func, or_, select
 
 from storage import tables
-from storage.engine import Database
-
-RESERVED_S = 2 * 60 * 60
-"""How long after somebody's last fact the places that they were given are kept for them. A session takes minutes and
-may have a break; who is gone for longer has most likely left, and others shall have the places the same day. Who comes
-back later still goes on with them: an item may then be rated once more than it would have been."""
 
 INDEX = re.compile(r"\[\d+\]")
 
 _fact, _session = tables.events.c, tables.sessions.c
 
 
-def taken(database: Database, study: str, origin: str, path: str, now_us: int) -> dict[str, int]:
+def taken(connection: Connection, study: str, origin: str, path: str, now_us: int, lease_s: float) -> dict[str, int]:
     """How often each item is taken in the loop at a path, whichever turn of outer loops it stands in.
 
-    Only sessions of the same origin count: what simulated participants do takes no place from people.
+    Only sessions of the same origin count: what simulated participants do takes no place from people. Places are kept
+    for somebody until `lease_s` after their last fact; who comes back later still goes on with them, and an item may
+    then be rated once more than it would have been.
     """
     root, item = path.partition("[")[0], path.rpartition("/")[2]
-    with database.connect() as connection:
-        draws = connection.execute(_draws(study, origin, root)).all()
-        facts = connection.execute(_progress(study, origin, root)).all()
+    draws = connection.execute(_draws(study, origin, root)).all()
+    facts = connection.execute(_progress(study, origin, root)).all()
     finished = {stream for stream, _, kind in facts if kind == "finished"}
     rated = {(stream, turn) for stream, at, kind in facts if kind == "submitted" for turn in _turns(at)}
     counts: Counter[str] = Counter()
     for stream, at, data, last_us in draws:
         if INDEX.sub("", at) != INDEX.sub("", path):
             continue
-        reserved = stream not in finished and now_us - last_us < RESERVED_S * 1_000_000
+        reserved = stream not in finished and now_us - last_us < lease_s * 1e6
         for index, drawn in enumerate(data["items"]):
             counts[drawn[item]] += reserved or (stream, f"{at}[{index}]") in rated
     return dict(counts)

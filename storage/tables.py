@@ -27,6 +27,7 @@ from sqlalchemy import (
 
 metadata = MetaData()
 FINISHED = text("kind = 'finished'")
+DUE = text("due_us IS NOT NULL")
 
 events = Table(
     "event",
@@ -65,6 +66,22 @@ sessions = Table(
     Column("ordinal", Integer, nullable=False),
     UniqueConstraint("study", "ordinal", name="uq_session_study_ordinal"),
 )
+
+seats = Table(
+    "seat",
+    metadata,
+    Column("stream", String(36), primary_key=True),
+    Column("study", String(60), nullable=False),
+    Column("origin", String(16), nullable=False),
+    Column("cell", Text, nullable=False),
+    Column("until_us", BigInteger, nullable=False),
+    Column("outcome", String(32)),
+    Column("released_us", BigInteger),
+    Column("due_us", BigInteger),
+    Index("ix_seat_counts", "study", "origin", "outcome", "cell"),
+    Index("ix_seat_due", "due_us", sqlite_where=DUE, postgresql_where=DUE),
+)
+"""Who counts in which cell; a projection of the log but for `released_us`, when a recruiter had somebody returned."""
 
 identities = Table(
     "participant_identity",
@@ -116,6 +133,20 @@ attempts = Table(
 
 Beside the log, because a transcript holds only what was said; `turn` is the session's last fact when it was asked.
 """
+
+telemetry = Table(
+    "telemetry",
+    metadata,
+    Column("stream", String(36), primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("batch", String(32)),
+    Column("path", Text, nullable=False),
+    Column("at_us", BigInteger, nullable=False),
+    Column("kind", String(16), nullable=False),
+    Column("data", JSON, nullable=False),
+    UniqueConstraint("stream", "batch", name="uq_telemetry_stream_batch"),
+)
+"""What pages told of themselves, in times and counts; the first row of a batch has its key."""
 
 erasures = Table(
     "erasure",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, Table
@@ -12,12 +13,26 @@ from storage.schemas.base import Row
 from storage.schemas.registry import released
 
 
-def upsert_rows(connection: Connection, study: str, stream: str, rows: Iterable[Row]) -> None:
+@dataclass(frozen=True, slots=True)
+class Whose:
+    """Whose rows they are: a session's, or with an empty stream and origin the study's own."""
+
+    study: str
+    stream: str = ""
+    origin: str = ""
+
+
+def own_columns(whose: Whose, row: Row) -> dict[str, Any]:
+    """The columns of a row that exports leave out."""
+    own = {"_study": whose.study, "_session": whose.stream, "_part": row.part, "_seq": row.seq}
+    return {**own, "_written": row.written, "_origin": whose.origin}
+
+
+def upsert_rows(connection: Connection, whose: Whose, rows: Iterable[Row]) -> None:
     """Write rows of released tables; a row of the same key is replaced."""
     grouped: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
-        own = {"_study": study, "_session": stream, "_part": row.part, "_seq": row.seq, "_written": row.written}
-        grouped.setdefault(row.table, []).append({**own, **row.values})
+        grouped.setdefault(row.table, []).append({**own_columns(whose, row), **row.values})
     for name, values in grouped.items():
         table = released(name).table()
         upsert(connection, table, values, [column.name for column in table.primary_key])

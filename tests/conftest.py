@@ -5,7 +5,9 @@ import os
 import random
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -70,6 +72,25 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip(f"the published data sets are not at {folder}")
     return folder
+
+
+@pytest.fixture(scope="session")
+def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A PostgreSQL server of this run's own; it comes with what the tests install, so that none may skip it."""
+    from tests.fakes.postgres import postgres
+
+    with postgres(tmp_path_factory.mktemp("postgres")) as address:
+        yield address
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of an empty database, of each kind that Parley runs on."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'parley.db'}"
+    from tests.fakes.postgres import fresh
+
+    return fresh(request.getfixturevalue("postgres_server"), f"parley_{uuid4().hex}")
 
 
 @pytest.fixture(scope="session")

@@ -5,11 +5,11 @@ One of the three edges where everything is caught: an error of ours is a message
 
 from __future__ import annotations
 
-from app.cli import attempts, blinding, data, money, running, translating
+from app.cli import attempts, blinding, data, money, pay, places, running, times, translating
 from app.cli.common import app, err
 from problems.errors import ParleyError
 
-__all__ = ["app", "attempts", "blinding", "data", "main", "money", "running", "translating"]
+__all__ = ["app", "attempts", "blinding", "data", "main", "money", "pay", "places", "running", "times", "translating"]
 
 
 def main() -> None:

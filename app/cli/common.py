@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -20,6 +21,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
+StudyName = Annotated[str, typer.Argument(metavar="STUDY", help="The study's name, or its file.")]
 STDOUT = Path("-")
 """In place of a file to write."""
 out = Console()

@@ -1,4 +1,4 @@
-"""The commands that say what a study costs, bound it, and let people begin or not."""
+"""The commands that say what a study costs, and bound it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from app.cli.common import app, name_of, out, settings_in_use
+from app.cli.common import StudyName, app, name_of, out, settings_in_use
+from app.cli.places import Where, cell_of
 from app.clock import WorldClock
+from experiments.core.operations import EVERYBODY
+from experiments.core.operations import Where as Cell
 from experiments.core.resolve import Study
 from storage.engine import Database, open_database
 from storage.operations import decide_on, operations_of
+from storage.seats import cell_key
 from storage.spending import Cost, costs, spending
 from storage.studies import Studies
-
-StudyName = Annotated[str, typer.Argument(metavar="STUDY", help="The study's name, or its file.")]
 
 
 class Grouping(StrEnum):
@@ -63,44 +65,32 @@ def costs_(
 def budget(
     study: StudyName,
     amount: Annotated[float | None, typer.Argument(metavar="[AMOUNT]", help="For all replies together.", min=0)] = None,
+    where: Where = None,
     none: Annotated[bool, typer.Option("--none", help="Lift the budget.")] = False,
 ) -> None:
-    """Set what a study's models may cost altogether, or show it. Who has begun can finish; nobody new then begins."""
+    """Set what a study's models may cost, altogether or in a cell, or show it.
+
+    Who has begun can finish; once it is spent or promised nobody new begins there.
+    """
     database = open_database(settings_in_use().database_url)
     found = Studies(database).newest(name_of(study))
+    cell = cell_of(found, where)
     if amount is not None or none:
-        decide_on(database, found.name, "budgeted", {"amount": amount}, by="researcher", at_us=WorldClock().now_us())
+        data = {"amount": amount, "where": cell}
+        decide_on(database, found.name, "budgeted", data, by="researcher", at_us=WorldClock().now_us())
     _tell(found, _bounds(database, found))
+    for other in operations_of(database, found.name).budgets:
+        if other:
+            told = _bounds(database, found, other)
+            left = max(0.0, told["budget"] - told["spent"] - told["promised"])
+            out.print(f"  {escape(cell_key(dict(other)))}: {told['budget']:,.2f}, left {left:,.2f}", highlight=False)
 
 
-@app.command()
-def pause(
-    study: StudyName,
-    why: Annotated[str, typer.Option(help="A note for yourself; participants do not read it.")] = "paused",
-) -> None:
-    """Let nobody new begin; those who have begun go on."""
-    _decide(study, "paused", {"why": why or "paused"})
-    out.print("Nobody new can begin. Those who have begun go on. `parley open` lets people begin again.")
-
-
-@app.command(name="open")
-def open_(study: StudyName) -> None:
-    """Let people begin again, after a pause."""
-    _decide(study, "opened", {})
-    out.print("People can begin.")
-
-
-def _decide(study: str, kind: str, data: Mapping[str, Any]) -> None:
-    database = open_database(settings_in_use().database_url)
-    name = Studies(database).newest(name_of(study)).name
-    decide_on(database, name, kind, data, by="researcher", at_us=WorldClock().now_us())
-
-
-def _bounds(database: Database, study: Study) -> dict[str, Any]:
+def _bounds(database: Database, study: Study, where: Cell = EVERYBODY) -> dict[str, Any]:
     """The budget, what is spent of it and what is promised to those in the midst of the study."""
     now = operations_of(database, study.name)
-    known = spending(database, study.name, study.file.cost_limit, WorldClock().now_us())
-    return {"budget": now.budget, "spent": known.spent, "promised": known.under_way, "paused": now.paused}
+    known = spending(database, study, where, WorldClock().now_us())
+    return {"budget": now.budgets.get(where), "spent": known.spent, "promised": known.under_way, "paused": now.paused}
 
 
 def _money(cost: Cost, currency: str) -> str:

@@ -29,6 +29,7 @@ from app.outline import outline
 from app.runtime import Runtime
 from app.settings import Settings
 from app.trial import Trial, try_out
+from experiments.core.advice import advice
 from experiments.core.resolve import Study
 from experiments.core.schema import json_schema
 from storage.engine import open_database
@@ -136,13 +137,24 @@ def check(
     outline(found, tree)
     out.print(tree)
     tell_languages(found, study)
+    minutes = None
     if bots:
         trial = asyncio.run(try_out(found, bots, reply_tokens))
         minutes = trial.typical_minutes
         out.print(f"{bots} simulated participants finished it, in [bold]{minutes:.0f} minutes[/bold] (median).")
         if cost:
             _estimate(found, trial, participants, reply_tokens)
+    _advise(found, minutes)
     out.print(f"[green]No faults.[/green] Hash {found.hash[:12]}.")
+
+
+def _advise(study: Study, minutes: float | None) -> None:
+    """Tell what is no fault and yet worth a look."""
+    found = advice(study, minutes)
+    if found:
+        out.print("[yellow]Worth a look:[/yellow]")
+    for words in found:
+        out.print(f"  [yellow]-[/yellow] {escape(words)}", highlight=False)
 
 
 def _estimate(study: Study, trial: Trial, participants: int, reply_tokens: int) -> None:

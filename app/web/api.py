@@ -17,12 +17,16 @@ from fastapi import APIRouter, Query, Request
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
+from app.counting import Live
 from app.languages import catalogue
-from app.runtime import Live, Runtime
+from app.runtime import Runtime
 from app.web.cookies import Cookies
-from app.web.paint import StudyLook, needs_draft, page_words, paint, shows_talk
+from app.web.look import StudyLook, page_words
+from app.web.paint import needs_draft, paint, shows_talk
 from app.web.tongue import browsers
 from experiments.core.screen import Screen
+from experiments.core.telemetry import AnyRecord
+from experiments.core.telemetry import records as records_telemetry
 from experiments.errors import Refused
 
 View = Literal["page", "screen"]
@@ -76,6 +80,16 @@ class Draft(BaseModel):
     values: Values = {}
 
 
+class Telemetry(BaseModel):
+    """What the page tells of itself: times and counts, never a word."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    key: Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
+    """Random, another for each batch; a batch that comes twice is kept once."""
+    records: Annotated[tuple[AnyRecord, ...], Field(max_length=100)]
+
+
 class ParticipantApi:
     """The routes under /api, over a runtime; the cookie says whose session it is."""
 
@@ -89,6 +103,7 @@ class ParticipantApi:
         api.post("/look", summary="The present screen")(self.look)
         api.post("/act", summary="Act on the present screen")(self.act)
         api.post("/draft", summary="Keep what is typed")(self.draft)
+        api.post("/telemetry", summary="What the page tells of itself", status_code=204)(self.telemetry)
         api.get("/reply", summary="The reply on its way, as server-sent events")(self.reply)
         return api
 
@@ -120,6 +135,14 @@ class ParticipantApi:
             await self._runtime.save_draft(live.stream, body.path, body.values)
         return JSONResponse({"saved": present})
 
+    async def telemetry(self, body: Telemetry, request: Request) -> Response:
+        """Nothing; what may not be kept (before the consent, of another screen, beyond the cap) is dropped."""
+        live = await self._known(request)
+        if live is None:
+            return _nobody(request)
+        self._runtime.record_telemetry(live, body.key, body.records)
+        return Response(status_code=204)
+
     async def reply(
         self,
         request: Request,
@@ -150,6 +173,7 @@ class ParticipantApi:
             asks = not screen.ended and needs_draft(screen, look, body.shown)
             draft = await self._runtime.draft(live.stream, screen.path) if asks else {}
             known: Mapping[str, Any] = {"shown": body.shown, "draft": draft, "note": note, "faults": faults}
+            known = {**known, "now_us": self._runtime.now_us()}
             painting = partial(paint, screen, study=look, **known)
             # Long texts with formulas take a while: in a thread, so that nobody else is held up. The rest is too short.
             answer = (await asyncio.to_thread(painting) if shows_talk(screen) else painting()).as_json()
@@ -167,7 +191,17 @@ def look_of(live: Live) -> StudyLook:
     """What every screen of the session's study has in common, in the session's language."""
     file, language = live.study.file, live.language
     title, contact = (live.study.say(text, language) for text in (file.title, file.contact))
-    return StudyLook(title, language, contact, file.dollar_maths)
+    pilot = live.state.enrolled.get("origin") == "pilot"
+    return StudyLook(
+        title,
+        language,
+        contact,
+        file.dollar_maths,
+        pilot=pilot,
+        paste=file.paste,
+        idle_s=file.times.idle_s,
+        telemetry=records_telemetry(live.study, live.state),
+    )
 
 
 def screen_json(screen: Screen) -> dict[str, Any]:

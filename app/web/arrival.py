@@ -10,7 +10,10 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs
 from uuid import NAMESPACE_URL, uuid5
 
@@ -19,19 +22,20 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from app.counting import Live
 from app.languages import catalogue
-from app.runtime import Live, Runtime
+from app.runtime import Runtime
 from app.web.cookies import Cookies
+from app.web.links import let_in, person_of
 from app.web.tongue import browsers, offered, wanted
+from experiments.core.outcomes import way_out
 from experiments.core.resolve import Study
+from experiments.core.session import last_words
 from experiments.errors import Refused, StudyError
 from storage.errors import Conflict
 from storage.participants import Participants, Person
 
-RECRUITERS = {"prolific": "PROLIFIC_PID", "connect": "participantId", "sona": "survey_code", "panel": "pid"}
-"""Recruiters and the parameter in which their links carry a person's id."""
 log = logging.getLogger(__name__)
-ID_CHARS = 100
 TICKET_CHARS = 32
 
 _TEMPLATES = Environment(
@@ -58,10 +62,11 @@ class Arrival:
         self._again = again
 
     def routes(self) -> list[Route]:
-        """`/s/{study}`: read it, then press its button."""
+        """`/s/{study}`: read it, then press its button; and `/out`, by which one leaves."""
         return [
             Route("/s/{study}", self.greet, methods=["GET", "HEAD"]),
             Route("/s/{study}", self.start, methods=["POST"]),
+            Route("/out", self.leave, methods=["GET", "HEAD"]),
         ]
 
     async def greet(self, request: Request) -> Response:
@@ -69,17 +74,23 @@ class Arrival:
         study = self._open.get(request.path_params["study"])
         if study is None:
             return lost(request)
-        live = await self._here_already(request, study)
-        language = live.language if live else wanted(request, study.file)
-        if not live and await self._runtime.closed(study):
+        who = self._who(request, study)
+        language = wanted(request, study.file)
+        if not let_in(who, study.file.recruitment):
+            return other_link(study, language)
+        found = await self._here_already(request, study, who)
+        if found.once:
+            return once(study, language)
+        if found.live is None and await self._runtime.closed(study):
             return closed(study, language)
+        language = found.live.language if found.live else language
         return page(
             "start.html.j2",
             language,
             title=study.say(study.file.title, language),
-            returns=live is not None,
+            returns=found.live is not None,
             ticket=secrets.token_urlsafe(24),
-            choices=[] if live else _choices(request, study),
+            choices=[] if found.live else _choices(request, study),
         )
 
     async def start(self, request: Request) -> Response:
@@ -87,12 +98,18 @@ class Arrival:
         study = self._open.get(request.path_params["study"])
         if study is None:
             return lost(request)
-        live = await self._here_already(request, study)
+        who, language = self._who(request, study), wanted(request, study.file)
+        if not let_in(who, study.file.recruitment):
+            return other_link(study, language)
+        found = await self._here_already(request, study, who)
+        if found.once:
+            return once(study, language)
+        live = found.live
         if live is None:
             form = parse_qs((await request.body()).decode("ascii", "replace"))
-            language = offered(form.get("language", [""])[0], study.file) or wanted(request, study.file)
+            language = offered(form.get("language", [""])[0], study.file) or language
             try:
-                live = await self._enrol(study, person_of(request), _ticket(form), language)
+                live = await self._enrol(study, who, _ticket(form), found.attempt, language)
             except Refused:
                 return closed(study, language)
             except StudyError as error:
@@ -102,27 +119,57 @@ class Arrival:
         self._cookies.write(response, live.stream, study.name)
         return response
 
+    async def leave(self, request: Request) -> Response:
+        """To the recruiter, for who has ended: the address is made here, as it may have the person's ids in it."""
+        stream = self._cookies.read(request)
+        live = await self._runtime.live(stream) if stream else None
+        if live is None or not live.state.outcome:
+            return RedirectResponse("/", status_code=303)
+        person = await asyncio.to_thread(self._participants.reveal, live.stream) or Person("", "")
+        address = way_out(last_words(live.study, live.state), person.id, person.submission)
+        return RedirectResponse(address, status_code=303) if address else RedirectResponse("/", status_code=303)
+
     def only(self) -> str | None:
         """The start page's address, where a single study is open."""
         return f"/s/{next(iter(self._open))}" if len(self._open) == 1 else None
 
-    async def _here_already(self, request: Request, study: Study) -> Live | None:
-        """The session that the request's person or browser already has; an id counts more than a cookie."""
-        person = person_of(request)
-        if person is not None:
-            stream = await asyncio.to_thread(self._participants.find, study.name, person)
-        else:
-            stream = self._cookies.read(request, study.name)
-        live = await self._runtime.live(stream) if stream else None
-        if live is None or live.study.name != study.name or (self._again and live.screen.ended):
-            return None
-        return live
+    def _who(self, request: Request, study: Study) -> Person | None:
+        label = partial(self._participants.labelled, study.name)
+        return person_of(request.query_params, study.file.recruitment, label)
 
-    async def _enrol(self, study: Study, person: Person | None, stream: str, language: str) -> Live:
-        identity = self._participants.entry(study.name, person) if person else None
-        given = {"language": language} if len(study.file.offered) > 1 else {}
+    async def _here_already(self, request: Request, study: Study, person: Person | None) -> Found:
+        """The session that the request's person or browser already has; an id counts more than a cookie."""
+        if person is None:
+            live = await self._session(self._cookies.read(request, study.name), study)
+            return Found(None if live and self._again and live.screen.ended else live)
+        known = await asyncio.to_thread(self._participants.known, study.name, person)
+        live = await self._session(known.stream, study) if known else None
+        if known is None or live is None or (self._again and live.screen.ended):
+            return Found(None, known.attempt + 1 if known else 1)
+        if known.same or study.file.recruitment.again == "resume" or not live.state.outcome:
+            if not known.same:
+                await self._comes_again(live, person)
+            return Found(live)
+        return Found(None, known.attempt + 1, once=study.file.recruitment.again == "refuse")
+
+    async def _session(self, stream: str | None, study: Study) -> Live | None:
+        live = await self._runtime.live(stream) if stream else None
+        return live if live is not None and live.study.name == study.name else None
+
+    async def _comes_again(self, live: Live, person: Person) -> None:
+        """Keep that somebody goes on under another submission; the log tells that there was one, and not its id."""
+        if live.state.outcome == "withdrawn":
+            return
+        await asyncio.to_thread(self._participants.renew, live.stream, person)
+        await self._runtime.note(live.stream, {"what": "came back with another submission"})
+
+    async def _enrol(self, study: Study, person: Person | None, stream: str, attempt: int, language: str) -> Live:
+        identity = self._participants.entry(study.name, person, attempt) if person else None
+        told: dict[str, Any] = {"attempt": attempt} if attempt > 1 else {}
+        if len(study.file.offered) > 1:
+            told["language"] = language
         try:
-            return await self._runtime.enrol(study, origin="person", identity=identity, stream=stream, **given)
+            return await self._runtime.enrol(study, origin="person", identity=identity, stream=stream, told=told)
         except (Conflict, Refused):
             # The same person in another tab was first, or the button was clicked twice.
             if person is not None:
@@ -144,25 +191,39 @@ def _choices(request: Request, study: Study) -> list[dict[str, str]]:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What is known of who comes: their session, or which attempt it would be; or that they may come only `once`."""
+
+    live: Live | None
+    attempt: int = 1
+    once: bool = False
+
+
 def _ticket(form: Mapping[str, list[str]]) -> str:
     """The session that a start page's button makes, whoever clicks it twice; empty for a page without a ticket."""
     ticket = form.get("ticket", [""])[0]
     return str(uuid5(NAMESPACE_URL, f"parley:ticket:{ticket}")) if len(ticket) >= TICKET_CHARS else ""
 
 
-def person_of(request: Request) -> Person | None:
-    """The recruiter's id in a link; None if it has none."""
-    for recruiter, parameter in RECRUITERS.items():
-        given = request.query_params.get(parameter, "").strip()
-        if given:
-            return Person(recruiter, given[:ID_CHARS])
-    return None
-
-
 def closed(study: Study, language: str) -> Response:
     """For who comes while nobody new can begin."""
+    return _around(study, "closed.html.j2", language)
+
+
+def other_link(study: Study, language: str) -> Response:
+    """For who comes by a link that this study does not take: without the id, or of another recruiter."""
+    return _around(study, "other_link.html.j2", language, status=403)
+
+
+def once(study: Study, language: str) -> Response:
+    """For who has taken part and comes with a new submission, where a study lets people take part only once."""
+    return _around(study, "once.html.j2", language)
+
+
+def _around(study: Study, template: str, language: str, status: int = 200) -> Response:
     title, contact = (study.say(text, language) for text in (study.file.title, study.file.contact))
-    return page("closed.html.j2", language, title=title, contact=contact)
+    return page(template, language, status=status, title=title, contact=contact)
 
 
 def lost(request: Request) -> Response:

@@ -25,6 +25,9 @@ STATIC = Path(__file__).parent / "static"
 OUTPUTS = ("head", "left", "talk", "chat", "side", "box", "send", "preview", "note")
 """The components that a painting may update, in the order in which page.js hands them to Gradio."""
 
+SCRIPTS = ("api", "clock", "forms", "reply", "text", "watch", "words")
+"""What page.js needs, fetched with it."""
+
 LATEX: list[dict[str, str | bool]] = [
     {"left": "$$", "right": "$$", "display": True},
     {"left": "\\[", "right": "\\]", "display": True},
@@ -166,9 +169,7 @@ async def _gradios_page(app: FastAPI) -> bytes:
 
 def finished(page: bytes) -> bytes:
     """Gradio's page with our style and script before its own, and without its advertisements."""
-    early = "".join(
-        f'<link rel="modulepreload" href="/parley/{name}.js">' for name in ("api", "forms", "reply", "text", "words")
-    )
+    early = "".join(f'<link rel="modulepreload" href="/parley/{name}.js">' for name in SCRIPTS)
     styles = "".join(f'<link rel="stylesheet" href="/parley/{name}.css">' for name in ("page", "compare", "slider"))
     head = f"""<meta name="robots" content="noindex">{styles}{early}
 <script type="module" src="/parley/page.js" data-outputs="{" ".join(OUTPUTS)}"></script>""".encode()

@@ -7,7 +7,6 @@ understand. Nothing goes out that is not in the Screen, and every text passes th
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -21,32 +20,15 @@ from markupsafe import Markup
 from app.languages import Catalogue, catalogue
 from app.web import markdown
 from app.web.forms import FieldView, groups, view_of
+from app.web.look import StudyLook, labels, page_words
 from experiments.core.fields import Field
-from experiments.core.screen import Asked, Chat, Message, Screen, Transcript
+from experiments.core.participation import Paste
+from experiments.core.screen import Asked, Chat, Message, Screen, Timing, Transcript
 
 Update = Mapping[str, Any]
 NOT_WHOLE = {"cut_off": "This reply was cut off.", "stopped": "You stopped this reply."}
 """What stands below a reply that is not whole."""
 FORMS = Path(__file__).parent / "forms"
-_WORDS_JS = (Path(__file__).parent / "static" / "words.js").read_text(encoding="utf-8")
-PAGE_WORDS: Mapping[str, str] = dict(re.findall(r'^  (\w+): "(.*)",$', _WORDS_JS, re.MULTILINE))
-"""What the page itself says in English, by the names that its script knows; words.js is where it stands."""
-
-
-@dataclass(frozen=True, slots=True)
-class StudyLook:
-    """What every screen of a study has in common."""
-
-    title: str
-    language: str = "en"
-    contact: str = ""
-    dollar_maths: bool = False
-    """Whether a single $ delimits maths in conversations."""
-
-    @property
-    def words(self) -> Catalogue:
-        """Parley's own words in its language."""
-        return catalogue(self.language)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +53,13 @@ class Painting:
     look: StudyLook
     fresh: bool
     """Whether the page has just been loaded, and speaks English yet."""
+    timing: Timing
+    paste: Paste = "allow"
+    """What pasting into the message box does."""
     note: str = ""
     faults: Mapping[str, str] = field(default_factory=dict)
+    now_us: int = 0
+    """What time it is for the server, from which the page counts."""
 
     def as_json(self) -> dict[str, Any]:
         """The response of the participant API to look and act."""
@@ -89,10 +76,14 @@ class Painting:
             "said": self.said,
             "slots": list(self.slots),
             "ended": self.ended,
+            "timing": _timing_json(self.timing, self.now_us),
             "lang": self.look.language,
             "dir": say.direction,
             "words": page_words(say) if self.fresh else {},
             "dollars": self.look.dollar_maths,
+            "paste": self.paste,
+            "idle_s": None if self.ended else self.look.idle_s,
+            "telemetry": self.look.telemetry,
             "refused": bool(self.note or self.faults),
             "note": self.note,
             "faults": dict(self.faults),
@@ -107,6 +98,7 @@ def paint(
     draft: Mapping[str, Any],
     note: str = "",
     faults: Mapping[str, str] | None = None,
+    now_us: int = 0,
 ) -> Painting:
     """The page for a screen. `shown` is what the last painting said, or None for a page just loaded."""
     panel = screen.panel
@@ -117,7 +109,7 @@ def paint(
     updates: dict[str, Update] = {
         name: {"value": parts[name].html(mark, study.language)} for name, mark in marks.items() if mark not in known
     }
-    updates |= _labels(study.words) if shown is None else {}
+    updates |= labels(study.words) if shown is None else {}
     mark_of_box = _mark(screen, "box", ())
     if panel.chat:
         updates["chat"] = {**updates.get("chat", {}), "label": panel.chat.title}
@@ -136,9 +128,19 @@ def paint(
         ended=screen.ended,
         look=study,
         fresh=shown is None,
+        timing=screen.timing or Timing(),
+        paste=panel.chat.paste if panel.chat else "allow",
         note=note,
         faults=faults or {},
+        now_us=now_us,
     )
+
+
+def _timing_json(timing: Timing, now_us: int) -> dict[str, Any]:
+    """Milliseconds from now: the participant's clock may be wrong."""
+    told = {"opens_ms": timing.opens_us, "warns_ms": timing.warns_us, "ends_ms": timing.ends_us}
+    away = {name: None if at_us is None else (at_us - now_us) // 1000 for name, at_us in told.items()}
+    return {**away, "more": timing.more}
 
 
 def needs_draft(screen: Screen, study: StudyLook, shown: str | None) -> bool:
@@ -169,7 +171,9 @@ class Part:
 
 
 def _head(screen: Screen, study: StudyLook) -> Part:
-    return Part("head.html.j2", (screen.progress, study), {"study": study, "progress": screen.progress})
+    can_leave = screen.outcome != "withdrawn"
+    values = {"study": study, "progress": screen.progress, "ended": screen.ended, "can_leave": can_leave}
+    return Part("head.html.j2", (screen.progress, study, screen.ended, can_leave), values)
 
 
 def _left(screen: Screen, study: StudyLook, draft: Mapping[str, Any]) -> Part:
@@ -181,15 +185,16 @@ def _left(screen: Screen, study: StudyLook, draft: Mapping[str, Any]) -> Part:
         "panel": panel,
         "study": study,
         "blocks": [(type(block).__name__.lower(), block) for block in panel.blocks],
-        "groups": groups(_views(asked, draft)),
+        "groups": groups(_views(asked, draft, study.paste)),
         "judged": any(isinstance(block, Transcript) and block.judged for block in panel.blocks),
-        "ratings": {name: view for name, view in _named(panel.fields, draft) if name in rated},
+        "ratings": {name: view for name, view in _named(panel.fields, draft, study.paste) if name in rated},
         "nocopy": any(isinstance(block, Asked) and not block.copying for block in panel.blocks),
         "common": bool(screen.outcome),
         "some_optional": not all(item.required for item in panel.fields),
         "ends": "submit" in screen.actions if panel.chat is None else not panel.chat.columns,
     }
-    return Part("left.html.j2", (panel.title, panel.blocks, panel.fields, panel.button, values["ends"]), values)
+    about = (panel.title, panel.blocks, panel.fields, panel.button, panel.decline, values["ends"])
+    return Part("left.html.j2", about, values)
 
 
 def _side(screen: Screen, draft: Mapping[str, Any]) -> Part:
@@ -218,20 +223,6 @@ def _talk(screen: Screen, study: StudyLook) -> Part:
     return Part("talk.html.j2", (chat.rounds, "retry" in screen.actions), values)
 
 
-def page_words(say: Catalogue) -> dict[str, str]:
-    """What the page's script says, by its names; nothing in English, which it speaks already."""
-    return {name: say(text) for name, text in PAGE_WORDS.items()} if say.words else {}
-
-
-def _labels(say: Catalogue) -> dict[str, Update]:
-    """What Gradio's own components say, which are built in English."""
-    if not say.words:
-        return {}
-    right_to_left = {"rtl": say.direction == "rtl"}
-    box = {"label": say("Your message"), "placeholder": say("Write a message")}
-    return {"box": box | right_to_left, "send": {"value": say("Send")}, "chat": right_to_left, "preview": right_to_left}
-
-
 def _said_json(message: Message, say: Catalogue) -> dict[str, str]:
     return {"role": message.role, "text": message.text, "mark": say(NOT_WHOLE.get(message.ended, ""))}
 
@@ -245,12 +236,12 @@ def _box(chat: Chat, text: str | None) -> Update:
     return box if text is None else box | {"value": text}
 
 
-def _views(fields: Sequence[Field], draft: Mapping[str, Any]) -> list[FieldView]:
-    return [view_of(item, draft.get(item.name)) for item in fields]
+def _views(fields: Sequence[Field], draft: Mapping[str, Any], paste: Paste = "allow") -> list[FieldView]:
+    return [view_of(item, draft.get(item.name), paste) for item in fields]
 
 
-def _named(fields: Sequence[Field], draft: Mapping[str, Any]) -> list[tuple[str, FieldView]]:
-    return [(item.name, view_of(item, draft.get(item.name))) for item in fields]
+def _named(fields: Sequence[Field], draft: Mapping[str, Any], paste: Paste) -> list[tuple[str, FieldView]]:
+    return [(view.name, view) for view in _views(fields, draft, paste)]
 
 
 def _mark(screen: Screen, name: str, about: tuple[Any, ...]) -> str:

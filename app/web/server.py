@@ -34,6 +34,7 @@ from storage.participants import Participants
 
 log = logging.getLogger(__name__)
 JSON = "application/json"
+SWEEP_S = 15
 APOLOGY = "We cannot save at the moment. Nothing that was saved is lost; please try again in a minute."
 
 BROKEN = "This study cannot go on here. What you did is saved; please tell whoever gave you the link."
@@ -59,7 +60,9 @@ def build_app(
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
+        sweeping = asyncio.create_task(_sweep(runtime))
         yield
+        sweeping.cancel()
         await runtime.close()
 
     app = FastAPI(title="Parley: participant API", lifespan=life, docs_url=None, redoc_url=None, openapi_url=None)
@@ -71,6 +74,16 @@ def build_app(
     page.mount(app)
     inner = _Doorstep(app, cookies, arrival)
     return Gate(inner, known=cookies.read, rate=settings.requests_per_second, burst=settings.request_burst)
+
+
+async def _sweep(runtime: Runtime) -> None:
+    """Let the clock act on sessions whose people are gone."""
+    while True:
+        await asyncio.sleep(SWEEP_S)
+        try:
+            await runtime.sweep()
+        except ParleyError as error:
+            log.error("the clock could not act on every session: %s", error)
 
 
 class _Doorstep:

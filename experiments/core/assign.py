@@ -9,12 +9,13 @@ have torn holes, newcomers fill them. What was seen is recorded, so every assign
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from itertools import combinations
 from typing import Any
 
-from experiments.core.cells import Cell, Counts, Pools, cells, matches, open_cells, options_of
+from experiments.core.cells import Cell, Counts, Pools, cells, open_cells, options_of
 from experiments.core.chance import pick
 from experiments.core.events import Data
 from experiments.core.participation import Cap
@@ -56,7 +57,7 @@ def places(study: Study, counts: Counts, caps: Sequence[Cap]) -> tuple[Cell, ...
 
 def balanced(free: Sequence[Cell], counts: Counts, seed: str) -> Cell:
     """The open cell that needs one most."""
-    number = [_within(cell.values, counts) for cell in free]
+    number = _numbers(free, counts)
     total, whole = sum(number) + 1, sum(cell.weight for cell in free)
     behind = [cell.weight / whole * total - n for cell, n in zip(free, number, strict=True)]
     first = max(behind)
@@ -68,8 +69,13 @@ def balanced(free: Sequence[Cell], counts: Counts, seed: str) -> Cell:
     return free[min(best, key=lambda i: (-round(margins[i], 6), _chance(free[i], seed)))]
 
 
-def _within(values: Mapping[str, str], counts: Counts) -> int:
-    return sum(number for other, number in counts if matches(other, values))
+def _numbers(free: Sequence[Cell], counts: Counts) -> list[int]:
+    """How many are in each cell; other versions of the study may have had more factors."""
+    names = list(free[0].values)
+    found: Counter[tuple[str | None, ...]] = Counter()
+    for values, number in counts:
+        found[tuple(values.get(name) for name in names)] += number
+    return [found[tuple(cell.values.values())] for cell in free]
 
 
 def _margins(free: Sequence[Cell], behind: Sequence[float]) -> list[float]:

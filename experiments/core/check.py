@@ -34,7 +34,7 @@ def check(study: Study) -> list[Fault]:
     values: dict[str, tuple[str, ...]] = {name: (value,) for name, value in study.constants.items()}
     values["language"] = study.file.offered
     values |= {name: factor_values(factor, study.pools) for name, factor in study.file.factors.items()}
-    faults = [*_fallbacks(study), *_prices(study), *_factors(study)]
+    faults = [*_fallbacks(study), *_prices(study), *_factors(study), *_bonus(study)]
     scope, found = _flow(study, study.flow, Names(known, frozenset(), have, values), "flow")
     faults += [*found, *systems.faults(study.file.models, scope.asked)]
     last = study.flow[-1] if study.flow else None
@@ -57,6 +57,12 @@ def _prices(study: Study) -> Iterator[Fault]:
     missing = [name for name, model in study.file.models.items() if model.price is None]
     if study.file.cost_limit is not None and missing:
         yield Fault("cost_limit", f"needs a `price` for each model; there is none for {', '.join(missing)}")
+
+
+def _bonus(study: Study) -> Iterator[Fault]:
+    for number, rule in enumerate(study.file.bonus):
+        for place, pool in enumerate(rule.of):
+            yield from _pool(study, pool, f"bonus[{number}].of[{place}]")
 
 
 def _factors(study: Study) -> Iterator[Fault]:
@@ -127,11 +133,13 @@ def _node(study: Study, node: Node, scope: Names, at: str) -> tuple[Names, list[
 
 def _step(study: Study, node: Step, scope: Names, at: str) -> tuple[Names, list[Fault]]:
     faults = list(_unknown(node.refers(), scope.known, at))
-    for need in sorted(node.needs() - scope.have):
+    missing = node.needs() - scope.have
+    for need in sorted(missing - {"options", "answer"} if "problem" in missing else missing):
         reason = {
             "model": "needs a model: a factor `model`, `beside: {model: [...]}`, or a study with a single model",
             "problem": "must stand inside an `each` over a pool of problems",
             "options": "needs problems with options; some here have none",
+            "answer": "needs problems whose right answer is known; that of some here is not",
             "dialogue": "needs finished conversations, as of the source dices; some problems here are none",
             "reply": "needs a conversation with a model before it; within a loop, in the same turn",
             "response": "needs finished conversations that end with the chatbot; some here are none, or end otherwise",
@@ -189,7 +197,7 @@ def _loop_values(node: Each, pool: Sequence[Problem]) -> Values:
 
 def _kept(pool: Sequence[Problem]) -> Iterator[str]:
     """What every problem of a pool has, of all that a step can need."""
-    for name in ("options", "dialogue", "response"):
+    for name in ("options", "answer", "dialogue", "response"):
         if all(getattr(item, name) not in (None, ()) for item in pool):
             yield name
 

@@ -20,6 +20,6 @@ Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", max
 """A name of an answer in the data: as a Slug, but as long as the columns of released files are."""
 
 Condition = Annotated[
-    dict[str, str | int | tuple[str | int, ...]],
+    dict[str, str | bool | int | tuple[str | bool | int, ...]],
     Field(description="All must hold: a factor, an `each` variable or `step.field`, and its value or list of values."),
 ]

@@ -26,6 +26,7 @@ def drawn(place: Place, taken: Mapping[str, int]) -> dict[str, Any]:
     assert isinstance(node, Each)  # noqa: S101
     wanted = {tag: place.fill(value) for tag, value in node.where.items()}
     used = _used(place, node.of)
+    fitting: list[Problem] = []
     if not node.of:
         chosen = [str(number + 1) for number in range(node.take or 1)]
     elif node.tag is not None:
@@ -52,7 +53,7 @@ def drawn(place: Place, taken: Mapping[str, int]) -> dict[str, Any]:
         order = shuffled(companions, seed, f"{place.path}:{name}")
         for number, item in enumerate(items):
             item[name] = order[number % len(order)]
-    known = {"taken": {item: taken.get(item, 0) for item in chosen}} if node.target else {}
+    known = {"taken": {item.id: taken.get(item.id, 0) for item in fitting if taken.get(item.id)}} if node.target else {}
     return {"of": node.of, "items": items, **known}
 
 

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from experiments.core.model import Model, PickText
 from experiments.core.participation import Bonus, Cap, Ending, Recruitment, Times
+from experiments.core.right import Range
 from experiments.core.study import Each, Groups, OneOf, Phase, Pick, Source, StudyFile, models, tag_of
 from experiments.errors import Fault, allowed
 
@@ -60,8 +61,8 @@ def _path(loc: Sequence[int | str], raw: Any) -> list[int | str]:
     value = raw
     for position, part in enumerate(loc):
         named = isinstance(value, Mapping) and part in (tag_of(value), value.get("ask"))
-        if position and isinstance(loc[position - 1], int) and named:
-            continue  # the member of a union, which may be called like one of its keys
+        if position and isinstance(loc[position - 1], int) and named and loc[0] != "bonus":
+            continue  # the member of a union, which may be called like one of its keys; a bonus has a key `each`
         inside = range(len(value)) if isinstance(value, list | tuple) else value if isinstance(value, Mapping) else ()
         if part in inside:
             path, value = [*path, part], value[part]
@@ -85,6 +86,7 @@ def _siblings(loc: Sequence[int | str], path: Sequence[int | str]) -> list[str]:
         "OneOf": OneOf,
         "Pick": Pick,
         "PickText": PickText,
+        "Range": Range,
     }
     parents = {
         "problems": Source,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from experiments.core.config import Config, Name
+from experiments.core.participation import Paste
 from experiments.core.words import say
 
 
@@ -46,6 +47,19 @@ class Field(Config):
     def filled(self, fill: Callable[[str], str]) -> Self:
         """The same field with the names in its texts replaced."""
         return self.model_copy(update={"text": fill(self.text), "help": fill(self.help)})
+
+
+class Written(Field):
+    """A box for words of one's own."""
+
+    max_chars: int
+    """The longest text accepted, in characters."""
+    paste: Paste | None = None
+    """What pasting into the box does: `allow`, `log` or `block`; what the study says unless given."""
+
+    def accept(self, value: Any) -> str:
+        """The text without blanks around it."""
+        return read_text(value, self.max_chars, required=self.required)
 
 
 def read_text(value: Any, max_chars: int, *, required: bool) -> str:

@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, WithJsonSchema, model_validator
 from pydantic import Field as About
 
 from experiments.core.config import Name
-from experiments.core.field import Field, Invalid, read_text
+from experiments.core.field import Field, Invalid, Written, read_text
 from experiments.core.scales import QUESTIONS, SCALES
 from experiments.core.words import say
 
@@ -33,6 +33,7 @@ __all__ = [
     "Single",
     "Slider",
     "Tick",
+    "Written",
     "read_form",
     "read_text",
 ]
@@ -237,28 +238,20 @@ class Slider(Field):
         return super().filled(fill).model_copy(update={"left": fill(self.left), "right": fill(self.right)})
 
 
-class Short(Field):
+class Short(Written):
     """A line of text."""
 
     ask: Literal["short"] = "short"
     max_chars: Annotated[int, About(ge=1, le=SHORT_CHARS)] = SHORT_CHARS
     """The longest text accepted, in characters."""
 
-    def accept(self, value: Any) -> str:
-        """The text without blanks around it."""
-        return read_text(value, self.max_chars, required=self.required)
 
-
-class Long(Field):
+class Long(Written):
     """Several lines of text."""
 
     ask: Literal["long"] = "long"
     max_chars: Annotated[int, About(ge=1, le=LONG_CHARS)] = LONG_CHARS
     """The longest text accepted, in characters."""
-
-    def accept(self, value: Any) -> str:
-        """The text without blanks around it."""
-        return read_text(value, self.max_chars, required=self.required)
 
 
 class Tick(Field):

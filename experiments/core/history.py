@@ -49,6 +49,7 @@ class Unit:
     """
 
     prefix: str
+    pool: str
     problem: Problem
     phase: int | None
     position: int
@@ -111,7 +112,7 @@ def _unit(prefix: str, places: Iterable[Place], position: int, phases: list[str]
     assert scope.problem is not None  # noqa: S101  (a turn over problems has one)
     groups = tuple(scope.values[outer.node.each] for outer in scope.turns if not outer.node.over_problems)
     loop = prefix.rpartition("[")[0]
-    return Unit(prefix, scope.problem, phase, position, turn.index, loop, scope.values, groups, done)
+    return Unit(prefix, scope.pool, scope.problem, phase, position, turn.index, loop, scope.values, groups, done)
 
 
 def comparisons(study: Study, state: State) -> tuple[tuple[str, tuple[Event, ...]], ...]:

@@ -18,6 +18,8 @@ from experiments.core.study import models, tag_of
 from experiments.errors import Fault
 
 ROUNDS = 6
+SOUND: Mapping[str, Mapping[str, Any]] = {"bonus": {"each": "complete", "amount": 1}, "caps": {"most": 0}}
+"""Lists of a file that are no steps, and what stands for one of their parts that is set aside."""
 
 
 def mended(model: type[BaseModel], raw: Mapping[str, Any]) -> tuple[Any | None, list[Fault]]:
@@ -32,7 +34,10 @@ def mended(model: type[BaseModel], raw: Mapping[str, Any]) -> tuple[Any | None, 
             faults += [fault for fault in faults_of(error, rest) if str(fault) not in known]
             found = [(path_of(item, rest), item["type"]) for item in error.errors(include_url=False)]
             for path, kind in found:
-                _set_aside(rest, path, kind)
+                if len(path) > 1 and path[0] in SOUND:
+                    rest[str(path[0])][path[1]] = dict(SOUND[str(path[0])])
+                else:
+                    _set_aside(rest, path, kind)
     return None, faults
 
 

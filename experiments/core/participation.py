@@ -5,16 +5,30 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from experiments.core.config import Config, Slug
+
+
+def _address(text: str) -> str:
+    if text and not text.startswith(("https://", "http://localhost", "http://127.0.0.1")):
+        raise ValueError("must be an address that begins with https://")
+    return text
+
 
 OutcomeName = Literal[
     "complete", "screened_out", "failed_attention", "no_consent", "timed_out", "technical_failure", "withdrawn"
 ]
 """How a session can end; one that has not ended is live."""
 Paste = Literal["allow", "log", "block"]
+Address = Annotated[str, AfterValidator(_address)]
+"""An address that people's browsers are sent to; empty for none."""
 Recruiter = Literal["prolific", "connect", "sona", "panel", "lab", "open"]
+CENT = Decimal("0.01")
+Amount = Annotated[
+    Decimal, Field(gt=0, max_digits=9, decimal_places=2), AfterValidator(lambda amount: amount.quantize(CENT))
+]
+"""Money, exactly: a study is the same whether its file says 0.1, 0.10 or "0.10"."""
 
 
 class Ending(Config):
@@ -26,7 +40,7 @@ class Ending(Config):
     """What it says, in Markdown; a common sentence unless given."""
     code: str = ""
     """The completion code; give each outcome another one."""
-    url: str = ""
+    url: Address = ""
     """Where the code is taken: an https address, in which `{{id}}`, `{{session}}` and `{{code}}` are filled. For
     Prolific it is made from the code unless given."""
 
@@ -74,11 +88,11 @@ class Bonus(Config):
 
     each: Literal["correct", "answered", "complete"]
     """For what: a question answered correctly, a question answered, or having completed the study."""
-    amount: Annotated[Decimal, Field(gt=0, max_digits=9, decimal_places=2)]
+    amount: Amount
     """How much for each, in the recruiter's currency."""
     of: tuple[Slug, ...] = ()
     """Only questions of these pools; all unless given."""
     counts: Literal["any", "last", "all"] = "any"
     """Where a question is answered twice: it is correct if any of its answers is (ChatBench), the last, or all."""
-    most: Annotated[Decimal, Field(gt=0, max_digits=9, decimal_places=2)] | None = None
+    most: Amount | None = None
     """The most that is paid by this rule."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from experiments.core.fields import Field
+from experiments.core.participation import Paste
 from problems import item
 
 
@@ -60,6 +61,14 @@ class Transcript:
 
 
 @dataclass(frozen=True, slots=True)
+class Notice:
+    """What has to be said about the answers that were given: a sentence, and the questions that it is about."""
+
+    text: str
+    about: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Code:
     """A completion code, and where to take it."""
 
@@ -67,7 +76,7 @@ class Code:
     url: str = ""
 
 
-Block = Text | Asked | Transcript | Code
+Block = Text | Asked | Transcript | Notice | Code
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +118,7 @@ class Chat:
     dollar_maths: bool = False
     columns: int = 0
     rounds: tuple[Round, ...] = ()
+    paste: Paste = "allow"
 
     @property
     def slots(self) -> tuple[str, ...]:
@@ -120,13 +130,15 @@ class Chat:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """What one step puts on the screen: passages, a form, perhaps a chat, and the label of the button that ends it."""
+    """What one step puts on the screen: passages, a form, perhaps a chat, and the words of the buttons that end it."""
 
     title: str = ""
     blocks: tuple[Block, ...] = ()
     fields: tuple[Field, ...] = ()
     chat: Chat | None = None
     button: str = "Continue"
+    decline: str = ""
+    """The words of a second button, by which people do not agree; none where it is empty."""
 
 
 @dataclass(frozen=True, slots=True)

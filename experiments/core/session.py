@@ -97,7 +97,8 @@ def screen(study: Study, state: State) -> Screen:
     if place is None or not isinstance(place.node, Step):
         return Screen("", state.changed, Panel(), progress(study, state, place), (), ended=place is None)
     panel = place.node.panel(place)
-    panel = replace(panel, title=place.fill(panel.title), button=place.fill(panel.button))
+    says = place.fill
+    panel = replace(panel, title=says(panel.title), button=says(panel.button), decline=says(panel.decline))
     times = timing(study, state)
     more = ("extend",) if times.more else ()
     offers = (*place.node.offers(place), *more)
@@ -106,16 +107,26 @@ def screen(study: Study, state: State) -> Screen:
 
 def _last_page(study: Study, state: State) -> Screen:
     """The words of the outcome, and its code."""
-    place = here(study, state) if state.outcome != "withdrawn" else None
-    step = place.node if place and isinstance(place.node, Step) else None
+    place, last = _ended_at(study, state), last_words(study, state)
     nowhere = Place("", study.flow[-1], Scope(), study, state)
-    own = step.last_words(place) if step and place and any(e.kind == "finished" for e in place.facts) else Ending()
-    last = ending(study, state.outcome, own)
     says = (place or nowhere).fill
     code: tuple[Block, ...] = (Code(last.code, OUT if last.url else ""),) if last.code or last.url else ()
     panel = Panel(says(last.title), (Text(says(last.text)), *code))
     path = place.path if place else ""
     return Screen(path, state.changed, panel, Progress("", 1.0), (), ended=True, outcome=state.outcome)
+
+
+def last_words(study: Study, state: State) -> Ending:
+    """What the last page says, for a session that has ended, and where it leads."""
+    place = _ended_at(study, state)
+    own = place.node.last_words(place) if place is not None and isinstance(place.node, Step) else Ending()
+    return ending(study, state.outcome, own)
+
+
+def _ended_at(study: Study, state: State) -> Place | None:
+    """The place at which a session ended; None where everything of it is erased."""
+    place = here(study, state) if state.outcome != "withdrawn" else None
+    return place if place is not None and any(event.kind == "finished" for event in place.facts) else None
 
 
 def decide(study: Study, state: State, action: Action) -> tuple[Event, ...]:

@@ -15,7 +15,7 @@ from pydantic import model_validator
 
 from experiments.core.config import Condition, Config, Slug
 from experiments.core.events import Action, Fact, Job
-from experiments.core.fields import Field, read_form
+from experiments.core.fields import Field, Written, read_form
 from experiments.core.participation import Ending
 from experiments.core.screen import Panel
 from experiments.errors import Refused
@@ -71,6 +71,10 @@ class Step(Config):
         """The form that `submit` reads: what is asked, in the words that hold at this place."""
         return tuple(field.filled(place.fill) for field in self.asks())
 
+    def boxes(self, fields: Sequence[Field]) -> tuple[Written, ...]:
+        """Where people can write: those of its fields, and the box for a message if it has one."""
+        return tuple(field for field in fields if isinstance(field, Written))
+
     def instructions(self) -> str:
         """What stands above its questions, as it is written in the study, for the codebook."""
         return str(getattr(self, "text", ""))
@@ -94,6 +98,14 @@ class Step(Config):
     def owed(self, place: Place) -> tuple[Job, ...]:
         """What the world still has to do here: replies, side by side, or one other thing."""
         return ()
+
+    def ends(self) -> Mapping[str, str]:
+        """The outcomes that a session can have by ending here, each with the step's own completion code for it."""
+        return {}
+
+    def passing(self, place: Place) -> Mapping[str, Any]:
+        """Values that pass where answers are checked; simulated participants give them, and no screen shows them."""
+        return {}
 
     def decide(self, place: Place, action: Action) -> tuple[Fact, ...]:
         """The facts that an offered action makes; raises Refused."""
@@ -120,7 +132,7 @@ class Step(Config):
         return ()
 
     def needs(self) -> frozenset[str]:
-        """What must be in scope: any of "problem", "options", "dialogue", "response", "model", "reply"."""
+        """What must be in scope: any of "problem", "options", "answer", "dialogue", "response", "model", "reply"."""
         return frozenset()
 
 

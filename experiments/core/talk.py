@@ -19,6 +19,8 @@ SPEAKERS = {"said": "user", "replied": "assistant"}
 """The same as models know them."""
 STOPPED = "You stopped the reply. Your message is saved."
 """What is said in place of a reply that was stopped before its first word."""
+MESSAGE_BOX = "message"
+"""What the box for a message is called where boxes are told apart."""
 MESSAGE_CHARS = 4_000
 ENDED: Mapping[str, Ended] = {"length": "cut_off", "stopped": "stopped"}
 """The finish reasons of replies that are not whole."""

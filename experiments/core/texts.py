@@ -19,7 +19,7 @@ from experiments.core.template import SLOT
 
 NOT_READ = frozenset(
     {"ask", "chat", "code", "id", "model", "models", "name", "of", "scale", "scales", "set", "step", "stop_code"}
-    | {"then", "truth", "url", "vote", "vote_when", "go_on", "rate_each", "when"}
+    | {"kind", "paste", "policy", "right", "then", "truth", "url", "vote", "vote_when", "go_on", "rate_each", "when"}
 )
 """Keys of steps and questions whose values are names, references or codes."""
 WORD = re.compile(r"[^\W\d_]{2,}")

@@ -19,6 +19,8 @@ from experiments.core.words import say
 from experiments.errors import Refused
 
 SECOND_US = 1_000_000
+GRACE_US = 2 * SECOND_US
+"""How long a click of the last moment may be on its way."""
 HURRIED = "Please take a little more time here; you can go on in {seconds} seconds."
 LEAVING = frozenset({"submit", "skip"})
 """Actions that leave a screen behind, for which a least time holds."""
@@ -102,9 +104,9 @@ def expired(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
 
 
 def overdue(study: Study, state: State, now_us: int, seen_us: int = 0) -> Due | None:
-    """What is due by now, if there was a last sign of life at `seen_us`."""
+    """What is due by now and not in the last moment, if there was a last sign of life at `seen_us`."""
     away_us = _us(study.file.times.away_s or 0)
-    late = (due for due in dues(study, state) if due.at_us <= now_us)
+    late = (due for due in dues(study, state) if due.at_us + GRACE_US <= now_us)
     return next((due for due in late if due.kind != "away" or seen_us + away_us <= now_us), None)
 
 

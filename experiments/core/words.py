@@ -21,9 +21,9 @@ class Said(str):
         said.pattern, said.values = pattern, values
         return said
 
-    def __reduce__(self) -> tuple[type[Said], tuple[str, dict[str, object]]]:
-        """A copy is made as this was."""
-        return Said, (self.pattern, dict(self.values))
+    def __reduce__(self) -> tuple[type[Said], tuple[str, Mapping[str, object]]]:
+        """What a copy is made of."""
+        return Said, (self.pattern, self.values)
 
 
 def say(pattern: str, **values: object) -> Said:

@@ -7,20 +7,30 @@ facts alone. With `rate_each` the next message has to wait until the reply is ra
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field as About
 
 from experiments.core.config import Config
 from experiments.core.events import Action, Event, Fact, Job
-from experiments.core.fields import Field, Scale, Single
-from experiments.core.participation import Ending
+from experiments.core.fields import Field, Scale, Single, Written
+from experiments.core.participation import Ending, Paste
 from experiments.core.place import Place
 from experiments.core.screen import Asked, Chat, Panel, Text
 from experiments.core.spending import messages_left
 from experiments.core.step import Step, read_or_refuse, step
-from experiments.core.talk import MESSAGE_CHARS, STOPPED, by_click, count, messages, prompt, read_message, spoken
+from experiments.core.talk import (
+    MESSAGE_BOX,
+    MESSAGE_CHARS,
+    STOPPED,
+    by_click,
+    count,
+    messages,
+    prompt,
+    read_message,
+    spoken,
+)
 
 NO_REPLY = "The assistant could not answer. Your message is saved."
 GIVEN_UP = "The assistant cannot be reached at the moment. Your answers are saved, and nothing more is needed from you."
@@ -67,6 +77,8 @@ class ChatStep(Step):
     """What becomes of it where the model gives no reply."""
     copying: bool = True
     """Whether the problem's text can be selected and copied."""
+    paste: Paste | None = None
+    """What pasting into the box for a message does: `allow`, `log` or `block`; what the study says unless given."""
     button: str = "Continue"
     """The words on the button that ends the screen."""
 
@@ -83,6 +95,10 @@ class ChatStep(Step):
         if not self.answer:
             return ()
         return (Single(name="answer", options={option.key: option.text for option in place.problem.options}),)
+
+    def boxes(self, fields: Sequence[Field]) -> tuple[Written, ...]:
+        """The box for a message."""
+        return (*super().boxes(fields), Written(name=MESSAGE_BOX, max_chars=MESSAGE_CHARS, paste=self.paste))
 
     def rating(self, place: Place) -> tuple[Field, ...]:
         """The scales for the last reply, while they are due."""
@@ -109,6 +125,7 @@ class ChatStep(Step):
             failed=self._no_reply(place) if waits == "failed" else "",
             minimum=min(self.min_messages, said + left),
             dollar_maths=place.study.file.dollar_maths,
+            paste=self.paste or place.study.file.paste,
         )
         blocks = (*text, Asked(place.problem.text, copying=self.copying))
         return Panel(self.title, blocks, self.fields(place), chat, self.button)
@@ -151,6 +168,10 @@ class ChatStep(Step):
         if waits != "failed" or self.on_failure.then != "stop" or not self._given_up(place):
             return ()
         return (Job("finish", place.path, {"outcome": "technical_failure"}),)
+
+    def ends(self) -> Mapping[str, str]:
+        """A technical failure, where the study ends for want of a reply."""
+        return {"technical_failure": self.on_failure.stop_code} if self.on_failure.then == "stop" else {}
 
     def last_words(self, place: Place) -> Ending:
         """Those for want of a reply, where the session ended for it."""

@@ -17,7 +17,8 @@ from pydantic import model_validator
 from experiments.core import rounds as reading
 from experiments.core.chance import shuffled
 from experiments.core.events import Action, Data, Fact, Job
-from experiments.core.fields import Field, Single, Slider
+from experiments.core.fields import Field, Single, Slider, Written
+from experiments.core.participation import Paste
 from experiments.core.place import Place
 from experiments.core.rounds import BAD, SLOTS, TIE, Round, histories, placed, rounds, winner
 from experiments.core.screen import Asked, Block, Chat, Panel, Text
@@ -25,7 +26,7 @@ from experiments.core.screen import Reply as Shown
 from experiments.core.screen import Round as ShownRound
 from experiments.core.spending import messages_left
 from experiments.core.step import Step, read_or_refuse, step
-from experiments.core.talk import MESSAGE_CHARS, STOPPED, by_click, ended, messages, prompt, read_message
+from experiments.core.talk import MESSAGE_BOX, MESSAGE_CHARS, STOPPED, by_click, ended, messages, prompt, read_message
 from experiments.errors import Refused, allowed
 
 CALLED = "{{called}}"
@@ -76,6 +77,8 @@ class Compare(Step):
     """What stands in the column of a model that gave no reply, in a calm sentence."""
     copying: bool = True
     """Whether the problem's text can be selected and copied."""
+    paste: Paste | None = None
+    """What pasting into the box for a message does: `allow`, `log` or `block`; what the study says unless given."""
     button: str = "End this conversation"
     """The words on the button that ends the conversation."""
 
@@ -122,6 +125,10 @@ class Compare(Step):
         """The vote, while it is due."""
         return self._ballot(place) if "vote" in self.offers(place) else ()
 
+    def boxes(self, fields: Sequence[Field]) -> tuple[Written, ...]:
+        """The box for a message."""
+        return (*super().boxes(fields), Written(name=MESSAGE_BOX, max_chars=MESSAGE_CHARS, paste=self.paste))
+
     def _drawn(self, place: Place) -> Mapping[str, str]:
         """The models by slot: as they were drawn, or as the seed has them."""
         names = [place.fill(name) for name in self.models] or list(place.study.file.models)
@@ -144,6 +151,7 @@ class Compare(Step):
             waiting=bool(self._waiting(found)),
             minimum=min(self.min_messages, len(found) + left),
             dollar_maths=place.study.file.dollar_maths,
+            paste=self.paste or place.study.file.paste,
             columns=self.columns,
             rounds=tuple(self._shown(place, one) for one in found),
         )

@@ -1,13 +1,19 @@
-"""Consent: a text to agree to before anything else is asked or stored."""
+"""Consent: a text to agree to before anything else is asked or stored.
+
+Facts here: submitted, or declined, which ends the session with the outcome `no_consent`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
+from experiments.core.events import Action, Fact, Job
 from experiments.core.fields import Field, Tick
 from experiments.core.place import Place
 from experiments.core.screen import Panel, Text
 from experiments.core.step import Step, step
+from experiments.core.telemetry import disclosure
 
 
 @step
@@ -23,15 +29,42 @@ class Consent(Step):
     """The words beside the box. (ChatBench's.)"""
     button: str = "Continue"
     """The words on the button that ends the screen."""
+    decline: str = "I do not agree"
+    """The words on a second button, by which the session ends with the outcome `no_consent` and nothing more is asked;
+    no such button where it is empty."""
 
     def asks(self) -> tuple[Field, ...]:
         """The box."""
         return (Tick(name="agreed", text=self.tick),)
 
     def panel(self, place: Place) -> Panel:
-        """The form and its box."""
-        return Panel(self.title, (Text(place.fill(self.text)),), self.fields(place), button=self.button)
+        """The form and its box; below the author's text, what is recorded beside the answers."""
+        texts = (self.text, disclosure(place.study))
+        form = tuple(Text(place.fill(text)) for text in texts if text)
+        return Panel(self.title, form, self.fields(place), button=self.button, decline=place.fill(self.decline))
+
+    def offers(self, place: Place) -> tuple[str, ...]:
+        """To agree, or not to."""
+        if _declined(place):
+            return ()
+        return ("submit", "decline") if self.decline else ("submit",)
+
+    def owed(self, place: Place) -> tuple[Job, ...]:
+        """The end, for who does not agree."""
+        return (Job("finish", place.path, {"outcome": "no_consent"}),) if _declined(place) else ()
+
+    def ends(self) -> Mapping[str, str]:
+        """No consent, where it can be declined."""
+        return {"no_consent": ""} if self.decline else {}
+
+    def decide(self, place: Place, action: Action) -> tuple[Fact, ...]:
+        """Agreed, or declined; what stands in the form is not kept then."""
+        return (Fact("declined"),) if action.kind == "decline" else super().decide(place, action)
 
     def gives(self) -> tuple[str, ...]:
         """`agreed`, which is always true."""
         return ("agreed",)
+
+
+def _declined(place: Place) -> bool:
+    return any(event.kind == "declined" for event in place.facts)

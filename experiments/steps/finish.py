@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from experiments.core.events import Job
-from experiments.core.participation import Ending
+from experiments.core.participation import Address, Ending
 from experiments.core.place import Place
 from experiments.core.screen import Panel
 from experiments.core.step import Step, step
@@ -22,7 +23,7 @@ class Finish(Step):
     """The last words, in Markdown."""
     code: str = ""
     """The completion code that a recruiter asks for; the study's `outcomes` may hold it as well."""
-    url: str = ""
+    url: Address = ""
     """Where the code is taken: an https address."""
 
     def done(self, place: Place) -> bool:
@@ -36,6 +37,10 @@ class Finish(Step):
     def owed(self, place: Place) -> tuple[Job, ...]:
         """The fact that the end was reached."""
         return (Job("finish", place.path, {}),)
+
+    def ends(self) -> Mapping[str, str]:
+        """Complete, with its code."""
+        return {"complete": self.code}
 
     def panel(self, place: Place) -> Panel:
         """Nothing: thanks and the code are the last page's, once it is earned."""

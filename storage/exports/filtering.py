@@ -47,8 +47,8 @@ class Statuses:
     unknown: int
 
 
-def read_statuses(path: Path, find: Callable[[str], str | None]) -> Statuses:
-    """Read Prolific's export of a study; `find` gives the session of an id. Raises BadFile."""
+def read_prolific(path: Path) -> list[tuple[str, str]]:
+    """The ids and statuses, in capitals, of Prolific's export of a study, as it lists them. Raises BadFile."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = [{name.strip().lower(): cell for name, cell in row.items() if name} for row in csv.DictReader(file)]
@@ -58,7 +58,12 @@ def read_statuses(path: Path, find: Callable[[str], str | None]) -> Statuses:
         raise BadFile(
             f"{path}: no export of Prolific's; its columns 'Participant id' and 'Status' and a row are needed"
         )
-    found = [find((row[ID] or "").strip()) for row in rows if (row[STATUS] or "").strip().upper() in TAKEN]
+    return [((row[ID] or "").strip(), (row[STATUS] or "").strip().upper()) for row in rows]
+
+
+def read_statuses(path: Path, find: Callable[[str], str | None]) -> Statuses:
+    """Read Prolific's export of a study; `find` gives the session of an id. Raises BadFile."""
+    found = [find(id_) for id_, status in read_prolific(path) if status in TAKEN]
     return Statuses(frozenset(stream for stream in found if stream), found.count(None))
 
 

@@ -23,6 +23,7 @@ from storage.imports.find import Found
 from storage.imports.records import Deviation, shown
 from storage.recorded import ORIGIN, fact, imports, person_stream, row_of, study_stream
 from storage.schemas.base import Row, Schema
+from storage.upserts import Whose, own_columns
 
 ABOUT, SAYS = 32, 24
 KEPT = 4_096
@@ -147,8 +148,7 @@ class FileRecorder:
         return self._recorder.event(stream, seq, "recorded", fact(row), path=path, at_us=at_us, key=key)
 
     def _values(self, stream: str, row: Row) -> dict[str, Any]:
-        own = {"_study": self._recorder.study, "_session": stream, "_part": row.part, "_seq": row.seq}
-        return {**own, "_written": row.written, **row.values}
+        return {**own_columns(Whose(self._recorder.study, stream, ORIGIN), row), **row.values}
 
     def _contradiction(self, stream: str, row: Row, about: str) -> Deviation:
         """Which cell says something else than what was recorded of the same row."""

@@ -7,6 +7,7 @@ at the end of a set), so rows are upserted. Beside the released columns stand so
     _study    the study's name          _session  the session's stream; empty for a row of the study itself
     _part     the part of the release   _seq      the fact that completed the row; for imported rows, their order
     _written  JSON of the cells that an imported file spells in another way than we do
+    _origin   whose session it is: person, pilot, bot or import; empty where a row belongs to the study itself
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from storage.forms import Form, Kind
 from storage.tables import metadata
 
 SQL: Mapping[Kind, type[TypeEngine[Any]]] = {"text": Text, "integer": BigInteger, "number": Float, "json": Text}
-OWN = ("_study", "_session", "_part", "_seq", "_written")
+OWN = ("_study", "_session", "_part", "_seq", "_written", "_origin")
 NOTHING: tuple[Any, ...] = ()
 
 
@@ -122,6 +123,7 @@ class Released:
             SqlColumn("_part", String(60)),
             SqlColumn("_seq", Integer, autoincrement=False),
             SqlColumn("_written", Text),
+            SqlColumn("_origin", String(16), nullable=False),
         ]
         released = [
             SqlColumn(

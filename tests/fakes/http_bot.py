@@ -27,6 +27,7 @@ from experiments.core.screen import (
     Chat,
     Code,
     Message,
+    Notice,
     Panel,
     Progress,
     Reply,
@@ -264,6 +265,7 @@ def _panel(plain: Mapping[str, Any]) -> Panel:
         if chat
         else None,
         plain["button"],
+        plain["decline"],
     )
 
 
@@ -284,6 +286,8 @@ def _block(plain: dict[str, Any]) -> Block:
         case "transcript":
             ratings = tuple(FIELDS.validate_python(turn) for turn in plain["ratings"])
             return Transcript(**{**plain, "messages": _messages(plain), "ratings": ratings})
+        case "notice":
+            return Notice(plain["text"], tuple(plain["about"]))
         case "code":
             return Code(**plain)
         case other:

@@ -116,7 +116,7 @@ async def act(request: Request) -> Response:
         return failed or painting(stage, body["shown"])
     panel = stage.screen.panel
     asked = panel.chat.rating if body["kind"] in ("rate", "vote") and panel.chat else panel.fields
-    faults = {} if body["kind"] in ("say", "retry") else read_form(asked, body["values"]).faults
+    faults = {} if body["kind"] in ("say", "retry", "decline") else read_form(asked, body["values"]).faults
     if faults:
         return painting(stage, body["shown"], note="Please look at the answers marked below.", faults=faults)
     stage.keys.add(body["key"])

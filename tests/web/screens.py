@@ -18,6 +18,7 @@ from experiments.core.screen import (
 )
 from experiments.core.session import screen
 from tests.fakes.sessions import STUDIES, play, study
+from tests.web.checks import CHECKS
 
 CONSENT = """You are invited to take part in a research study on **how people work with AI chatbots**. It is run by the \
 Department of Examples and was approved by its ethics committee (number 2026-17).
@@ -34,6 +35,8 @@ The study takes about **25 minutes** and pays £4.50.
 ## Your data
 
 The anonymous answers and conversations will be published for research. You can ask us to delete them until they are."""
+
+AGREED = (Tick(name="agreed", text="I agree to this consent form."),)
 
 PROBLEM = r"""Let \(f: \mathbb{R} \to \mathbb{R}\) be given by \(f(x) = \frac{x^2 - 1}{\sqrt{x^2 + 1}}\) for
 \(x \geq 0\), and suppose that
@@ -177,8 +180,9 @@ LONG_TALK = TALK * 3
 SCREENS: dict[str, Screen] = {
     "consent": _screen(
         "consent",
-        Panel("Consent", (Text(CONSENT),), (Tick(name="agreed", text="I agree to this consent form."),)),
+        Panel("Consent", (Text(CONSENT),), AGREED, decline="I do not agree"),
         "submit",
+        "decline",
         progress=Progress("", 0.0),
     ),
     "info": _screen(
@@ -280,6 +284,7 @@ SCREENS: dict[str, Screen] = {
     "rate-dialogue": _played("dices", "rate_dialogue"),
     "label-turns": _played(str(STUDIES / "everything.yaml"), "label_turns"),
     "guess": _played(str(STUDIES / "everything.yaml"), "which"),
+    **CHECKS,
     "finish": _screen(
         "finish",
         Panel(

@@ -40,7 +40,8 @@ async def test_a_recruiters_id_leads_back_and_is_nowhere(served: Served, tmp_pat
         await other.arrive("short")
         assert pid.encode() not in b"".join(text for bot in bots for text in bot.heard)
         person = Participants(served.database, SECRET).reveal(second.stream)
-        assert person == Person(RECRUITERS[parameter], pid)
+        submission = "t" if parameter == "PROLIFIC_PID" else ""
+        assert person == Person(RECRUITERS[parameter], pid, submission)
     tables = ("event", "session", "draft", "study", "participant_identity")
     stored = [query(served.database, f'SELECT * FROM "{table}"') for table in tables]
     assert pid not in repr((stored, released_rows(served.database), exported(served.database, "short", tmp_path)))

@@ -14,9 +14,10 @@ import pytest
 from app.backends.base import BackendOptions, Delta, End, Request, Text, system_of
 from app.bots.simulate import START_US, simulate
 from app.clock import VirtualClock
+from app.counting import Live
 from app.errors import BackendRejected
 from app.library import load_study
-from app.runtime import Live, Runtime
+from app.runtime import Runtime
 from app.settings import Settings
 from experiments.core.guesses import repliers, replies, verdict
 from experiments.core.resolve import Study

@@ -13,9 +13,10 @@ import pytest
 
 from app.bots.simulate import simulate
 from app.clock import VirtualClock
+from app.counting import Live
 from app.errors import BackendRejected
 from app.library import load_study
-from app.runtime import Live, Runtime
+from app.runtime import Runtime
 from app.settings import Settings
 from experiments.core.resolve import Study
 from experiments.core.session import owed
@@ -105,7 +106,7 @@ async def test_the_budget_holds_though_all_come_at_once_and_all_who_begin_finish
         live = await running.finish(live)
         assert sum(event.kind == "said" for event in live.state.events) == 3
         assert live.screen.ended
-    assert spending(running.database, "talk", LIMIT, running.clock.now_us()).bound == pytest.approx(24 * REPLY)
+    assert spending(running.database, running.study, (), running.clock.now_us()).bound == pytest.approx(24 * REPLY)
     with pytest.raises(Refused, match="budget"):
         await running.begin()
     running.budget(1)
@@ -118,15 +119,17 @@ async def test_without_a_limit_the_mean_of_the_finished_is_promised(tmp_path: Pa
     first = await running.to_chat(await running.begin())
     for _ in range(4):
         first = await running.act(first, "say", text="And then?")
-    now = spending(running.database, "talk", None, running.clock.now_us())
+    now = spending(running.database, running.study, (), running.clock.now_us())
     assert (now.spent, now.under_way, now.each) == (pytest.approx(4 * REPLY), 0, None)
     await running.act(first, "submit", answer="A")
     second = await running.to_chat(await running.begin())
     await running.act(second, "say", text="And then?")
-    now = spending(running.database, "talk", None, running.clock.now_us())
+    now = spending(running.database, running.study, (), running.clock.now_us())
     assert (now.under_way, now.each) == (pytest.approx(3 * REPLY), pytest.approx(4 * REPLY))
     running.clock.advance(3 * 60 * 60)
-    assert spending(running.database, "talk", None, running.clock.now_us()).under_way == 0, "who is gone needs nothing"
+    assert spending(running.database, running.study, (), running.clock.now_us()).under_way == 0, (
+        "who is gone needs nothing"
+    )
     await running.runtime.close()
 
 
@@ -136,7 +139,7 @@ async def test_simulated_participants_spend_too_and_stop_there(tmp_path: Path) -
     with pytest.raises(Refused, match="budget"):
         async for _ in simulate(running.runtime, running.clock, running.study, 30, "1"):
             pass
-    spent = spending(running.database, "talk", LIMIT, running.clock.now_us()).spent
+    spent = spending(running.database, running.study, (), running.clock.now_us()).spent
     assert 3 * REPLY <= spent + 1e-9 < 6 * REPLY
     decide_on(running.database, "talk", "paused", {"why": "lunch"}, by="researcher", at_us=0)
     running.budget(None)
@@ -186,6 +189,15 @@ async def test_too_many_messages_in_a_minute_are_refused_and_nothing_is_lost(tmp
     await running.runtime.close()
 
 
+async def noticed(client: httpx2.AsyncClient, words: str) -> None:
+    """Wait until a decision is known at the server's door, which looks at it anew every two seconds."""
+    for _ in range(200):
+        if words in (await client.get("/s/short")).text:
+            return
+        await asyncio.sleep(0.1)
+    raise AssertionError(f"the start page does not say {words!r} after 20 seconds")
+
+
 async def test_who_comes_too_late_is_told_and_who_has_begun_goes_on(tmp_path: Path) -> None:
     study = studies.short(tmp_path)
     async with (
@@ -196,7 +208,7 @@ async def test_who_comes_too_late_is_told_and_who_has_begun_goes_on(tmp_path: Pa
         await bot.arrive("short")
         ticket = re.findall(r'name="ticket" value="([\w-]{32,})"', (await late.get("/s/short")).text)[0]
         decide_on(served.database, "short", "paused", {"why": "secret"}, by="researcher", at_us=0)
-        await asyncio.sleep(2.1)  # until it is looked at again
+        await noticed(late, "takes no new participants")
         for answer in (await late.get("/s/short"), await late.post("/s/short", data={"ticket": ticket})):
             assert "takes no new participants" in answer.text
             assert "secret" not in answer.text
@@ -204,7 +216,7 @@ async def test_who_comes_too_late_is_told_and_who_has_begun_goes_on(tmp_path: Pa
         assert (await bot.client.get("/s/short")).text.count("Welcome back") == 1
         await bot.finish()
         decide_on(served.database, "short", "opened", {}, by="researcher", at_us=0)
-        await asyncio.sleep(2.1)
+        await noticed(late, 'name="ticket"')
         answers = await asyncio.gather(*(late.post("/s/short", data={"ticket": ticket}) for _ in range(3)))
         assert {answer.status_code for answer in answers} == {303}
 
@@ -216,6 +228,6 @@ async def test_the_second_click_of_the_last_who_could_begin_leads_to_their_sessi
         first = await client.post("/s/short", data={"ticket": ticket})
         client.cookies.clear()
         decide_on(served.database, "short", "paused", {"why": "full"}, by="researcher", at_us=0)
-        await asyncio.sleep(2.1)
+        await noticed(client, "takes no new participants")
         second = await client.post("/s/short", data={"ticket": ticket})
         assert first.cookies["parley"] == second.cookies["parley"]

@@ -94,6 +94,16 @@ FLOW = [
         "with": {"chat": {"max_messages": 3}},
     },
     {
+        "step": "check",
+        "id": "understood",
+        "kind": "comprehension",
+        "policy": "warn",
+        "text": shown_with("understood"),
+        "warning": shown_with("understood"),
+        "questions": [{"ask": "short", "name": name, "text": shown_with("understood")} for name in ("one", "two")],
+        "right": {"one": canary("right_word"), "two": [canary("right_word", n) for n in range(2)]},
+    },
+    {
         "step": "survey",
         "id": "after",
         "questions": [
@@ -177,7 +187,7 @@ def due(served: Served, bot: HttpBot) -> set[str]:
                 found |= _words_of(next(iter(item.values())))
     if path.startswith("part/"):
         found.add(shown_with("phase"))
-    return found | ({canary("code"), canary("url")} if bot.screen.ended else set())
+    return found | ({canary("code")} if bot.screen.ended else set())
 
 
 def _words_of(problem_id: str) -> set[str]:
@@ -232,6 +242,7 @@ async def test_only_what_is_due_leaves_the_server(tmp_path: Path, models: Server
                 await bot.send("GET", path)
             assert seen(bot.heard) <= told
             assert canary("code") in seen(bot.heard)
+            assert canary("url") in (await bot.client.get("/out")).headers["location"]
             assert len(told) > 12
             assert told <= seen(bot.heard) | {shown_with(word) for word in ("confidence", "before", "chat")}
         systems = {m["content"] for r in models.requests for m in r.body["messages"] if m["role"] == "system"}

@@ -6,9 +6,11 @@ import json
 import os
 import re
 import socket
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -42,6 +44,39 @@ def test_check_draws_the_tree_and_tells_the_length(tmp_path: Path) -> None:
     for words in ("A taste of Parley", "for each question: 1 of questions", "rank (preference)", "No faults."):
         assert words in done.stdout
     assert "3 simulated participants finished it, in" in done.stdout
+
+
+CHECKED = """
+study: checked
+title: Checked
+recruitment: {by: [prolific]}
+flow:
+  - step: check
+    kind: comprehension
+    questions: [{ask: short, name: word, text: "Which word?"}]
+    right: {word: indeed}
+  - {step: info, text: "Through."}
+  - {step: finish, code: DONE}
+"""
+
+
+def test_check_tells_what_is_worth_a_look(tmp_path: Path) -> None:
+    (tmp_path / "checked.yaml").write_text(CHECKED)
+    done = parley("check", "checked.yaml", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.index("Worth a look:") < done.stdout.index("outcomes.screened_out: has no code.")
+    assert "Worth a look" not in parley("check", "demo", "--bots", "1", folder=tmp_path).stdout
+
+
+def test_most_simulated_participants_know_what_passes(tmp_path: Path) -> None:
+    (tmp_path / "checked.yaml").write_text(CHECKED)
+    done = parley("simulate", "checked.yaml", "-n", "60", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    with closing(sqlite3.connect(tmp_path / "parley.db")) as database:
+        found = database.execute("SELECT path, kind, count(*) FROM event GROUP BY path, kind").fetchall()
+    told = {(path, kind): count for path, kind, count in found}
+    assert told["finish", "finished"] >= 50
+    assert 1 <= told["check", "missed"] <= 20, "one try in ten"
 
 
 def test_check_tells_all_faults_and_exits_with_2(tmp_path: Path) -> None:

@@ -20,7 +20,8 @@ import pytest
 from app.bots.random_bot import RandomBot
 from app.bots.simulate import START_US
 from app.clock import VirtualClock
-from app.runtime import Live, Runtime
+from app.counting import Live
+from app.runtime import Runtime
 from app.settings import Settings
 from experiments.core.chance import public_id
 from experiments.core.history import units

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from app.clock import WorldClock
+from app.counting import Live
 from app.library import load_study
-from app.runtime import Live, Runtime
+from app.runtime import Runtime
 from storage.engine import Database, open_database
 from tests.contract.test_backend_faults import SOUND, TABLE
 from tests.fakes import failing

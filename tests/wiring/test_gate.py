@@ -25,6 +25,7 @@ OPEN = {
         "/gradio_api/app_id", "/gradio_api/startup-events", "/svelte/x", "/static/x", "/assets/x", "/api/reply",
     )),
     ("POST", "/s/x"), ("POST", "/api/look"), ("POST", "/api/act"), ("POST", "/api/draft"),
+    ("POST", "/api/telemetry"),
 }  # fmt: skip
 """What the gate lets through; behind it many of these are 404 all the same, such as a study that does not exist."""
 CLOSED = (
@@ -211,6 +212,16 @@ async def test_a_flood_is_stopped_and_harms_nobody_else(tmp_path: Path, forge: s
         assert "note" in refused.json()
         await other.finish()
         assert b"very fast" not in b"".join(other.heard), "the one who is known is not slowed down"
+
+
+async def test_what_a_page_tells_of_itself_takes_nothing_from_its_clicks(tmp_path: Path) -> None:
+    settings = settings_for(tmp_path, requests_per_second=10.0, request_burst=30)
+    async with serving(settings, studies.chat(tmp_path)) as served, HttpBot(served.url, "1") as bot:
+        await bot.arrive("talk")
+        told = {"key": "0" * 32, "records": []}
+        answers = await asyncio.gather(*(bot.client.post("/api/telemetry", json=told) for _ in range(60)))
+        assert {answer.status_code for answer in answers} == {204, 429}, "it has a limit of its own"
+        assert (await bot.client.post("/api/look", json={})).status_code == 200
 
 
 def signed(payload: object, secret: str = SECRET, salt: str = "parley participant") -> str:

@@ -12,7 +12,8 @@ import pytest
 from experiments.core.events import Event
 from storage.engine import Database, open_database
 from storage.errors import Conflict, StorageError
-from storage.log import Append, Draft, Log, Spent
+from storage.log import Log
+from storage.work import Append, Draft, Spent
 
 
 @pytest.fixture

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from app.clock import VirtualClock
+from app.counting import Live
 from app.errors import BackendBroken, BackendRejected, BackendUnavailable
 from app.library import load_study
 from app.replies.asking import ask
 from app.replies.buffer import Reply
-from app.runtime import Live, Runtime
+from app.runtime import Runtime
 from app.settings import Settings
 from storage.engine import Database, open_database
 from tests.fakes import studies

@@ -12,9 +12,10 @@ import pytest
 
 from app.backends.base import BackendOptions, Delta, End, Request, Text
 from app.clock import VirtualClock
+from app.counting import Live
 from app.errors import BackendRejected
 from app.library import load_study
-from app.runtime import Live, Runtime
+from app.runtime import Runtime
 from app.settings import Settings
 from storage.engine import open_database
 from storage.imports.find import Found

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from experiments.core.fields import Field, Long, Multiple, Number, Optioned, Short, Single, Slider, Tick
+from experiments.core.fields import Field, Multiple, Number, Optioned, Single, Slider, Tick, Written
+from experiments.core.participation import Paste
 
 COLUMN_CHARS = 12
 """The longest option that fits into a table's column, in characters."""
@@ -43,6 +44,8 @@ class FieldView:
     """The words at the ends of a line, left and right."""
     matrix: str = ""
     """The heading of the table of which it is a row, if it is one."""
+    paste: str = ""
+    """What pasting does, where one can write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +68,8 @@ def groups(views: Iterable[FieldView]) -> tuple[Group, ...]:
     return tuple(Group(heading, tuple(rows)) for (heading, _), rows in found)
 
 
-def view_of(item: Field, value: Any) -> FieldView:
-    """The view of a field with a draft's value (None, a text, or a list of texts)."""
+def view_of(item: Field, value: Any, paste: Paste = "allow") -> FieldView:
+    """The view of a field with a draft's value (None, a text, or a list of texts); `paste` is what the study says."""
     given = [str(one) for one in value] if isinstance(value, list | tuple) else [] if value is None else [str(value)]
     common = (item.name, _control(item), item.text, item.help, item.required)
     match item:
@@ -84,8 +87,9 @@ def view_of(item: Field, value: Any) -> FieldView:
             line = (("min", str(item.minimum)), ("max", str(item.maximum)), ("step", str(item.step)))
             ends = (item.left, item.right) if item.left or item.right else ()
             return FieldView(*common, value="".join(given[:1]), limits=line, ends=ends)
-        case Short() | Long():
-            return FieldView(*common, value="".join(given[:1]), limits=(("maxlength", str(item.max_chars)),))
+        case Written():
+            limits = (("maxlength", str(item.max_chars)),)
+            return FieldView(*common, value="".join(given[:1]), limits=limits, paste=item.paste or paste)
         case _:
             raise TypeError(f"no control is known for the field {item.name!r} of kind {type(item).__name__}")
 

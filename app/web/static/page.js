@@ -2,6 +2,7 @@
 // All that is kept here is what the server said last (`now`) and what was not yet sent; the truth is the server's log.
 
 import { RETRY_MS, newKey, post, send, sleep } from "./api.js";
+import { keepTime, wait } from "./clock.js";
 import { $, $$, complete, copyCode, showFaults, valuesOf } from "./forms.js";
 import { keepFilled, read, tellLate, typing, waitFor, write } from "./reply.js";
 import { escaped, shown } from "./text.js";
@@ -9,6 +10,7 @@ import { WORDS, speak } from "./words.js";
 
 const OUTPUTS = $("script[data-outputs]").dataset.outputs.split(" ");
 const DRAFT_MS = 800;
+const watching = import("./watch.js").catch(() => null); // an ad blocker may refuse it: the page does without
 // What the server said last.
 let now = { path: null, seen: null, shown: null, marks: {}, actions: [], messages: [], slots: [], updates: {} };
 let busy = false; // an act is on its way
@@ -82,6 +84,8 @@ async function show(painting) {
   if (moved) preview();
   refresh();
   tellLate();
+  keepTime(now.timing, { over: timeIsUp, changed: refresh });
+  watching.then((loaded) => loaded?.watch(now, note));
   showFaults(now.faults);
   document.title = $("#left h1")?.textContent || document.title;
   document.documentElement.dataset.waiting = String(now.slots.length > 0);
@@ -208,9 +212,12 @@ function refresh() {
     const offered = now.actions.includes(form.dataset.act);
     const full = complete(form);
     const button = $("[type=submit]", form);
-    if (button) button.disabled = !(offered && full) || busy;
+    const early = form.dataset.act === "submit" ? wait() : 0;
+    if (button) button.disabled = !(offered && full) || busy || early > 0;
     const hint = $("[data-hint]", form);
-    if (hint) hint.textContent = busy && offered ? WORDS.busy : offered && !full ? WORDS.hint : "";
+    const why = early ? WORDS.wait.replace("{seconds}", early) : offered && !full ? WORDS.hint : "";
+    const text = busy && offered ? WORDS.busy : why;
+    if (hint && hint.textContent !== text) hint.textContent = text;
   }
   const open = now.actions.includes("say") && !busy;
   if (open !== refresh.open) paint({ send: { interactive: open } });
@@ -252,6 +259,13 @@ function saveAtOnce() {
   send("/api/draft", draft(), true);
 }
 
+// What is typed is kept beside the answers; the server then says what comes next.
+async function timeIsUp(late) {
+  saveAtOnce();
+  await sleep(late);
+  await look();
+}
+
 function preview() {
   const text = box()?.value ?? "";
   const worth = now.layout === "chat" && /\\\(|\\\[|\$|`|\*|^#|^\s*[-\d]/m.test(text);
@@ -278,6 +292,8 @@ document.addEventListener("click", (event) => {
   const button = event.target.closest("button");
   if (!button) return;
   if (button.id === "send") say();
+  else if (button.dataset.open) document.getElementById(button.dataset.open).showModal();
+  else if ("close" in button.dataset) button.closest("dialog").close();
   else if (button.dataset.act) act(button.dataset.act, button.name ? { [button.name]: button.value } : {}, button);
   else if (button.dataset.copy) copyCode(button).then(() => (button.textContent = WORDS.copied));
   else if ("again" in button.dataset) { const { again } = note; note(""); again?.(); }

@@ -1,0 +1,153 @@
+"""The commands that say who is where in a study, and who may begin: status, cap, pilot, pause, open."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from app.cli.common import StudyName, app, name_of, out, settings_in_use
+from app.clock import WorldClock
+from app.errors import SettingsError
+from experiments.core.cells import Cell, cells, matches, open_cells
+from experiments.core.outcomes import OUTCOMES
+from experiments.core.participation import Cap
+from experiments.core.resolve import Study
+from experiments.errors import allowed
+from storage.engine import open_database
+from storage.operations import decide_on, operations_of
+from storage.seats import Tally, cell_key, tally_of
+from storage.studies import Studies
+
+Where = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--where", help="Only with this value of a factor, `condition=answer-first`; may stand more than once."
+    ),
+]
+
+
+def cell_of(study: Study, where: list[str] | None) -> dict[str, str]:
+    """The factors and values that were written as `name=value`; raises SettingsError."""
+    found: dict[str, str] = {}
+    for text in where or ():
+        name, equals, value = text.partition("=")
+        if not equals or name not in study.file.factors:
+            raise SettingsError(f"--where {text!r} is no factor with a value{allowed(name, study.file.factors)}")
+        values = {cell.values[name] for cell in cells(study.file.factors, study.pools)}
+        if value not in values:
+            raise SettingsError(f"--where {text!r}: {name} has no such value{allowed(value, values)}")
+        found[name] = value
+    return found
+
+
+@app.command()
+def cap(
+    study: StudyName,
+    most: Annotated[int | None, typer.Argument(metavar="[MOST]", help="How many; 0 lets nobody new in.", min=0)] = None,
+    where: Where = None,
+    none: Annotated[bool, typer.Option("--none", help="As many as come.")] = False,
+) -> None:
+    """Say how many are wanted who complete a study or take part, in all or in a cell; 0 switches a cell off."""
+    database = open_database(settings_in_use().database_url)
+    found = Studies(database).newest(name_of(study))
+    if most is not None or none:
+        data = {"where": cell_of(found, where), "most": None if none else most}
+        decide_on(database, found.name, "capped", data, by="researcher", at_us=WorldClock().now_us())
+    caps = operations_of(database, found.name).caps_of(found.file.caps)
+    for held in caps:
+        words = escape(cell_key(held.where)) or "all participants"
+        out.print(f"{words}: {'nobody new' if not held.most else f'at most {held.most:,}'}", highlight=False)
+    if not caps:
+        out.print(f"No cap is set: parley cap {found.name} MOST [--where factor=value]", highlight=False, markup=False)
+
+
+@app.command()
+def pause(
+    study: StudyName,
+    why: Annotated[str, typer.Option(help="A note for yourself; participants do not read it.")] = "paused",
+) -> None:
+    """Let nobody new begin; those who have begun go on."""
+    _decide(study, "paused", {"why": why or "paused"})
+    out.print("Nobody new can begin. Those who have begun go on. `parley open` lets people begin again.")
+
+
+@app.command(name="open")
+def open_(study: StudyName) -> None:
+    """Let people begin, after a pause or a pilot; their data count."""
+    _decide(study, "opened", {})
+    out.print("People can begin, and their data count.")
+
+
+@app.command()
+def pilot(study: StudyName) -> None:
+    """Let people try a study out: their data are marked as a pilot's, and are in no export unless asked for."""
+    _decide(study, "piloted", {})
+    out.print("Who begins from now on is a pilot participant. `parley open` begins the real study.")
+
+
+def _decide(study: str, kind: str, data: Mapping[str, Any]) -> None:
+    database = open_database(settings_in_use().database_url)
+    name = Studies(database).newest(name_of(study)).name
+    decide_on(database, name, kind, data, by="researcher", at_us=WorldClock().now_us())
+
+
+@app.command()
+def status(
+    study: StudyName,
+    origin: Annotated[str, typer.Option(help="Whose sessions: person, pilot or bot.")] = "person",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """Say how a study's sessions stand: each outcome, and each cell against its target."""
+    database = open_database(settings_in_use().database_url)
+    found = Studies(database).newest(name_of(study))
+    now = tally_of(database, found.name, origin, WorldClock().now_us(), found.file.times.lease_s)
+    held = operations_of(database, found.name)
+    caps = held.caps_of(found.file.caps) if origin == "person" else ()
+    if as_json:
+        state = "paused" if held.paused is not None else "pilot" if held.pilot else "open"
+        print(json.dumps({"study": found.name, "state": state, **_told(now)}, indent=2, ensure_ascii=False))
+        return
+    if held.paused is not None:
+        out.print(f"[yellow]Paused ({escape(held.paused)}): nobody new can begin.[/yellow]")
+    elif held.pilot:
+        out.print("[yellow]A pilot: who begins now is marked, and in no export unless asked for.[/yellow]")
+    outcomes = Table("outcome", "sessions")
+    for name in ("live", *OUTCOMES, "left"):
+        outcomes.add_row(name.replace("_", " "), f"{now.outcomes.get(name, 0):,}")
+    out.print(outcomes)
+    if found.file.factors:
+        out.print(_cells(found, now, caps))
+
+
+def _told(now: Tally) -> dict[str, Any]:
+    told = asdict(now)
+    told["cells"] = {name: {"complete": done, "live": live} for name, (done, live) in now.cells.items()}
+    return told
+
+
+def _cells(study: Study, now: Tally, caps: tuple[Cap, ...]) -> Table:
+    """Each cell with who counts in it, and what its share of them would be."""
+    every = cells(study.file.factors, study.pools)
+    counts = [(cell.values, sum(now.cells.get(cell_key(cell.values), (0, 0)))) for cell in every]
+    free = open_cells(every, counts, caps)
+    whole = sum(cell.weight for cell in free) or 1.0
+    total = sum(number for values, number in counts if any(values == cell.values for cell in free))
+    table = Table("cell", "complete", "live", "target", "")
+    for cell in every:
+        done, live = now.cells.get(cell_key(cell.values), (0, 0))
+        shut = not any(cell is other for other in free)
+        target = "" if shut else f"{cell.weight / whole * total:,.1f}"
+        table.add_row(
+            escape(cell_key(cell.values)), f"{done:,}", f"{live:,}", target, _word(cell, caps) if shut else ""
+        )
+    return table
+
+
+def _word(cell: Cell, caps: tuple[Cap, ...]) -> str:
+    return "off" if any(held.most == 0 and matches(cell.values, held.where) for held in caps) else "full"

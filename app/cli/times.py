@@ -1,0 +1,87 @@
+"""The command that tells how long people were on each screen, and what they did there beside answering."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Iterable
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, TextIO
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.markup import escape
+from rich.table import Table
+
+from app.cli.common import STDOUT, app, name_of, out, settings_in_use
+from storage.engine import open_database
+from storage.screens import Shown, Told, Typical, screens, typical
+
+COLUMNS = ("session", "origin", "path", "step", "shown_at", "seconds", *Told.__dataclass_fields__)
+
+
+@app.command(name="times")
+def times_(
+    study: Annotated[str, typer.Argument(metavar="STUDY", help="The study's name, or its file.")],
+    to: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", help="Write a row for each screen as csv to a file; `-` for standard output."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the same rows as JSON.")] = False,
+    origin: Annotated[
+        str | None, typer.Option(help="Whose sessions: person or bot. People's, unless there are none.")
+    ] = None,
+) -> None:
+    """Tell how long each screen was shown, read and typed on, and what was pasted, copied and left; medians by step."""
+    database = open_database(settings_in_use().database_url)
+    found = screens(database, name_of(study), origin)
+    if as_json:
+        print(json.dumps([_row(one) for one in found], indent=2))
+    elif to == STDOUT:
+        _write(found, sys.stdout)
+    elif to is not None:
+        with to.open("w", encoding="utf-8", newline="") as file:
+            count = _write(found, file)
+        out.print(f"{to}: {count:,} screens", highlight=False)
+    else:
+        out.print(_table(typical(found)))
+
+
+def _row(one: Shown) -> dict[str, Any]:
+    """A screen by the names of the columns."""
+    at = datetime.fromtimestamp(one.shown_us / 1e6, UTC).isoformat(timespec="milliseconds")
+    own = (one.session, one.origin, one.path, one.step, at, one.seconds)
+    return dict(zip(COLUMNS, own, strict=False)) | asdict(one.told)
+
+
+def _write(found: Iterable[Shown], file: TextIO) -> int:
+    writer = csv.DictWriter(file, COLUMNS)
+    writer.writeheader()
+    count = 0
+    for one in found:
+        writer.writerow(_row(one))
+        count += 1
+    return count
+
+
+def _table(found: Iterable[Typical]) -> Table:
+    table = Table("screen", "step", box=SIMPLE_HEAD, pad_edge=False, caption="Times are medians in seconds.")
+    for name in ("shown", "time", "visible", "reading", "typing", "first key", "pasted", "blocked", "copied", "left"):
+        table.add_column(name, justify="right")
+    for one in found:
+        times = ("seconds", "visible_s", "reading_s", "typing_s", "first_key_s")
+        counts = ("pasted", "blocked", "copied", "left")
+        numbers = [_seconds(one.medians[name]) for name in times] + [_count(one.sums[name]) for name in counts]
+        table.add_row(escape(one.path), escape(one.step), f"{one.shown:,}", *numbers)
+    return table
+
+
+def _count(value: int | None) -> str:
+    return "" if value is None else f"{value:,}"
+
+
+def _seconds(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f}"

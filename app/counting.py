@@ -1,0 +1,148 @@
+"""What an action makes of a session, with all that follows at once: assignment, draws, the end.
+
+Some of that depends on what others have: which cells are full, how often a problem was taken. It is read inside the
+transaction that writes what follows, so that nobody else counts the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from experiments.core.assign import places
+from experiments.core.events import Action, Event, Job
+from experiments.core.participation import Cap
+from experiments.core.place import State, language_of
+from experiments.core.resolve import Study
+from experiments.core.screen import Screen
+from experiments.core.session import decide, fold, owed, screen
+from experiments.errors import Refused
+from storage.others import Others
+from storage.projections import changed_rows, rows_of
+from storage.schemas.base import Row
+from storage.seating import seat_of, until_us
+from storage.work import Append, Enrolment, Spent
+
+COMPLETE = ("submitted", "voted", "expired", "withdrew")
+"""The kinds of facts that complete rows of released tables, or take them away."""
+CLOSED = "Nobody new can begin {study} at the moment ({why})."
+Tell = Callable[[Job, State], Mapping[str, Any]]
+"""What the world knows of others for a job that depends on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """A session as far as it is known: its study, its folded facts and the rows that they imply."""
+
+    stream: str
+    study: Study
+    state: State
+    rows: Mapping[tuple[Any, ...], Row] = field(default_factory=dict)
+
+    @property
+    def language(self) -> str:
+        """The language that its participant chose, or else the study's own."""
+        return language_of(self.study, self.state)
+
+    @property
+    def screen(self) -> Screen:
+        """What the participant sees now."""
+        return screen(self.study, self.state)
+
+    def after(self, events: Sequence[Event]) -> Live:
+        """The session with these facts more."""
+        state = fold(events, self.state)
+        rows = rows_of(self.study, state) if any(event.kind in COMPLETE for event in events) else self.rows
+        return replace(self, state=state, rows=rows)
+
+
+def follows(live: Live, action: Action, tell: Tell | None = None) -> tuple[tuple[Event, ...], State]:
+    """The facts of an action and of everything owed at once after it, and the state that they make.
+
+    It stops before replies, and before what depends on others if nobody tells of them.
+    """
+    events: Sequence[Event] = decide(live.study, live.state, action)
+    state = fold(events, live.state)
+    while events and (job := at_once(live.study, state)) is not None:
+        if depends(job) and tell is None:
+            break
+        told = tell(job, state) if tell and depends(job) else {}
+        more = decide(live.study, state, Action(job.kind, job.path, told, action.at_us, by="system"))
+        events, state = (*events, *more), fold(more, state)
+    return tuple(events), state
+
+
+def at_once(study: Study, state: State) -> Job | None:
+    """What is owed and done at once; None where nothing is, or replies are."""
+    job = next(iter(owed(study, state)), None)
+    return None if job is None or job.kind == "reply" else job
+
+
+def depends(job: Job) -> bool:
+    """Whether a job depends on what other sessions have."""
+    return job.kind == "assign" or "target" in job.data
+
+
+def written(live: Live, action: Action, events: tuple[Event, ...], enrolment: Enrolment | None = None) -> Append:
+    """What is written for the facts of an action."""
+    after = live.after(events)
+    done = any(event.kind in ("submitted", "expired") for event in events)
+    spent = Spent(action.path, None if done else tuple(action.data)) if action.by == "participant" else None
+    seat, before = seat_of(live.study, after.state), seat_of(live.study, live.state)
+    return Append(
+        stream=live.stream,
+        study=live.study.name,
+        events=events,
+        origin=after.state.enrolled["origin"],
+        rows=changed_rows(live.rows, after.rows),
+        enrolment=enrolment,
+        spent=spent,
+        seat=seat if seat != before else None,
+        erases=any(event.kind == "withdrew" for event in events),
+    )
+
+
+def counted(live: Live, action: Action, others: Others) -> Append:
+    """What is written for an action whose consequences depend on others."""
+    origin = live.state.enrolled["origin"]
+    events, _ = follows(live, action, _teller(live.study, origin, others, ()))
+    return written(live, action, events)
+
+
+@dataclass(frozen=True, slots=True)
+class Arriving:
+    """Somebody who begins: what the fact `enrolled` will say, and who they are to a recruiter. `closed` are cells that
+    are shut for a while, as their budget is spent."""
+
+    data: Mapping[str, Any]
+    identity: Mapping[str, Any] | None
+    closed: tuple[Cap, ...] = ()
+
+
+def arrived(live: Live, who: Arriving, others: Others) -> Append:
+    """What is written for somebody who begins; raises Refused where nobody new can."""
+    study, origin = live.study, who.data["origin"]
+    operations = others.operations(study)
+    if origin == "person" and operations.paused is not None:
+        raise Refused("closed", CLOSED.format(study=study.name, why=operations.paused))
+    origin = "pilot" if origin == "person" and operations.pilot else origin
+    caps = (*operations.caps_of(study.file.caps), *who.closed) if origin == "person" else ()
+    places(study, others.counts(study, origin), caps)
+    action = Action("enrol", "", {**who.data, "origin": origin}, others.now_us, by="system")
+    events, state = follows(live, action, _teller(study, origin, others, caps))
+    until = until_us(study, others.now_us)
+    enrolment = Enrolment(study.name, study.hash, origin, who.identity, state.factors, until)
+    return written(live, action, events, enrolment)
+
+
+def _teller(study: Study, origin: str, others: Others, caps: Sequence[Cap]) -> Tell:
+    def tell(job: Job, _: State) -> Mapping[str, Any]:
+        if job.kind == "assign":
+            return {
+                "counts": [[values, number] for values, number in others.counts(study, origin)],
+                "caps": [cap.model_dump(mode="json") for cap in caps],
+            }
+        return {"taken": others.taken(study, origin, job.path)}
+
+    return tell

@@ -1,0 +1,51 @@
+// The times of a screen: how long it may still take, and when it may be left. The server decides; this only tells.
+
+import { $ } from "./forms.js";
+import { WORDS } from "./words.js";
+
+const LATE_MS = 2200; // the server lets a click of the last moment arrive
+let times = {};
+let timer = null;
+let warned = false;
+let told = ""; // what is told now, so that a part painted anew tells it again
+
+// `given` has milliseconds from now; `over` is called when the time is up, `changed` when the screen may be left.
+export function keepTime(given, { over, changed }) {
+  const from = performance.now();
+  const at = (ms) => (ms === null ? null : from + ms);
+  times = { opens: at(given.opens_ms), warns: at(given.warns_ms), ends: at(given.ends_ms), more: given.more };
+  clearInterval(timer);
+  warned = false;
+  told = "";
+  const tick = () => {
+    const now = performance.now();
+    tell(now);
+    if (times.opens !== null) changed();
+    if (times.opens !== null && now >= times.opens) times.opens = null;
+    if (times.ends !== null && now >= times.ends) {
+      times.ends = null;
+      over(LATE_MS);
+    }
+    if (times.opens === null && times.ends === null) clearInterval(timer);
+  };
+  if (times.opens !== null || times.ends !== null) timer = setInterval(tick, 500);
+  tick();
+}
+
+// How many seconds it takes until the screen may be left; 0 if it may.
+export const wait = () => (times.opens === null || times.opens === undefined ? 0
+  : Math.max(0, Math.ceil((times.opens - performance.now()) / 1000)));
+
+function tell(now) {
+  const clock = $("#clock"), alarm = $("#alarm");
+  if (!clock || !alarm) return;
+  const left = times.ends === null ? null : Math.max(0, Math.ceil((times.ends - now) / 1000));
+  const text = left === null ? "" : WORDS.left.replace("{time}", `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`);
+  if (clock.textContent !== text) clock.textContent = text;
+  const soon = left !== null && now >= times.warns;
+  clock.classList.toggle("soon", soon);
+  if (soon && !warned) told = WORDS.soon.replace("{seconds}", left);
+  warned ||= soon;
+  if ($("span", alarm).textContent !== told) $("span", alarm).textContent = told;
+  $("button", alarm).hidden = !(soon && times.more);
+}

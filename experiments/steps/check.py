@@ -1,0 +1,227 @@
+"""Check: questions whose right answers decide what follows: screening, a comprehension check, an attention check.
+
+Facts here: missed (a try that did not pass and is not the last, or the last where people are warned), submitted (with
+`passed`, how many `tries` it took, and which kind of `check` it was). From these facts failed attention checks are
+counted over the whole session. What would have been right is on no screen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field as About
+from pydantic import model_validator
+
+from experiments.core.events import Action, Data, Event, Fact, Job
+from experiments.core.fields import AnyField, Field, Single
+from experiments.core.place import Place
+from experiments.core.right import Wanted, example, impossible, passes
+from experiments.core.screen import Asked, Block, Notice, Panel, Text
+from experiments.core.step import Step, read_or_refuse, step
+from experiments.core.words import say
+from experiments.errors import allowed
+
+RESERVED = ("passed", "tries", "check")
+LEFT_OUT: Mapping[str, Mapping[str, Any]] = {
+    "screening": {"policy": "screen_out", "attempts": 1},
+    "comprehension": {"policy": "screen_out", "attempts": 2},
+    "attention": {"policy": "record", "attempts": 1},
+}
+"""What holds for each kind where it is not written."""
+ONE_WRONG = "That was not right yet. {left}"
+SOME_WRONG = "{left} These were not right yet:"
+ONE_LEFT = "You have one more try."
+MORE_LEFT = "You have {count} more tries."
+
+
+@step
+class Check(Step):
+    """Questions with right answers. Who does not give them is recorded, warned, or screened out: the session ends."""
+
+    step: Literal["check"]
+    kind: Literal["screening", "comprehension", "attention"]
+    """`screening`: whether somebody is in the group that is looked for. `comprehension`: whether the instructions were
+    understood, with two tries at least. `attention`: whether the questions are read."""
+    text: str = ""
+    """What stands above the questions, in Markdown."""
+    questions: tuple[AnyField, ...] = ()
+    """The questions, in order; each has a key `ask` that names its kind."""
+    of_problem: bool = False
+    """Whether the problem in scope is asked in place of `questions`; right is its known answer."""
+    right: dict[str, Wanted] = {}
+    """What passes, by the question's name: an answer, a list of answers that do, or a range of numbers; for `multiple`
+    the options that must be chosen, and no others. Any answer passes to a question that is not named here."""
+    attempts: Annotated[int, About(ge=1, le=10)] = 1
+    """How many tries there are; 2 for comprehension unless given."""
+    policy: Literal["record", "warn", "screen_out"] = "screen_out"
+    """What becomes of who does not pass: it is recorded and no more; or they are warned; or the session ends there as
+    `screened_out` (`failed_attention` for attention). For attention `record` unless given."""
+    after: Annotated[int, About(ge=1, le=100)] = 1
+    """For attention: the policy holds from so many failed attention checks on, counted over the session."""
+    warning: str = "Some of your last answers were not as expected. Please read each question with care from here on."
+    """What is said to who is warned."""
+    button: str = "Continue"
+    """The words on the button that ends the screen."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_its_kind(cls, raw: Any) -> Any:
+        kind = raw.get("kind") if isinstance(raw, Mapping) else None
+        return {**LEFT_OUT[kind], **raw} if isinstance(kind, str) and kind in LEFT_OUT else raw
+
+    @model_validator(mode="after")
+    def _can_be(self) -> Self:
+        for fault in (*self._misnamed(), *self._misfits()):
+            raise ValueError(fault)
+        return self
+
+    def _misnamed(self) -> Iterator[str]:
+        names = [question.name for question in self.questions]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            yield f"two questions are called {twice[0]!r}; their names must differ"
+        if taken := [name for name in names if name in RESERVED]:
+            yield f"a question is called {taken[0]!r}, which is a name of the check's own; choose another"
+
+    def _misfits(self) -> Iterator[str]:
+        if self.of_problem == bool(self.questions):
+            yield "needs either `questions` or `of_problem: true`"
+        if self.of_problem and self.right:
+            yield "`right` does not go with `of_problem`: right is the problem's own answer"
+        if not self.of_problem and not self.right:
+            yield "needs `right`: for one question at least, which answers pass"
+        if self.kind == "comprehension" and self.attempts < 2:
+            yield "a comprehension check needs `attempts: 2` or more: Prolific demands two tries at least"
+        if self.kind == "screening" and self.attempts > 1:
+            yield "screening has one try: a second would tell people what is looked for"
+        if self.kind != "attention" and self.after > 1:
+            yield "`after` counts attention checks; leave it out here"
+
+    def asks(self) -> tuple[Field, ...]:
+        """The questions; or the problem, whose options are its own."""
+        return (Field(name="answer", text="{{problem.text}}"),) if self.of_problem else self.questions
+
+    def fields(self, place: Place) -> tuple[Field, ...]:
+        """The questions, with the names in them replaced; or the problem's options. None while there is a warning."""
+        if self._warned(place):
+            return ()
+        if self.of_problem:
+            return (Single(name="answer", options={option.key: option.text for option in place.problem.options}),)
+        return tuple(question.filled(place.fill) for question in self.questions)
+
+    def panel(self, place: Place) -> Panel:
+        """The questions, below what was not right at the last try; or the warning alone."""
+        if self._warned(place):
+            return Panel(self.title, (Notice(place.fill(self.warning)),), button=self.button)
+        blocks: tuple[Block, ...] = (*self._again(place), *((Text(place.fill(self.text)),) if self.text else ()))
+        if self.of_problem:
+            blocks = (*blocks, Asked(place.problem.text))
+        return Panel(self.title, blocks, self.fields(place), button=self.button)
+
+    def _again(self, place: Place) -> tuple[Notice, ...]:
+        """How many tries are left, and which questions were not right; nothing of what would have been."""
+        missed = _missed(place)
+        if not missed:
+            return ()
+        wrong = missed[-1].data["wrong"]
+        texts = (" ".join(field.text.split()) for field in self.fields(place) if field.name in wrong)
+        about = tuple(text for text in texts if text) if len(self.questions) > 1 else ()
+        count = self.attempts - len(missed)
+        left = say(ONE_LEFT) if count == 1 else say(MORE_LEFT, count=count)
+        return (Notice(say(SOME_WRONG if about else ONE_WRONG, left=left), about),)
+
+    def done(self, place: Place) -> bool:
+        """Whether it was left behind, and the session goes on."""
+        return super().done(place) and not self._ends_here(place)
+
+    def offers(self, place: Place) -> tuple[str, ...]:
+        """To answer, or to go on after a warning."""
+        return () if super().done(place) else ("submit",)
+
+    def owed(self, place: Place) -> tuple[Job, ...]:
+        """The end, for who is screened out."""
+        return (Job("finish", place.path, {"outcome": self._outcome}),) if self._ends_here(place) else ()
+
+    def ends(self) -> Mapping[str, str]:
+        """Screened out, or failed for want of attention."""
+        return {self._outcome: ""} if self.policy == "screen_out" else {}
+
+    @property
+    def _outcome(self) -> str:
+        return "failed_attention" if self.kind == "attention" else "screened_out"
+
+    def decide(self, place: Place, action: Action) -> tuple[Fact, ...]:
+        """What was answered: passed, missed with tries left or a warning to read, or failed."""
+        missed = _missed(place)
+        if self._warned(place):
+            return (self._ended(missed[-1].data["values"], len(missed), passed=False),)
+        values = read_or_refuse(self.fields(place), action.data)
+        wrong = self._wrong(place, values)
+        tries = len(missed) + 1
+        warns = self.policy == "warn" and self._applies(_failures(place.state.events) + 1)
+        if wrong and (tries < self.attempts or warns):
+            return (Fact("missed", {"values": values, "wrong": wrong}),)
+        return (self._ended(values, tries, passed=not wrong),)
+
+    def _ended(self, values: Data, tries: int, *, passed: bool) -> Fact:
+        return Fact("submitted", {**values, "passed": passed, "tries": tries, "check": self.kind})
+
+    def _wrong(self, place: Place, values: Data) -> list[str]:
+        """The questions whose answers do not pass."""
+        if self.of_problem:
+            return ["answer"] if values["answer"] != place.problem.answer else []
+        judged = [question for question in self.questions if question.name in self.right]
+        return [one.name for one in judged if not passes(one, self.right[one.name], values[one.name])]
+
+    def passing(self, place: Place) -> Mapping[str, Any]:
+        """An answer that passes to each question that is judged."""
+        if self._warned(place):
+            return {}
+        if self.of_problem:
+            return {"answer": place.problem.answer}
+        return {one.name: example(one, self.right[one.name]) for one in self.questions if one.name in self.right}
+
+    def _warned(self, place: Place) -> bool:
+        """Whether the last try was missed, and the warning is to be read."""
+        return len(_missed(place)) >= self.attempts
+
+    def _applies(self, failures: int) -> bool:
+        """Whether the policy holds, after so many failed attention checks."""
+        return self.kind != "attention" or failures >= self.after
+
+    def _ends_here(self, place: Place) -> bool:
+        """Whether the session ends for what was answered here; what comes later never changes that."""
+        given = next((event for event in place.facts if event.kind == "submitted"), None)
+        if self.policy != "screen_out" or given is None or given.data["passed"]:
+            return False
+        return self._applies(_failures(event for event in place.state.events if event.seq <= given.seq))
+
+    def gives(self) -> tuple[str, ...]:
+        """Each answer by its question's name, `passed` (true or false), and how many `tries` it took."""
+        return (*(field.name for field in self.asks()), "passed", "tries")
+
+    def needs(self) -> frozenset[str]:
+        """A problem with options and a known answer, where it is asked."""
+        return frozenset({"problem", "options", "answer"} if self.of_problem else ())
+
+    def faults(self, models: Sequence[str]) -> Sequence[str]:
+        """Right answers to questions that are not there, and such as nobody can give."""
+        asked = {question.name: question for question in self.questions}
+        strays = [name for name in self.right if name not in asked]
+        never = {name: impossible(asked[name], self.right[name]) for name in self.right if name in asked}
+        return [
+            *(f"`right`: no question is called {name!r}{allowed(name, asked)}" for name in strays),
+            *(f"`right.{name}`: {fault}" for name, found in never.items() for fault in found),
+        ]
+
+
+def _missed(place: Place) -> list[Event]:
+    return [event for event in place.facts if event.kind == "missed"]
+
+
+def _failures(events: Iterable[Event]) -> int:
+    """How many attention checks were failed, of whichever step."""
+    return sum(
+        event.kind == "submitted" and event.data.get("check") == "attention" and event.data.get("passed") is False
+        for event in events
+    )

@@ -1,0 +1,41 @@
+"""Erasure: everything of a session is deleted, but that there was one and what its replies cost.
+
+What stays: its row in the register (study, hash, origin, ordinal), its tombstone, its seat with the outcome, the one
+fact `withdrew`, of each attempt to get a reply the numbers that the study's budget rests on, and of the identity the
+keyed digest, by which the same person is met with the last page instead of a new session; the id itself is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from sqlalchemy import Connection, delete, insert, select, update
+
+from storage import tables
+from storage.schemas.registry import schemas
+
+EMPTIED: Mapping[str, Any] = MappingProxyType({"request": {}, "text": "", "path": "", "cause": None})
+"""What an attempt of somebody who withdrew has in place of content."""
+
+
+def erase(connection: Connection, stream: str, *, by: str, at_us: int) -> None:
+    """Delete what a session holds, in the transaction that writes the fact `withdrew`."""
+    entry = {"stream": stream, "at_us": at_us, "by": by, "reason": "withdrew"}
+    connection.execute(insert(tables.erasures), [entry])
+    for table in (tables.events, tables.drafts, tables.telemetry):
+        connection.execute(delete(table).where(table.c.stream == stream))
+    for schema in schemas().values():
+        for released in schema.tables:
+            own = released.table()
+            connection.execute(delete(own).where(own.c["_session"] == stream))
+    connection.execute(update(tables.attempts).where(tables.attempts.c.stream == stream).values(EMPTIED))
+    person = tables.identities
+    connection.execute(update(person).where(person.c.stream == stream).values(sealed=b""))
+
+
+def erased(connection: Connection, stream: str) -> bool:
+    """Whether a session was erased: nothing of it may be written any more."""
+    t = tables.erasures.c
+    return connection.execute(select(t.stream).where(t.stream == stream)).first() is not None

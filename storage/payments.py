@@ -1,0 +1,147 @@
+"""Who is to be paid in a study, and what was paid before: facts `paid {amount, file}` in each session's own stream.
+
+A payment takes the next number of the stream as it was read when the payment was worked out. Whatever came between (a
+withdrawal, another `parley pay`) has that number already, so nobody is paid twice by two who work it out at once.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from sqlalchemy import insert, select
+from sqlalchemy.exc import IntegrityError
+
+from experiments.core.bonus import NOTHING, bonus_of, checks_failed
+from experiments.core.events import Event
+from experiments.core.place import State
+from experiments.core.resolve import Study
+from experiments.core.session import fold
+from storage import tables
+from storage.engine import Database, writer
+from storage.errors import Conflict
+from storage.log import facts
+from storage.participants import Participants, Person
+from storage.studies import Studies
+
+LIVE = "live"
+"""What stands for the outcome of a session that has not ended."""
+OPEN = "open"
+"""What stands for the recruiter of who came without an id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Payee:
+    """Somebody's session, as far as it is to be paid. `id` is empty where there is none, or none any more; `seq` is the
+    number of the last fact that was read; `paid` is by the file in which it was paid, `runs` are the keys of the runs
+    that recorded it."""
+
+    stream: str
+    number: int
+    recruiter: str
+    id: str
+    outcome: str
+    earned: Decimal
+    paid: Mapping[str, Decimal]
+    runs: frozenset[str]
+    checks_failed: int
+    minutes: float | None
+    seq: int
+
+    @property
+    def before(self) -> Decimal:
+        """What was paid until now."""
+        return sum(self.paid.values(), NOTHING)
+
+    @property
+    def due(self) -> Decimal:
+        """What is still to be paid; below zero where more was paid than is earned."""
+        return self.earned - self.before
+
+
+@dataclass(frozen=True, slots=True)
+class Payment:
+    """What somebody is paid now, and in which file it is."""
+
+    payee: Payee
+    file: str
+
+
+def payees(database: Database, people: Participants, study: str) -> tuple[Payee, ...]:
+    """Every session of a person in a study, in the order in which they came."""
+    return tuple(_payees(database, people, study))
+
+
+def _payees(database: Database, people: Participants, study: str) -> Iterator[Payee]:
+    s, i = tables.sessions, tables.identities
+    known = Studies(database)
+    wanted = (
+        select(s.c.stream, s.c.ordinal, s.c.hash, i.c.recruiter)
+        .outerjoin(i, i.c.stream == s.c.stream)
+        .where(s.c.study == study, s.c.origin == "person")
+        .order_by(s.c.ordinal)
+    )
+    with database.connect() as connection:
+        for stream, number, hash_, recruiter in connection.execute(wanted).all():
+            person = people.reveal(stream) or Person(recruiter or OPEN, "")
+            yield _payee(known.get(hash_), fold(facts(connection, stream)), stream, number, person)
+
+
+def _payee(study: Study, state: State, stream: str, number: int, person: Person) -> Payee:
+    gone = state.outcome == "withdrawn"
+    return Payee(
+        stream=stream,
+        number=number,
+        recruiter=person.recruiter,
+        id=person.id,
+        outcome=state.outcome or LIVE,
+        earned=bonus_of(study, state),
+        paid=_paid(state.events),
+        runs=frozenset(event.key for event in state.events if event.kind == "paid" and event.key),
+        checks_failed=0 if gone else checks_failed(study, state),
+        minutes=None if gone else _minutes(state.events),
+        seq=state.seq,
+    )
+
+
+def _paid(events: Iterable[Event]) -> Mapping[str, Decimal]:
+    paid: dict[str, Decimal] = {}
+    for event in events:
+        if event.kind == "paid":
+            file = event.data["file"]
+            paid[file] = paid.get(file, NOTHING) + Decimal(event.data["amount"])
+    return paid
+
+
+def _minutes(events: tuple[Event, ...]) -> float | None:
+    """From the first click to the end."""
+    ends = [event.at_us for event in events if event.kind == "finished"]
+    return (ends[-1] - events[0].at_us) / 60e6 if ends else None
+
+
+def record(database: Database, payments: Iterable[Payment], key: str, at_us: int) -> None:
+    """Keep all of a run's payments or none; raises Conflict where a session has another fact since it was read."""
+    recorded_us = time.time_ns() // 1000
+    rows = [
+        {
+            "stream": payment.payee.stream,
+            "seq": payment.payee.seq + 1,
+            "at_us": at_us,
+            "recorded_us": recorded_us,
+            "by": "researcher",
+            "path": "",
+            "kind": "paid",
+            "data": {"amount": f"{payment.payee.due:.2f}", "file": payment.file},
+            "key": key,
+        }
+        for payment in payments
+    ]
+    if not rows:
+        return
+    try:
+        with writer(database) as connection, connection.begin():
+            connection.execute(insert(tables.events), rows)
+    except IntegrityError as error:
+        raise Conflict(f"a session went on while its payment was worked out: {error.orig}") from error

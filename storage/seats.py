@@ -1,0 +1,118 @@
+"""Seats: who counts where. One row a session, written with its facts, so that an arrival counts by one small query.
+
+Who has completed the study holds a seat for good; who is taking part holds it under a lease, until so long after their
+last fact; who ended otherwise, withdrew or was returned to the recruiter holds none. A seat of somebody who comes back
+after the lease counts again. Whoever counts to decide holds the lock, as any other arrival would count the same.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, Select, and_, bindparam, func, insert, or_, select, text, update
+
+from experiments.core.cells import Counts
+from storage import tables
+from storage.engine import Database
+
+COMPLETE = "complete"
+ONE_AT_A_TIME = 0x5EA75
+"""The number of PostgreSQL's advisory lock: one for all studies, so that two batches cannot wait for each other."""
+_seat, _fact = tables.seats.c, tables.events.c
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """What facts change in a session's seat."""
+
+    outcome: str | None = None
+    """How the session ended, if it has."""
+    due_us: int | None = None
+    """When the clock acts on it next."""
+
+
+def lock(connection: Connection) -> None:
+    """Let nobody else count until this transaction is over. SQLite's writers are alone from their first word."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": ONE_AT_A_TIME})
+
+
+def take(connection: Connection, stream: str, seat: Mapping[str, Any], cell: Mapping[str, str]) -> None:
+    """Give a new session its seat: `study`, `origin`, `until_us` and a cell."""
+    connection.execute(insert(tables.seats), [{**seat, "stream": stream, "cell": orjson.dumps(dict(cell)).decode()}])
+
+
+def change(connection: Connection, stream: str, seat: Seat) -> None:
+    """Write what facts change in a seat."""
+    values = {"due_us": seat.due_us, **({"outcome": seat.outcome, "due_us": None} if seat.outcome else {})}
+    connection.execute(update(tables.seats).where(_seat.stream == stream).values(values))
+
+
+def release(connection: Connection, stream: str, now_us: int) -> bool:
+    """Take back the seat of somebody who was returned to the recruiter; whether there was one to take back."""
+    held = and_(_seat.stream == stream, _seat.outcome.is_(None), _seat.released_us.is_(None))
+    return connection.execute(update(tables.seats).where(held).values(released_us=now_us)).rowcount > 0
+
+
+def counts(connection: Connection, study: str, origin: str, now_us: int, lease_s: float) -> Counts:
+    """How many have completed or are taking part, by cell."""
+    known = {"study": study, "origin": origin, "now_us": now_us, "since_us": now_us - round(lease_s * 1e6)}
+    return [(orjson.loads(cell), number) for cell, number in connection.execute(_COUNTS, known)]
+
+
+def _counting() -> Select[Any]:
+    """Who has completed, and who is taking part: under the lease of the beginning, or since their last fact."""
+    latest = select(_fact.at_us).where(_fact.stream == _seat.stream).order_by(_fact.seq.desc()).limit(1)
+    here = or_(_seat.until_us > bindparam("now_us"), latest.scalar_subquery() > bindparam("since_us"))
+    held = and_(_seat.outcome.is_(None), _seat.released_us.is_(None), here)
+    ours = and_(_seat.study == bindparam("study"), _seat.origin == bindparam("origin"))
+    return select(_seat.cell, func.count()).where(ours, or_(_seat.outcome == COMPLETE, held)).group_by(_seat.cell)
+
+
+_COUNTS = _counting()
+"""Made once: every arrival counts."""
+
+
+def due(connection: Connection, now_us: int, most: int) -> list[str]:
+    """Sessions on which the clock has to act by now."""
+    wanted = select(_seat.stream).where(_seat.due_us <= now_us).order_by(_seat.due_us).limit(most)
+    return list(connection.execute(wanted).scalars())
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How a study's sessions of an origin stand: by outcome (`live` and `left` while there is none), and by cell those
+    who completed it and those who are taking part."""
+
+    outcomes: Mapping[str, int]
+    cells: Mapping[str, tuple[int, int]]
+
+
+def tally_of(database: Database, study: str, origin: str, now_us: int, lease_s: float) -> Tally:
+    """The same now."""
+    with database.connect() as connection:
+        return _tally(connection, study, origin, now_us, lease_s)
+
+
+def _tally(connection: Connection, study: str, origin: str, now_us: int, lease_s: float) -> Tally:
+    ours = and_(_seat.study == study, _seat.origin == origin)
+    grouped = select(_seat.cell, _seat.outcome, func.count()).where(ours).group_by(_seat.cell, _seat.outcome)
+    rows = connection.execute(grouped).all()
+    counting = {cell_key(cell): n for cell, n in counts(connection, study, origin, now_us, lease_s)}
+    outcomes: Counter[str] = Counter()
+    done: Counter[str] = Counter()
+    for cell, outcome, number in rows:
+        outcomes[outcome or "left"] += number
+        done[cell_key(orjson.loads(cell))] += number if outcome == COMPLETE else 0
+    live = sum(counting.values()) - sum(done.values())
+    outcomes.update({"live": live, "left": -live})
+    return Tally(dict(outcomes), {key: (done[key], counting.get(key, 0) - done[key]) for key in sorted(done)})
+
+
+def cell_key(cell: Mapping[str, str]) -> str:
+    """A cell in words: `condition: a, model: b`."""
+    return ", ".join(f"{name}: {value}" for name, value in cell.items())

@@ -1,0 +1,225 @@
+"""What the page tells of itself, in a real browser: what is told is true, and it never slows or breaks the page."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, Route, expect
+
+from app.library import read_yaml
+from tests.browser.visitor import Visitor
+from tests.fakes import studies
+from tests.fakes.served import Served, serving_aside, settings_for
+from tests.wiring.reading import query
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+NewContext = Callable[..., BrowserContext]
+SECRET = "a sentence from elsewhere"
+ENDPOINT = "**/api/telemetry"
+
+
+def boxes(folder: Path) -> Path:
+    """A consent, two boxes of which one lets nothing be pasted, a chat that lets nothing be pasted, the end."""
+    raw = read_yaml(studies.chat(folder))
+    survey = {
+        "step": "survey",
+        "id": "boxes",
+        "questions": [
+            {"ask": "long", "name": "free", "text": "Paste here"},
+            {"ask": "short", "name": "own", "text": "Your own words", "paste": "block", "required": False},
+            {"ask": "single", "name": "pick", "text": "Which?", "options": ["One", "Two"], "required": False},
+        ],
+    }
+    talk = {"step": "chat", "answer": True, "paste": "block"}
+    each = {"each": "question", "of": "questions", "take": 1, "flow": [talk]}
+    flow = [raw["flow"][0], survey, each, raw["flow"][-1]]
+    return studies.write(folder, {**raw, "study": "boxes", "flow": flow, "times": {"idle_s": 60}})
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("telemetry")
+    quiet = studies.write(folder, {**read_yaml(boxes(folder)), "study": "quiet", "telemetry": False})
+    with serving_aside(settings_for(folder), boxes(folder), quiet) as served:
+        yield served
+
+
+@pytest.fixture
+def visitor(served: Served, new_context: NewContext) -> Visitor:
+    """Somebody with something in the clipboard, on the screen with the two boxes."""
+    context = new_context(permissions=["clipboard-read", "clipboard-write"])
+    return Visitor(context.new_page(), served.url)
+
+
+def come(visitor: Visitor, study: str = "boxes") -> Page:
+    visitor.arrive(study)
+    visitor.page.evaluate("text => navigator.clipboard.writeText(text)", SECRET)
+    visitor.go_on()
+    return visitor.page
+
+
+def told(served: Served, wanted: Callable[[list[dict[str, Any]]], bool]) -> list[dict[str, Any]]:
+    """What was told in the newest session, once it is what a test waits for."""
+    sql = (
+        "SELECT kind, path, data FROM telemetry WHERE stream = "
+        "(SELECT stream FROM event WHERE seq = 1 ORDER BY at_us DESC LIMIT 1) ORDER BY number"
+    )
+    give_up = time.monotonic() + 10
+    while True:
+        rows = [{"kind": kind, "path": path, **json.loads(data)} for kind, path, data in query(served.database, sql)]
+        if wanted(rows):
+            return rows
+        assert time.monotonic() < give_up, rows
+        time.sleep(0.05)
+
+
+def has(kind: str) -> Callable[[list[dict[str, Any]]], bool]:
+    return lambda rows: any(row["kind"] == kind for row in rows)
+
+
+def paste(page: Page, box: str) -> None:
+    page.locator(box).focus()
+    page.keyboard.press("Control+V")
+
+
+def test_pasting_is_told_in_characters_and_blocked_where_the_box_says_so(served: Served, visitor: Visitor) -> None:
+    page = come(visitor)
+    paste(page, "[name=own]")
+    expect(page.locator("#note")).to_have_text("Pasting is switched off here, please type.")
+    paste(page, "[name=free]")
+    expect(page.locator("[name=own]")).to_have_value("")
+    expect(page.locator("[name=free]")).to_have_value(SECRET)
+    page.keyboard.press("Control+A")
+    page.keyboard.press("Control+C")
+    visitor.press(page.locator("#left form button[type=submit]"))
+    page.wait_for_function("document.documentElement.dataset.layout === 'chat'")
+    paste(page, "#box textarea")
+    expect(page.locator("#note")).to_have_text("Pasting is switched off here, please type.")
+    expect(page.locator("#box textarea")).to_have_value("")
+    page.reload()
+    visitor.ready()
+    rows = told(served, lambda rows: sum(row["kind"] == "pasted" for row in rows) == 3)
+    pasted = [(row["box"], row["chars"], row["blocked"]) for row in rows if row["kind"] == "pasted"]
+    assert pasted == [("own", len(SECRET), True), ("free", len(SECRET), False), ("message", len(SECRET), True)]
+    assert [(row["chars"], row["from"]) for row in rows if row["kind"] == "copied"] == [(len(SECRET), "page")]
+    assert "sentence" not in json.dumps(query(served.database, "SELECT path, kind, data FROM telemetry"))
+    assert not [row for row in rows if row["path"] == "consent"]
+    assert visitor.complaints == []
+
+
+def test_a_screen_is_told_with_its_first_key_its_keys_and_its_choices(served: Served, visitor: Visitor) -> None:
+    page = come(visitor)
+    page.wait_for_timeout(300)
+    page.locator("[name=own]").press_sequentially("typed", delay=30)
+    page.locator("[name=free]").press_sequentially("by hand", delay=30)
+    page.locator("label.option").nth(1).click()
+    visitor.press(page.locator("#left form button[type=submit]"))
+    (screen, *_) = told(served, has("screen"))
+    assert (screen["path"], screen["keys"], screen["choices"]) == ("boxes", {"own": 5, "free": 7}, 1)
+    assert 300 <= screen["first_key_ms"] <= screen["shown_ms"] - screen["typing_ms"]
+    assert screen["reading_ms"] <= screen["first_key_ms"] + 50
+    assert 300 <= screen["typing_ms"] <= screen["visible_ms"] <= screen["shown_ms"]
+
+
+def test_leaving_and_coming_back_is_told(served: Served, visitor: Visitor) -> None:
+    page = come(visitor)
+    page.evaluate("dispatchEvent(new Event('blur'))")
+    page.wait_for_timeout(400)
+    page.evaluate("dispatchEvent(new Event('focus'))")
+    page.locator("[name=free]").fill("Back again.")
+    visitor.press(page.locator("#left form button[type=submit]"))
+    rows = told(served, has("screen"))
+    assert [row["kind"] for row in rows] == ["left", "came_back", "screen"]
+    assert rows[1]["away_ms"] >= 400
+    assert rows[2]["visible_ms"] <= rows[2]["shown_ms"] - 400
+
+
+def test_blocking_needs_no_telemetry(served: Served, visitor: Visitor) -> None:
+    page = come(visitor, "quiet")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    paste(page, "[name=own]")
+    expect(page.locator("#note")).to_have_text("Pasting is switched off here, please type.")
+    expect(page.locator("[name=own]")).to_have_value("")
+    paste(page, "[name=free]")
+    visitor.press(page.locator("#left form button[type=submit]"))
+    page.wait_for_function("document.documentElement.dataset.layout === 'chat'")
+    page.reload()
+    visitor.ready()
+    assert asked
+    assert not [url for url in asked if "/api/telemetry" in url]
+
+
+def abort(route: Route) -> None:
+    route.abort()
+
+
+def refuse(route: Route) -> None:
+    route.fulfill(status=500)
+
+
+def miss(route: Route) -> None:
+    route.fulfill(status=404)
+
+
+@pytest.mark.parametrize("dead", [abort, refuse, miss])
+def test_a_dead_endpoint_is_nobodys_concern(served: Served, visitor: Visitor, dead: Callable[[Route], None]) -> None:
+    tried: list[str] = []
+
+    def answer(route: Route) -> None:
+        tried.append(json.loads(route.request.post_data or "{}")["key"])
+        dead(route)
+
+    visitor.page.route(ENDPOINT, answer)
+    errors: list[str] = []
+    visitor.page.on("pageerror", lambda error: errors.append(str(error)))
+    come(visitor)
+    visitor.finish()
+    assert "DONE" in visitor.text
+    assert tried
+    assert max(map(tried.count, tried)) <= (1 if dead is miss else 2), "sent once more at most"
+    assert errors == []
+    assert [one for one in visitor.complaints if "/api/telemetry" not in one] == []
+    assert told(served, lambda rows: True) == []
+
+
+def test_a_page_whose_watching_is_refused_works_as_ever(served: Served, visitor: Visitor) -> None:
+    visitor.page.route("**/parley/watch.js", abort)
+    come(visitor)
+    visitor.finish()
+    assert "DONE" in visitor.text
+    assert [one for one in visitor.complaints if "/parley/watch.js" not in one] == []
+
+
+def test_a_slow_endpoint_slows_no_click(served: Served, visitor: Visitor) -> None:
+    held: list[Route] = []
+    visitor.page.route(ENDPOINT, lambda route: held.append(route))
+    come(visitor)
+    visitor.finish()
+    assert "DONE" in visitor.text
+    assert len(held) == 1, "one is on its way, and the others wait for it"
+    held[0].continue_()
+
+
+def test_who_does_not_stir_is_asked_and_answers_by_a_key(served: Served, visitor: Visitor) -> None:
+    visitor.page.clock.install()
+    page = come(visitor)
+    page.locator("[name=free]").focus()
+    page.clock.fast_forward(59_000)
+    expect(page.locator("dialog")).to_have_count(0)
+    for key in ("Escape", "Enter"):
+        page.clock.fast_forward(61_000)
+        expect(page.get_by_role("dialog", name="Are you still there?")).to_be_visible()
+        expect(page.get_by_role("button", name="Yes, I am here")).to_be_focused()
+        page.keyboard.press(key)
+        expect(page.locator("dialog")).to_have_count(0)
+        expect(page.locator("[name=free]")).to_be_focused()
+    page.clock.fast_forward(16_000)
+    rows = told(served, lambda rows: sum(row["kind"] == "here" for row in rows) == 2)
+    assert [row["kind"] for row in rows if row["kind"] in ("idle", "here")] == ["idle", "here", "idle", "here"]
+    assert all(row["after_ms"] >= 60_000 for row in rows if row["kind"] == "idle")

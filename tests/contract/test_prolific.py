@@ -1,0 +1,48 @@
+"""Prolific's lists: nobody is in two that contradict each other, and every cent that is due is in one place."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments.core.outcomes import OUTCOMES
+from storage.payments import LIVE, Payee
+from storage.prolific import Statuses, lists
+
+STATUSES = ("APPROVED", "AWAITING REVIEW", "RETURNED", "TIMED OUT", "REJECTED", "ACTIVE")
+ids = st.sampled_from(["a1", "b2", "c3", "=d4", "e,5", ""])
+cents = st.integers(0, 500).map(lambda number: Decimal(number) / 100)
+payees = st.builds(
+    Payee,
+    stream=st.uuids().map(str),
+    number=st.integers(1, 99),
+    recruiter=st.sampled_from(["prolific", "panel", "open"]),
+    id=ids,
+    outcome=st.sampled_from([*OUTCOMES, LIVE]),
+    earned=cents,
+    paid=st.dictionaries(st.sampled_from(["one.csv", "two.csv"]), cents),
+    runs=st.just(frozenset()),
+    checks_failed=st.integers(0, 3),
+    minutes=st.none() | st.floats(0, 90),
+    seq=st.integers(1, 99),
+)
+
+
+@given(st.lists(payees, max_size=12), st.none() | st.dictionaries(ids, st.sampled_from(STATUSES)))
+def test_every_list_holds_those_for_whom_it_is(people: list[Payee], known: Statuses | None) -> None:
+    sorted_ = lists(people, known)
+    theirs = [payee for payee in people if payee.recruiter == "prolific" and payee.id]
+    complete = {payee.id for payee in theirs if payee.outcome == "complete"}
+    fit = {id_ for id_ in complete if id_ in ("a1", "b2", "c3")}
+    if known is not None:
+        fit &= {id_ for id_, status in known.items() if status in ("APPROVED", "AWAITING REVIEW", "ACTIVE")}
+    due = [p for p in theirs if p.outcome == "complete" and p.id in fit and p.earned > sum(p.paid.values())]
+    assert sorted(p.stream for found in sorted_.bonus.values() for p in found) == sorted(p.stream for p in due)
+    assert all(payee.id == id_ for id_, found in sorted_.bonus.items() for payee in found)
+    assert set(sorted_.approve) == {id_ for id_ in fit if (known or {}).get(id_) != "APPROVED"}
+    assert sorted_.left_out.keys() == complete - fit
+    for outcome, listed in (("no_consent", sorted_.no_consent), ("screened_out", sorted_.screened_out)):
+        assert set(listed) <= {payee.id for payee in theirs if payee.outcome == outcome} - complete
+        assert len(set(listed)) == len(listed)

@@ -1,0 +1,108 @@
+"""What `parley check` finds worth a look: each rule of Prolific's, met and not met."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from experiments.core.advice import advice
+from experiments.core.resolve import Study, resolve
+from problems.item import Problem
+
+CONSENT = {"step": "consent", "text": "Please agree.", "decline": ""}
+ASKED = {"questions": [{"ask": "single", "name": "a", "text": "A?", "options": ["x", "y"]}], "right": {"a": "x"}}
+UNDERSTOOD = {"step": "check", "id": "understood", "kind": "comprehension", "policy": "record", **ASKED}
+ATTENDED = {"step": "check", "id": "attended", "kind": "attention", "policy": "screen_out", **ASKED}
+CHAT = {"step": "chat", "on_failure": {"then": "stop"}}
+FINISH = {"step": "finish", "code": "DONE"}
+TALKING = {"models": {"tutor": {"backend": "scripted"}}, "problems": {"questions": {"source": "jsonl"}}}
+INFO = {"step": "info", "text": "Read."}
+
+
+def study_of(*flow: dict[str, Any], by: str = "prolific", **keys: Any) -> Study:
+    raw = {"study": "small", "title": "Small", "recruitment": {"by": [by]}, "flow": [*flow, FINISH], **keys}
+    return resolve(raw, {}, {"questions": [Problem("p", "What?", "What?", "d")]})
+
+
+def codes(**outcomes: str) -> dict[str, Any]:
+    return {name: {"code": code} for name, code in outcomes.items()}
+
+
+def test_a_sound_study_needs_no_advice() -> None:
+    flow = ({**CONSENT, "decline": "No"}, UNDERSTOOD, {"phase": "One", "flow": [{**ATTENDED, "after": 2}]})
+    study = study_of(*flow, outcomes=codes(no_consent="NONE", failed_attention="FAILED"))
+    assert advice(study, 20) == []
+
+
+def test_only_those_of_prolific_are_advised() -> None:
+    assert advice(study_of(ATTENDED, by="lab"), 20) == []
+    assert advice(study_of(ATTENDED), 20) != []
+
+
+@pytest.mark.parametrize(("minutes", "told"), [(None, True), (5, True), (20, True), (4.9, False)])
+def test_one_failed_attention_check_is_too_few_in_a_long_study(minutes: float | None, told: bool) -> None:
+    found = advice(study_of(CONSENT, ATTENDED, outcomes=codes(failed_attention="F")), minutes)
+    assert [words.startswith("flow[1]: 'attended' ends the session at the first") for words in found] == [True] * told
+    assert not told or "Write `after: 2`" in found[0]
+    assert ("takes about 20" in " ".join(found)) == (minutes == 20)
+    assert advice(study_of(CONSENT, {**ATTENDED, "policy": "warn"}), minutes) == []
+
+
+@pytest.mark.parametrize(
+    ("flow", "where"),
+    [
+        ([UNDERSTOOD, {"phase": "One", "flow": [INFO]}], None),
+        ([{"phase": "One", "flow": [INFO, UNDERSTOOD]}], "flow[1].flow[1]"),
+        ([{"each": "turn", "take": 2, "flow": [INFO]}, UNDERSTOOD], "flow[2]"),
+    ],
+)
+def test_comprehension_is_checked_at_the_start(flow: list[dict[str, Any]], where: str | None) -> None:
+    found = advice(study_of(CONSENT, *flow), 20)
+    assert len(found) == (where is not None)
+    assert where is None or found[0].startswith(f"{where}: Prolific wants comprehension checks at the start")
+
+
+def test_consent_is_missed() -> None:
+    (found,) = advice(study_of(INFO), 20)
+    assert found.startswith("flow: Prolific wants consent")
+    assert advice(study_of({"phase": "One", "flow": [CONSENT]}), 20) == []
+
+
+@pytest.mark.parametrize(
+    ("flow", "keys", "outcome"),
+    [
+        ([{**CONSENT, "decline": "No"}], {}, "no_consent"),
+        ([CONSENT, {**UNDERSTOOD, "policy": "screen_out"}], {}, "screened_out"),
+        ([CONSENT, {**ATTENDED, "after": 2}], {}, "failed_attention"),
+        ([CONSENT], {"times": {"limit_s": 600}}, "timed_out"),
+        ([CONSENT], {"times": {"away_s": 600}}, "timed_out"),
+        ([CONSENT, {**INFO, "limit": {"after_s": 60, "then": "end"}}], {}, "timed_out"),
+        ([CONSENT, {"step": "finish", "id": "other", "when": {"consent.agreed": True}}], {}, "complete"),
+    ],
+)
+def test_an_outcome_that_can_be_needs_a_code(flow: list[dict[str, Any]], keys: dict[str, Any], outcome: str) -> None:
+    (found,) = advice(study_of(*flow, **keys), 20)
+    assert found.startswith(f"outcomes.{outcome}: has no code.")
+    assert f"`outcomes: {{{outcome}: {{code: ...}}}}`" in found
+    assert advice(study_of(*flow, **keys, outcomes=codes(**{outcome: "OWN"})), 20) == []
+
+
+def test_a_limit_that_goes_on_needs_no_code() -> None:
+    assert advice(study_of(CONSENT, {**INFO, "limit": {"after_s": 60}}), 20) == []
+
+
+def test_a_chat_that_stops_has_a_code_of_its_own_or_needs_one() -> None:
+    asks = {"each": "q", "of": "questions", "flow": [CHAT]}
+    (found,) = advice(study_of(CONSENT, asks, **TALKING), 20)
+    assert found.startswith("outcomes.technical_failure: has no code.")
+    own = {**CHAT, "on_failure": {"then": "stop", "stop_code": "OWN"}}
+    assert advice(study_of(CONSENT, {**asks, "flow": [own]}, **TALKING), 20) == []
+    assert advice(study_of(CONSENT, {**asks, "flow": [{"step": "chat"}]}, **TALKING), 20) == []
+
+
+def test_two_outcomes_of_one_code_cannot_be_told_apart() -> None:
+    (found,) = advice(study_of({**CONSENT, "decline": "No"}, outcomes=codes(no_consent="DONE")), 20)
+    assert found.startswith("outcomes: no_consent and complete have one code, 'DONE'")
+    (found,) = advice(study_of(CONSENT, outcomes=codes(withdrawn="SAME", timed_out="SAME")), 20)
+    assert "withdrawn and timed_out" in found

@@ -1,0 +1,202 @@
+"""What people earn on top: only who completes it, each question once, never more than the rule's most, to the cent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.library import load_study
+from experiments.core.bonus import bonus_of, checks_failed, earned
+from experiments.core.events import Event
+from experiments.core.outcomes import OUTCOMES
+from experiments.core.place import State
+from experiments.core.resolve import Study, resolve, restore
+from experiments.core.session import fold
+from experiments.errors import StudyError
+from problems.item import Option, Problem
+from storage.projections import rows_of
+from tests.fakes.sessions import study as known
+from tests.fakes.sessions import whole
+
+STEPS = ("first", "second")
+KEYS = ("A", "B")
+POOLS = ("sums", "odd")
+RIGHT: tuple[str | None, ...] = ("A", "B", None)
+"""The right answers of a pool's problems, by number; that of the last is not known."""
+
+Turn = tuple[str, int, tuple[str | None, str | None]]
+"""A problem that was met: its pool, its number, and the answers to its two steps; None where time ran out."""
+turns = st.lists(
+    st.tuples(st.sampled_from(POOLS), st.integers(0, 2), st.tuples(*[st.sampled_from([*KEYS, None])] * 2)), max_size=8
+)
+amounts = st.decimals("0.01", "9.99", places=2)
+rules = st.fixed_dictionaries(
+    {
+        "each": st.sampled_from(["correct", "answered", "complete"]),
+        "amount": amounts,
+        "of": st.sampled_from([[], ["sums"], ["odd"], ["odd", "sums"]]),
+        "counts": st.sampled_from(["any", "last", "all"]),
+    },
+    optional={"most": amounts},
+)
+
+
+def study(*bonus: Any, dataset: str = "made") -> Study:
+    """Two pools of three problems with the same ids, each problem asked twice."""
+    options = tuple(Option(key, key, key) for key in KEYS)
+    pool = [Problem(f"p{n}", "Which?", "Which?", dataset, options, answer) for n, answer in enumerate(RIGHT)]
+    asked = [{"step": "answer", "id": name} for name in STEPS]
+    raw = {
+        "study": "paid",
+        "title": "Paid",
+        "problems": {name: {"source": "jsonl"} for name in POOLS},
+        "bonus": list(bonus),
+        "flow": [*({"each": name, "of": name, "up_to": 3, "flow": asked} for name in POOLS), {"step": "finish"}],
+    }
+    return resolve(raw, {}, dict.fromkeys(POOLS, pool))
+
+
+def session(met: Sequence[Turn], outcome: str = "complete") -> State:
+    """A session in which these problems were met; those of one pool in one loop, in this order."""
+    facts: list[tuple[str, str, dict[str, Any]]] = [("", "enrolled", {"seed": "1"})]
+    for pool in POOLS:
+        own = [turn for turn in met if turn[0] == pool]
+        facts.append((pool, "drawn", {"of": pool, "items": [{pool: f"p{number}"} for _, number, _ in own]}))
+        for index, (_, _, answers) in enumerate(own):
+            for step, answer in zip(STEPS, answers, strict=True):
+                kind, data = ("submitted", {"answer": answer}) if answer else ("expired", {"typed": {"answer": "A"}})
+                facts.append((f"{pool}[{index}]/{step}", kind, data))
+    facts += [("finish", "finished", {"outcome": outcome})] if outcome else []
+    return fold(Event(n, n, "participant", *fact) for n, fact in enumerate(((p, k, d) for p, k, d in facts), start=1))
+
+
+def right(rule: dict[str, Any], pool: str, number: int, answers: list[str]) -> bool:
+    """Whether a rule counts a question as correct, in the words of its documentation."""
+    if rule["of"] and pool not in rule["of"]:
+        return False
+    if rule["each"] == "answered":
+        return bool(answers)
+    hits = [answer == RIGHT[number] for answer in answers]
+    return bool(hits) and {"any": any(hits), "all": all(hits), "last": hits[-1]}[rule["counts"]]
+
+
+@given(turns, st.lists(rules, max_size=3))
+@settings(max_examples=150, deadline=None)
+def test_a_bonus_is_what_the_rules_say_of_the_answers_recorded(met: list[Turn], bonus: list[dict[str, Any]]) -> None:
+    of, state = study(*bonus), session(met)
+    given_: dict[tuple[str, int], list[str]] = {}
+    for pool, number, answers in met:
+        given_.setdefault((pool, number), []).extend(answer for answer in answers if answer)
+    parts = earned(of, state)
+    for rule, part in zip(bonus, parts, strict=True):
+        count = 1 if rule["each"] == "complete" else sum(right(rule, *key, found) for key, found in given_.items())
+        assert part.count == count
+        assert part.amount == min(rule["amount"] * count, rule.get("most", Decimal(1000)))
+    assert bonus_of(of, state) == sum(part.amount for part in parts)
+    assert bonus_of(of, state).as_tuple().exponent == -2, "to the cent, whatever the amounts"
+
+
+@given(turns, rules, st.sampled_from(["", *(name for name in OUTCOMES if name not in ("complete", "withdrawn"))]))
+@settings(max_examples=60, deadline=None)
+def test_who_has_not_completed_it_earns_nothing(met: list[Turn], rule: dict[str, Any], outcome: str) -> None:
+    state = session(met, outcome)
+    assert state.outcome == outcome
+    assert earned(study(rule), state) == ()
+    assert bonus_of(study(rule), state) == 0
+
+
+def test_a_question_met_twice_counts_once_and_the_same_id_of_another_pool_is_another() -> None:
+    of = study({"each": "correct", "amount": 1})
+    assert bonus_of(of, session([("sums", 0, ("A", "A")), ("sums", 0, ("B", "A"))])) == 1
+    assert bonus_of(of, session([("sums", 0, ("A", "A")), ("odd", 0, ("A", "A"))])) == 2
+
+
+def test_a_question_whose_answer_nobody_knows_is_never_correct_but_can_be_answered() -> None:
+    state = session([("sums", 2, ("A", "B"))])
+    assert bonus_of(study({"each": "correct", "amount": 1, "counts": "all"}), state) == 0
+    assert bonus_of(study({"each": "answered", "amount": "0.25"}), state) == Decimal("0.25")
+
+
+def test_a_question_of_a_survey_that_is_called_answer_earns_nothing() -> None:
+    asks = [{"ask": "single", "name": "answer", "text": "?", "options": list(KEYS)}]
+    problem = Problem("p0", "Which?", "Which?", "made", tuple(Option(key, key, key) for key in KEYS), "A")
+    raw = {
+        "study": "paid",
+        "title": "Paid",
+        "problems": {"sums": {"source": "jsonl"}},
+        "bonus": [{"each": "answered", "amount": 1}],
+        "flow": [
+            {"each": "sums", "of": "sums", "flow": [{"step": "survey", "id": "first", "questions": asks}]},
+            {"step": "finish"},
+        ],
+    }
+    facts = [("", "enrolled", {"seed": "1"}), ("sums", "drawn", {"of": "sums", "items": [{"sums": "p0"}]})]
+    facts += [("sums[0]/first", "submitted", {"answer": "A"}), ("finish", "finished", {})]
+    state = fold(Event(n, n, "participant", *fact) for n, fact in enumerate(facts, start=1))
+    assert state.outcome == "complete"
+    assert bonus_of(resolve(raw, {}, {"sums": [problem]}), state) == 0
+
+
+@pytest.mark.parametrize(("answers", "failed"), [(("A", "A"), 0), (("A", "B"), 1), ((None, None), 0)])
+def test_an_attention_check_is_failed_by_any_wrong_answer(answers: tuple[str | None, str | None], failed: int) -> None:
+    of = study(dataset="attention_check")
+    assert checks_failed(of, session([("sums", 0, answers)])) == failed
+    assert checks_failed(study(), session([("sums", 0, ("B", "B"))])) == 0
+
+
+@pytest.mark.parametrize("seed", ["1", "2", "3", "4", "5"])
+def test_chatbench_pays_as_its_authors_did(seed: str) -> None:
+    """$0.10 for each question with acc 1 in any of its rows, the attention check's among them, at most $1.30."""
+    of, state = known("chatbench"), fold(whole("chatbench", seed))
+    rows = [row.values for row in rows_of(of, state).values() if row.table == "user_answers"]
+    best: dict[str, int] = {}
+    for row in rows:
+        best[row["question_id"]] = max(best.get(row["question_id"], 0), row["acc"])
+    assert len(best) == 13
+    assert sum(best.values()) > 0
+    assert bonus_of(of, state) == Decimal("0.10") * sum(best.values()) <= Decimal("1.30")
+
+
+@pytest.mark.parametrize("written", ["0.1", "0.10", '"0.1"', "1.0e-1"])
+def test_an_amount_is_exact_and_the_same_study_however_it_is_written(written: str, tmp_path: Path) -> None:
+    def load(amount: str) -> Study:
+        (tmp_path / "s.yaml").write_text(
+            f"study: s\ntitle: S\nbonus: [{{each: complete, amount: {amount}, most: 3}}]\nflow: [{{step: finish}}]\n"
+        )
+        return load_study(str(tmp_path / "s.yaml"))
+
+    of = load(written)
+    (rule,) = of.file.bonus
+    assert (str(rule.amount), str(rule.most)) == ("0.10", "3.00")
+    assert of.hash == load("0.10").hash
+    again = restore(of.document)
+    assert (again.hash, again.file.bonus) == (of.hash, of.file.bonus)
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ({"each": "complete", "amount": 0.125}, "bonus[0].amount: 0.125: decimal input should have no more than 2 dec"),
+        ({"each": "complete", "amount": 0}, "bonus[0].amount: 0: input should be greater than 0"),
+        ({"each": "complete", "amount": float("nan")}, "bonus[0].amount: nan: input should be a finite number"),
+        ({"each": "corect", "amount": 1}, "bonus[0].each: 'corect': input should be 'correct', 'answered' or 'compl"),
+        ({"amount": 1}, "bonus[0].each: is missing"),
+        ({"each": "complete", "amount": 1, "moost": 2}, "bonus[0].moost: no such key; allowed: amount, counts, each"),
+        ({"each": "correct", "amount": 1, "of": ["sum"]}, "bonus[0].of[0]: no pool of problems is called 'sum'; allo"),
+    ],
+    ids=["three decimals", "nothing", "no number", "an unknown event", "no event", "an unknown key", "an unknown pool"],
+)
+def test_a_faulty_rule_is_told_once(rule: dict[str, Any], said: str, tmp_path: Path) -> None:
+    raw = {"study": "s", "title": "S", "problems": {"sums": {"source": "chatbench"}}, "bonus": [rule]}
+    (tmp_path / "s.yaml").write_text(yaml.safe_dump({**raw, "flow": [{"step": "finish"}]}))
+    with pytest.raises(StudyError) as caught:
+        load_study(str(tmp_path / "s.yaml"))
+    (fault,) = caught.value.faults
+    assert fault.startswith(said)

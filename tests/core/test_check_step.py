@@ -1,0 +1,219 @@
+"""Checks: what passes, what becomes of who does not, what is told of it, and what is refused in a study's file."""
+
+from __future__ import annotations
+
+import json
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.web.paint import StudyLook, paint
+from experiments.core.place import here
+from experiments.core.resolve import restore
+from experiments.core.screen import Notice, Screen
+from experiments.core.session import screen
+from experiments.core.step import Step
+from experiments.core.words import translated
+from experiments.errors import Refused
+from experiments.steps.check import ONE_LEFT, SOME_WRONG
+from tests.fakes.checked import BAD, CHOICE, GOOD, PARTS, PROBLEMS, act, begun, check, facts, study_of
+
+
+def notices(seen: Screen) -> list[Notice]:
+    return [block for block in seen.panel.blocks if isinstance(block, Notice)]
+
+
+def test_who_passes_goes_on_and_a_later_step_can_refer_to_it() -> None:
+    told = {"step": "info", "when": {"it.passed": True, "it.tries": 1}, "text": "{{it.tools}}, {{it.passed}}"}
+    study = study_of(check(), told)
+    state = act(study, begun(study), **GOOD)
+    (fact,) = facts(state, "submitted")
+    kept = {"tools": "no", "parts": ["talk", "answer"], "age": 18, "any": None}
+    assert dict(fact.data) == {**kept, "passed": True, "tries": 1, "check": "comprehension"}
+    assert [block.text for block in screen(study, state).panel.blocks] == ["no, True"]
+    missed = act(study, act(study, begun(study), **BAD), **GOOD)
+    assert screen(study, missed).outcome == "complete", "it took two tries, so the step is not for them"
+
+
+def test_a_missed_try_tells_how_many_are_left_and_which_questions_but_nothing_that_is_right() -> None:
+    study = study_of(check(attempts=3))
+    state = act(study, begun(study), **BAD)
+    (fact,) = facts(state, "missed")
+    assert fact.data["values"]["tools"] == "yes"
+    assert fact.data["wrong"] == ["tools", "parts"]
+    seen = screen(study, state)
+    (notice,) = notices(seen)
+    assert notice == Notice(
+        "You have 2 more tries. These were not right yet:", ("May you use *tools*?", "What will you do?")
+    )
+    assert seen.panel.blocks[0] == notice
+    assert [field.name for field in seen.panel.fields] == ["tools", "parts", "age", "any"]
+    (last,) = notices(screen(study, act(study, state, **{**GOOD, "age": "31"})))
+    assert last == Notice("You have one more try. These were not right yet:", ("How old are you?",))
+
+
+def test_what_is_said_of_a_try_can_be_translated_copied_and_painted() -> None:
+    study = study_of(check(questions=[{**CHOICE, "text": "Is 1 < 2 & *so*?"}, PARTS], right={"tools": "no"}))
+    seen = screen(study, act(study, begun(study), tools="yes", parts=["sing"]))
+    (notice,) = notices(seen)
+    german = {SOME_WRONG: "{left} Noch nicht richtig:", ONE_LEFT: "Sie haben noch einen Versuch."}
+    for one in (notice, deepcopy(notice)):
+        assert translated(one.text, german) == "Sie haben noch einen Versuch. Noch nicht richtig:"
+    left = paint(seen, study=StudyLook("Small"), shown=None, draft={"tools": "no"}).updates["left"]["value"]
+    told = left[left.index('<section class="card notice" role="alert">') :]
+    assert "These were not right yet:" in told
+    assert "<li>Is 1 &lt; 2 &amp; <em>so</em>?</li>" in told
+
+
+def test_of_a_single_question_it_is_not_said_which_one() -> None:
+    study = study_of(check(questions=[CHOICE], right={"tools": "no"}))
+    (notice,) = notices(screen(study, act(study, begun(study), tools="yes")))
+    assert notice == Notice("That was not right yet. You have one more try.")
+
+
+@pytest.mark.parametrize(
+    ("kind", "keys", "outcome"),
+    [
+        ("screening", {}, "screened_out"),
+        ("comprehension", {}, "screened_out"),
+        ("attention", {"policy": "screen_out"}, "failed_attention"),
+        ("attention", {}, "complete"),
+        ("comprehension", {"policy": "record"}, "complete"),
+    ],
+)
+def test_the_policy_says_how_it_ends_for_who_never_passes(kind: str, keys: dict[str, Any], outcome: str) -> None:
+    study = study_of(check(kind, **keys))
+    state = begun(study)
+    while not state.outcome:
+        assert screen(study, state).actions == ("submit",)
+        state = act(study, state, **BAD)
+    assert screen(study, state).outcome == outcome
+    (fact,) = facts(state, "submitted")
+    assert (fact.data["passed"], fact.data["tries"]) == (False, 2 if kind == "comprehension" else 1)
+    with pytest.raises(Refused):
+        act(study, state, **GOOD)
+
+
+def test_who_is_screened_out_was_told_nothing_of_it() -> None:
+    study = study_of(check("screening"))
+    state = act(study, begun(study), **BAD)
+    assert facts(state, "missed") == []
+    last = screen(study, state)
+    assert last.panel.title == "This study is not for you"
+    painted = paint(last, study=StudyLook("Small"), shown=None, draft={}).as_json()
+    told = repr(last) + json.dumps({**painted, "updates": {**painted["updates"], "head": ""}})
+    assert last.ended
+    assert not any(word in told for word in ("tools", "answer", "sing", "old"))
+
+
+def test_who_is_warned_reads_it_on_the_same_place_and_goes_on() -> None:
+    study = study_of(check(policy="warn", warning="Please read, **now**."))
+    state = act(study, act(study, begun(study), **BAD), **BAD)
+    seen = screen(study, state)
+    assert (seen.path, seen.actions, seen.panel.fields) == ("it", ("submit",), ())
+    assert notices(seen) == [Notice("Please read, **now**.")]
+    assert facts(state, "submitted") == []
+    state = act(study, state, **GOOD)
+    (fact,) = facts(state, "submitted")
+    assert (fact.data["tools"], fact.data["passed"], fact.data["tries"]) == ("yes", False, 2), "too late to be right"
+    assert state.outcome == "complete"
+
+
+@pytest.mark.parametrize("after", [1, 2, 3])
+def test_attention_counts_over_the_session(after: int) -> None:
+    first = check("attention", id="first", policy="record")
+    second = check("attention", id="second", policy="screen_out", after=after)
+    third = check("attention", id="third", policy="screen_out", after=after)
+    study = study_of(check("comprehension", id="other", policy="record"), first, second, third)
+    state = begun(study)
+    for _ in range(2):
+        state = act(study, state, **BAD)
+    while not state.outcome:
+        state = act(study, state, **BAD)
+    assert state.outcome == "failed_attention"
+    assert state.events[-1].path == ("second" if after < 3 else "third"), "other checks do not count"
+
+
+def test_attention_warns_from_the_second_failure_on() -> None:
+    loop = {"each": "q", "of": "questions", "take": 3, "order": "listed"}
+    study = study_of({**loop, "flow": [check("attention", of_problem=True, policy="warn", after=2)]}, problems=PROBLEMS)
+    state = act(study, begun(study), answer="B")
+    assert (screen(study, state).path, notices(screen(study, state))) == ("q[1]/it", [])
+    state = act(study, state, answer="A")
+    assert screen(study, state).path == "q[1]/it"
+    assert len(notices(screen(study, state))) == 1
+    state = act(study, act(study, state), answer="A")
+    assert [event.data["passed"] for event in facts(state, "submitted")] == [False, False, True]
+    assert state.outcome == "complete"
+
+
+@pytest.mark.parametrize(
+    ("question", "right", "passing", "failing"),
+    [
+        ({"ask": "single", "options": [1, 2]}, 1, ["1"], ["2"]),
+        ({"ask": "scale", "options": {"-1": "bad", "1": "good", "2": "fine"}}, {"minimum": 1}, ["1", "2"], ["-1"]),
+        ({"ask": "scale", "scale": "helpfulness", "name": "it"}, ["0", 1], ["0", "1"], ["2"]),
+        ({"ask": "number", "whole": False}, [0.5, 3], ["0.50", "3"], ["0.6"]),
+        ({"ask": "slider"}, {"maximum": 20}, ["0", "20"], ["21"]),
+        ({"ask": "short"}, ["Deep blue", "navy"], ["deep  BLUE", " Navy"], ["deepblue"]),
+        ({"ask": "tick", "required": False}, True, ["on"], [None]),
+        ({"ask": "tick", "required": False}, False, [None], ["on"]),
+        ({"ask": "multiple", "options": ["a", "b"], "required": False}, [], [None], [["a"]]),
+        ({"ask": "multiple", "options": ["a", "b"]}, "b", [["b"]], [["a", "b"], ["a"]]),
+    ],
+)
+def test_what_passes(question: dict[str, Any], right: Any, passing: list[Any], failing: list[Any]) -> None:
+    asked = {"name": "it", "text": "?", **question}
+    study = study_of(check("attention", questions=[asked], right={"it": right}))
+    again = restore(study.document)
+    for value in (*passing, *failing):
+        state = act(again, begun(again), it=value)
+        (fact,) = facts(state, "submitted")
+        assert fact.data["passed"] == (value in passing), value
+    state = begun(study)
+    place = here(study, state)
+    assert place is not None
+    assert isinstance(place.node, Step)
+    state = act(study, state, **place.node.passing(place))
+    assert facts(state, "submitted")[0].data["passed"] is True, "so simulated participants know what passes"
+
+
+answers = st.fixed_dictionaries(
+    {
+        "tools": st.sampled_from(["yes", "no"]),
+        "parts": st.lists(st.sampled_from(["talk", "answer", "sing"]), min_size=1, max_size=3),
+        "age": st.integers(10, 40).map(str),
+    }
+)
+
+
+def is_right(given: dict[str, Any]) -> bool:
+    return given["tools"] == "no" and {*given["parts"]} == {"talk", "answer"} and 18 <= int(given["age"]) <= 30
+
+
+@given(
+    st.sampled_from(["screening", "comprehension", "attention"]),
+    st.sampled_from(["record", "warn", "screen_out"]),
+    st.integers(2, 4),
+    st.lists(answers, min_size=5, max_size=5),
+)
+def test_any_answers_come_to_an_end_and_who_passed_goes_on(
+    kind: str, policy: str, attempts: int, given: list[dict[str, Any]]
+) -> None:
+    most = 1 if kind == "screening" else attempts
+    study = study_of(check(kind, policy=policy, attempts=most), {"step": "info", "text": "On."})
+    state, clicks = begun(study), 0
+    while not facts(state, "submitted"):
+        state = act(study, state, **given[clicks])
+        clicks += 1
+    (fact,) = facts(state, "submitted")
+    right = [is_right(one) for one in given]
+    first = right.index(True) + 1 if True in right[:most] else None
+    assert (fact.data["passed"], fact.data["tries"]) == (first is not None, first or most)
+    assert clicks == (first or most) + (first is None and policy == "warn")
+    ended = first is None and policy == "screen_out"
+    assert state.outcome == ("failed_attention" if kind == "attention" else "screened_out") * ended
+    assert ended or screen(study, state).path == "info"

@@ -1,0 +1,66 @@
+"""Consent: who agrees goes on, who does not is let go with the outcome's own page, and nothing of theirs is kept."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.bots.random_bot import RandomBot
+from app.web.paint import StudyLook, paint
+from experiments.core.events import Action
+from experiments.core.screen import Code
+from experiments.core.session import decide, fold, owed, screen
+from experiments.errors import Refused
+from tests.fakes.checked import BAD, act, begun, check, study_of
+
+CONSENT = {"step": "consent", "text": "Please agree.", "tick": "I do."}
+INFO = {"step": "info", "text": "Read."}
+
+
+def test_who_declines_is_let_go_and_nothing_more_is_recorded() -> None:
+    study = study_of({**CONSENT, "least_s": 60}, INFO)
+    state = act(study, begun(study), "decline", agreed="on")
+    told = [(event.kind, dict(event.data)) for event in state.events[1:]]
+    assert told == [("declined", {}), ("finished", {"outcome": "no_consent"})]
+    last = screen(study, state)
+    assert (last.ended, last.outcome, last.panel.title) == (True, "no_consent", "You do not take part")
+    assert not [block for block in last.panel.blocks if isinstance(block, Code)]
+    for kind in ("submit", "decline"):
+        with pytest.raises(Refused):
+            act(study, state, kind, agreed="on")
+
+
+def test_both_answers_are_on_offer_in_the_words_of_the_study() -> None:
+    study = study_of({**CONSENT, "decline": "No, thank you"}, INFO)
+    seen = screen(study, begun(study))
+    assert seen.actions == ("submit", "decline")
+    left = paint(seen, study=StudyLook("Small"), shown=None, draft={}).updates["left"]["value"]
+    assert '<button type="button" data-act="decline">No, thank you</button>' in left
+    assert RandomBot("1").act(seen)[0] == "submit"
+    assert screen(study, act(study, begun(study), agreed="on")).path == "info"
+
+
+def test_a_study_may_have_no_button_to_decline() -> None:
+    study = study_of({**CONSENT, "decline": ""}, INFO)
+    seen = screen(study, begun(study))
+    assert seen.actions == ("submit",)
+    assert "data-act=" not in str(paint(seen, study=StudyLook("Small"), shown=None, draft={}).updates["left"]).replace(
+        'data-act="submit"', ""
+    )
+    with pytest.raises(Refused):
+        act(study, begun(study), "decline")
+
+
+def test_whoever_has_not_ticked_the_box_has_not_agreed() -> None:
+    study = study_of(CONSENT, INFO)
+    with pytest.raises(Refused):
+        act(study, begun(study))
+
+
+def test_nothing_is_on_offer_between_the_last_answer_and_the_end() -> None:
+    for step, kind, values in ((CONSENT, "decline", {}), (check("screening"), "submit", BAD)):
+        study = study_of(step, INFO)
+        seen = screen(study, begun(study))
+        action = Action(kind, seen.path, values, 0, seen=seen.seen)
+        state = fold(decide(study, begun(study), action), begun(study))
+        assert screen(study, state).actions == ()
+        assert [job.kind for job in owed(study, state)] == ["finish"]

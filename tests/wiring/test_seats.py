@@ -1,0 +1,127 @@
+"""Seats under concurrency: 500 people from four processes, on each kind of database."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from app.bots.simulate import START_US
+from app.library import load_study
+from storage.engine import Database, open_database
+from storage.seats import tally_of
+from storage.studies import Studies
+from tests.fakes import studies
+
+PEOPLE, PROCESSES = 500, 4
+CELLS, EACH = 16, 20
+WANTED = CELLS * EACH
+LEASE_S = 600
+ITEMS = [{"id": f"{s}{b}", "text": "?", "tags": {"subject": s, "batch": b}} for s in ("math", "moral") for b in "01"]
+RAW: dict[str, Any] = {
+    "study": "crowd",
+    "title": "A crowd",
+    "problems": {"items": {"source": "jsonl", "path": "crowd.jsonl"}},
+    "factors": {
+        "subject": ["math", "moral"],
+        "batch": {"one_of": "items.batch", "where": {"subject": "{{subject}}"}},
+        "condition": ["answer-first", "direct-to-AI"],
+        "model": ["careful", "hasty"],
+    },
+    "models": {name: {"backend": "scripted"} for name in ("careful", "hasty")},
+    "caps": [{"most": WANTED}],
+    "times": {"lease_s": LEASE_S},
+    "flow": [
+        {"step": "consent", "text": "Do you agree?"},
+        {"step": "info", "pages": ["Please read this.", "And this.", "And this too."]},
+        {"step": "finish", "code": "DONE"},
+    ],
+}
+
+
+def crowd(url: str, study: Path, later_s: float, people: int) -> Counter[str]:
+    """Let people come from several processes at once; what became of them."""
+    command = [sys.executable, "-m", "tests.fakes.arrivals", url, str(study)]
+    each = str(people // PROCESSES)
+    running = [
+        subprocess.Popen(
+            [*command, f"{later_s}:{n}", each, str(later_s)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for n in range(PROCESSES)
+    ]
+    for one in running:
+        assert one.stdout is not None
+        assert one.stdout.readline() == "ready\n"
+    told: Counter[str] = Counter()
+    for one in running:
+        assert one.stdin is not None
+        one.stdin.write("go\n")
+        one.stdin.flush()
+    for one in running:
+        said, _ = one.communicate(timeout=300)
+        assert one.returncode == 0
+        told.update(json.loads(said))
+    return told
+
+
+class Watch(threading.Thread):
+    """Looks all the time whether more people have seats than are wanted."""
+
+    def __init__(self, database: Database, now_us: int) -> None:
+        super().__init__(daemon=True)
+        self.database, self.now_us = database, now_us
+        self.most, self.cell, self.looks = 0, 0, 0
+        self.over = threading.Event()
+
+    def run(self) -> None:
+        while not self.over.is_set():
+            cells = tally_of(self.database, "crowd", "person", self.now_us, LEASE_S).cells.values()
+            self.most = max(self.most, sum(map(sum, cells)))
+            self.cell = max([self.cell, *map(sum, cells)])
+            self.looks += 1
+            self.over.wait(0.02)
+
+    def stop(self) -> None:
+        self.over.set()
+        self.join()
+
+
+def test_five_hundred_who_come_at_once_fill_each_cell_and_overrun_none(tmp_path: Path, database_url: str) -> None:
+    (tmp_path / "crowd.jsonl").write_text("\n".join(map(json.dumps, ITEMS)), encoding="utf-8")
+    path = studies.write(tmp_path, RAW)
+    database = open_database(database_url)
+    Studies(database).register(load_study(str(path)))
+    told: Counter[str] = Counter()
+    for later_s in (0, LEASE_S + 1):  # then the leases of those who vanished are over, and others get their places
+        now_us = START_US + round(later_s * 1e6)
+        watch = Watch(database, now_us)
+        watch.start()
+        told += crowd(database_url, path, later_s, PEOPLE if not later_s else PEOPLE // 2)
+        watch.stop()
+        assert watch.looks > 3
+        assert watch.most <= WANTED, "no quota is overrun at any moment"
+        assert watch.cell <= EACH + 1
+    now = tally_of(database, "crowd", "person", now_us, LEASE_S)
+    assert told["began"] == sum(number for name, number in now.outcomes.items())
+    assert told["withdraw"] == now.outcomes["withdrawn"] > 20
+    assert told["vanish"] == now.outcomes["live"] + now.outcomes["left"] > 20
+    assert told["finished"] == now.outcomes["complete"]
+    counting = {name: done + live for name, (done, live) in now.cells.items()}
+    assert len(counting) == CELLS
+    assert all(EACH - 1 <= number <= EACH for number in counting.values()), counting
+    database.dispose()
+
+
+def test_the_last_place_is_given_once(tmp_path: Path, database_url: str) -> None:
+    raw = {**RAW, "caps": [{"most": 1}], "factors": {"condition": ["a", "b"]}, "problems": {}, "models": {}}
+    path = studies.write(tmp_path, raw)
+    database = open_database(database_url)
+    Studies(database).register(load_study(str(path)))
+    crowd(database_url, path, 0, 40)
+    now = tally_of(database, "crowd", "person", START_US, LEASE_S)
+    database.dispose()
+    assert sum(map(sum, now.cells.values())) <= 1

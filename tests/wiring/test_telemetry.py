@@ -1,0 +1,220 @@
+"""What pages tell of themselves, over the API: what is kept of it, what is dropped, and what is no such thing."""
+
+import asyncio
+import csv
+import json
+import subprocess
+import time
+from collections.abc import AsyncIterator
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import insert
+
+from app.library import read_yaml
+from storage import tables, telemetry
+from storage.engine import writer
+from storage.screens import screens
+from storage.telemetry import MOST_RECORDS
+from tests.fakes import studies
+from tests.fakes.http_bot import HttpBot
+from tests.fakes.served import Served, serving, settings_for
+from tests.wiring.reading import facts, query
+from tests.wiring.test_commands import parley
+
+pytestmark = pytest.mark.anyio
+VISIT = {"kind": "screen", "seen": 4, "shown_ms": 9000, "visible_ms": 8000, "reading_ms": 3000, "typing_ms": 1000}
+KEYED = {"first_key_ms": 3000, "keys": {"comment": 12}, "choices": 1}
+
+
+def unrecorded(folder: Path) -> Path:
+    """The short study, without telemetry."""
+    return studies.write(folder, {**read_yaml(studies.short(folder)), "study": "quiet", "telemetry": False})
+
+
+@pytest.fixture(scope="module")
+async def served(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Served]:
+    folder = tmp_path_factory.mktemp("telemetry")
+    async with serving(settings_for(folder), studies.short(folder), unrecorded(folder)) as served:
+        yield served
+
+
+@pytest.fixture
+async def agreed(bot: HttpBot) -> HttpBot:
+    """Somebody who has agreed, on the next screen."""
+    await bot.until(path="remarks")
+    return bot
+
+
+def record(**more: Any) -> dict[str, Any]:
+    return {"kind": "left", "path": "remarks", "ago_ms": 0, **more}
+
+
+async def tell(bot: HttpBot, *records: dict[str, Any], key: str = "0" * 32, **more: Any) -> int:
+    response = await bot.send("POST", "/api/telemetry", {"key": key, "records": list(records), **more})
+    if response.status_code == 204:
+        assert response.content == b""
+    return response.status_code
+
+
+def count(served: Served, bot: HttpBot) -> int:
+    return int(query(served.database, "SELECT count(*) FROM telemetry WHERE stream = :s", s=bot.stream)[0][0])
+
+
+async def stored(served: Served, bot: HttpBot) -> list[tuple[Any, ...]]:
+    """What is kept of a session, once all that was told before is written: a draft is written after it."""
+    await bot.send("POST", "/api/draft", {"path": bot.screen.path, "values": {}})
+    sql = "SELECT number, path, at_us, kind, data FROM telemetry WHERE stream = :s ORDER BY number"
+    return [(*row[:4], json.loads(row[4])) for row in query(served.database, sql, s=bot.stream)]
+
+
+async def test_what_is_told_is_kept_by_the_servers_clock_and_is_no_fact(served: Served, agreed: HttpBot) -> None:
+    before = facts(served.database, agreed.stream)
+    pasted = record(kind="pasted", box="comment", chars=40, blocked=False, ago_ms=60_000)
+    assert await tell(agreed, record(**VISIT, **KEYED), pasted, record(kind="here", ago_ms=10**9)) == 204
+    now_us = time.time_ns() // 1000
+    visit, pasted_row, here = await stored(served, agreed)
+    assert (visit[:2], visit[3]) == ((1, "remarks"), "screen")
+    assert visit[4] == {**{name: value for name, value in VISIT.items() if name != "kind"}, **KEYED}
+    assert (pasted_row[0], pasted_row[4]) == (2, {"box": "comment", "chars": 40, "blocked": False})
+    for row, ago_s in ((visit, 0), (pasted_row, 60), (here, 24 * 3600)):
+        assert abs(row[2] - (now_us - ago_s * 1_000_000)) < 5_000_000
+    assert facts(served.database, agreed.stream) == before
+
+
+async def test_nothing_is_kept_before_the_consent(served: Served, bot: HttpBot) -> None:
+    assert await tell(bot, record(path="consent")) == 204
+    assert await stored(served, bot) == []
+    await bot.until(path="remarks")
+    assert await tell(bot, record(path="consent"), key="1" * 32) == 204
+    assert [row[1] for row in await stored(served, bot)] == ["consent"]
+
+
+async def test_nothing_is_kept_where_the_study_says_so(served: Served) -> None:
+    async with HttpBot(served.url, "quiet") as bot:
+        await bot.arrive("quiet")
+        assert (await bot.send("POST", "/api/look", {})).json()["telemetry"] is False
+        assert len(bot.screen.panel.blocks) == 1
+        await bot.until(path="remarks")
+        assert (await bot.send("POST", "/api/look", {})).json()["telemetry"] is False
+        assert await tell(bot, record()) == 204
+        assert await stored(served, bot) == []
+
+
+async def test_the_consent_discloses_it_and_the_page_is_told_when_it_begins(served: Served, bot: HttpBot) -> None:
+    painting = (await bot.send("POST", "/api/look", {})).json()
+    assert painting["telemetry"] is False
+    assert "this page also records" in painting["updates"]["left"]["value"]
+    await bot.until(path="remarks")
+    painting = (await bot.send("POST", "/api/look", {})).json()
+    assert (painting["telemetry"], painting["paste"], painting["idle_s"]) == (True, "allow", None)
+    assert 'data-paste="log"' in painting["updates"]["left"]["value"]
+    await bot.until(path="with_ai")
+    assert (await bot.send("POST", "/api/look", {})).json()["paste"] == "log"
+
+
+async def test_a_batch_that_comes_twice_is_kept_once(served: Served, agreed: HttpBot) -> None:
+    records = [record(), record(kind="came_back", away_ms=5)]
+    assert set(await asyncio.gather(*(tell(agreed, *records, key="a" * 32) for _ in range(10)))) == {204}
+    assert await tell(agreed, *records, key="b" * 32) == 204
+    assert [row[0] for row in await stored(served, agreed)] == [1, 2, 3, 4]
+
+
+async def test_what_is_of_no_screen_or_box_of_the_session_is_dropped_alone(served: Served, agreed: HttpBot) -> None:
+    box = {"kind": "pasted", "chars": 1, "blocked": False}
+    strange = [
+        record(path="with_ai"), record(path="my-words"), record(**box, box="my-words"), record(**box, box="message"),
+        record(**VISIT, keys={"my-words": 1}),
+    ]  # fmt: skip
+    assert await tell(agreed, *strange, record(**box, box="comment")) == 204
+    assert [row[4] for row in await stored(served, agreed)] == [{"box": "comment", "chars": 1, "blocked": False}]
+
+
+BAD: dict[str, dict[str, Any]] = {
+    "no batch": {},
+    "no key": {"records": []},
+    "a key in words": {"key": "what I have written here, whole!", "records": []},
+    "101 records": {"key": "0" * 32, "records": [record()] * 101},
+    "an unknown key": {"key": "0" * 32, "records": [], "text": "what I wrote"},
+    "an unknown key in a record": {"key": "0" * 32, "records": [record(text="what I wrote")]},
+    "an unknown kind": {"key": "0" * 32, "records": [record(kind="typed")]},
+    "a record without a place": {"key": "0" * 32, "records": [{"kind": "left", "ago_ms": 0}]},
+    "a number in words": {"key": "0" * 32, "records": [record(kind="came_back", away_ms="5")]},
+    "a number beyond all": {"key": "0" * 32, "records": [record(kind="came_back", away_ms=10**30)]},
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+async def test_a_bad_batch_is_refused_whole(served: Served, agreed: HttpBot, name: str) -> None:
+    response = await agreed.send("POST", "/api/telemetry", BAD[name])
+    assert (response.status_code, "what I wrote" in response.text) == (422, False)
+    assert await stored(served, agreed) == []
+
+
+async def test_a_batch_of_nobody_and_one_that_is_too_large_are_refused(served: Served, agreed: HttpBot) -> None:
+    async with HttpBot(served.url, "nobody") as nobody:
+        assert await tell(nobody, record()) == 401
+    assert await tell(agreed, *[record(path="x" * 500)] * 200) == 413
+
+
+async def test_beyond_the_cap_nothing_more_is_kept(served: Served, agreed: HttpBot) -> None:
+    for number in range(MOST_RECORDS // 100 + 1):
+        assert await tell(agreed, *[record()] * 99, key=f"{number:032x}") == 204
+    rows = await stored(served, agreed)
+    assert [row[0] for row in rows] == list(range(1, MOST_RECORDS + 1))[: len(rows)]
+    assert len(rows) == MOST_RECORDS
+    await agreed.finish()
+    assert agreed.screen.ended
+
+
+async def test_nothing_is_kept_of_who_has_withdrawn(served: Served, agreed: HttpBot) -> None:
+    await agreed.do("withdraw", {})
+    assert (await agreed.send("POST", "/api/look", {})).json()["telemetry"] is False
+    assert await tell(agreed, record()) == 204
+    async with HttpBot(served.url, "afterwards") as other:
+        await other.arrive("short")  # written after what was told
+    assert count(served, agreed) == 0
+
+
+async def test_nothing_comes_back_of_who_was_erased(served: Served, agreed: HttpBot) -> None:
+    """Not even from a process that does not know of it yet."""
+    entry = {"stream": agreed.stream, "at_us": 0, "by": "participant", "reason": "withdrew"}
+    with writer(served.database) as connection, connection.begin():
+        connection.execute(insert(tables.erasures), [entry])
+    assert await tell(agreed, record()) == 204
+    await agreed.finish()
+    assert count(served, agreed) == 0
+
+
+async def test_the_times_of_screens_are_the_facts_and_the_rest_what_pages_told(served: Served, agreed: HttpBot) -> None:
+    await tell(agreed, record(**VISIT, **KEYED), record(), record(kind="came_back", away_ms=1500))
+    await stored(served, agreed)
+    await agreed.finish()
+    rows = {one.path: one for one in screens(served.database, "short") if one.session == agreed.stream}
+    log = facts(served.database, agreed.stream)
+    (consent,) = (fact for fact in log if fact.path == "consent")
+    (remarks,) = (fact for fact in log if fact.path == "remarks")
+    assert rows["remarks"].shown_us == consent.at_us
+    assert rows["remarks"].seconds == (remarks.at_us - consent.at_us) / 1e6
+    told = rows["remarks"].told
+    assert (told.visible_s, told.first_key_s, told.left, told.away_s, told.pasted) == (8.0, 3.0, 1, 1.5, 0)
+    assert rows["consent"].told.visible_s is None
+    kinds = [row["kind"] for row in telemetry.read(served.database, "short") if row["stream"] == agreed.stream]
+    assert kinds == ["screen", "left", "came_back"]
+    done = await asyncio.to_thread(times, served, "-o", "-")
+    (line,) = (row for row in csv.DictReader(StringIO(done)) if row["session"] == agreed.stream and row["left"] == "1")
+    assert (line["path"], line["step"], line["reading_s"]) == ("remarks", "survey", "3.0")
+    assert line["shown_at"].endswith("+00:00")
+    assert "question[*]/with_ai" in await asyncio.to_thread(times, served)
+
+
+def times(served: Served, *options: str) -> str:
+    """What `parley times` prints."""
+    folder = Path(served.database.url.database or "").parent
+    done: subprocess.CompletedProcess[str] = parley(
+        "times", "short", *options, folder=folder, PARLEY_DATABASE_URL=served.settings.database_url
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
