@@ -41,7 +41,7 @@ class Consent(Step):
         """The form and its box; below the author's text, what is recorded beside the answers."""
         texts = (self.text, disclosure(place.study))
         form = tuple(Text(place.fill(text)) for text in texts if text)
-        return Panel(self.title, form, self.fields(place), button=self.button, decline=place.fill(self.decline))
+        return Panel(self.title, form, self.fields(place), button=self.button, decline=self.decline)
 
     def offers(self, place: Place) -> tuple[str, ...]:
         """To agree, or not to."""

@@ -41,7 +41,8 @@ def words(found: Study, tag: str = "de") -> dict[str, str]:
 
 def test_parleys_words_for_the_texts_of_a_study_stand_in_its_document(tmp_path: Path) -> None:
     found = load_study(small(tmp_path))
-    used = {text: catalogue("de")(text) for text in ("Consent", "Continue", "I agree to this consent form.", "I do not agree")}
+    texts = ("Consent", "Continue", "I agree to this consent form.", "I do not agree")
+    used = {text: catalogue("de")(text) for text in texts}
     assert words(found) == used
     assert restore(found.document).file == found.file
     assert json.loads(found.document)["file"]["translations"]["de"] == used
