@@ -13,7 +13,7 @@ from typing import Any
 from experiments.core.assign import places
 from experiments.core.events import Action, Event, Job
 from experiments.core.participation import Cap
-from experiments.core.place import State
+from experiments.core.place import State, language_of
 from experiments.core.resolve import Study
 from experiments.core.screen import Screen
 from experiments.core.session import decide, fold, owed, screen
@@ -39,6 +39,11 @@ class Live:
     study: Study
     state: State
     rows: Mapping[tuple[Any, ...], Row] = field(default_factory=dict)
+
+    @property
+    def language(self) -> str:
+        """The language that its participant chose, or else the study's own."""
+        return language_of(self.study, self.state)
 
     @property
     def screen(self) -> Screen:

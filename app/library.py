@@ -14,7 +14,8 @@ from typing import Any
 import yaml
 
 from app.backends import registry as backends
-from experiments.core.resolve import Study, resolve
+from app.translations import in_its_languages, language_faults
+from experiments.core.resolve import Study
 from experiments.errors import Fault, StudyError, allowed
 from problems import registry as problems
 from problems.errors import ProblemError
@@ -27,8 +28,8 @@ PROTOCOLS = EXPERIMENTS / "protocols"
 
 
 def shipped() -> list[str]:
-    """The names of the studies that come with Parley."""
-    return sorted(path.stem for path in STUDIES.glob("*.yaml"))
+    """The names of the studies that come with Parley; `demo.de.yaml` is a translation of one."""
+    return sorted(path.stem for path in STUDIES.glob("*.yaml") if "." not in path.stem)
 
 
 def find(reference: str) -> Path:
@@ -49,13 +50,13 @@ def find(reference: str) -> Path:
 def load_study(reference: str) -> Study:
     """Read, resolve and check a study; raises StudyError with every fault."""
     path = find(reference)
-    raw = read_yaml(path)
+    raw = _with_translations(read_yaml(path), path)
     faults: list[Fault] = []
     pools = _pools(raw, path.parent, faults)
     unread = bool(faults)
     faults += _outside(raw)
     try:
-        study = resolve(raw, read_protocols(path.parent), pools)
+        study = in_its_languages(raw, read_protocols(path.parent), pools)
     except StudyError as error:
         # What follows from a pool that could not be read is not told again.
         found = [fault for fault in error.found if not (unread and "pool" in fault.what)]
@@ -123,6 +124,18 @@ def read_protocols(beside: Path) -> dict[str, Mapping[str, Any]]:
     return found
 
 
+def _with_translations(raw: dict[str, Any], path: Path) -> dict[str, Any]:
+    """The file with each translation read that is given as the name of a file beside it; raises StudyError."""
+    given = raw.get("translations")
+    read: dict[str, Any] = {}
+    for tag, told in given.items() if isinstance(given, dict) else ():
+        file = path.parent / told if isinstance(told, str) else None
+        if file is not None and not file.is_file():
+            raise StudyError(str(path), [Fault(f"translations.{tag}", f"there is no file {told!r} beside the study's")])
+        read[tag] = told if file is None else read_yaml(file)
+    return {**raw, "translations": read} if read else raw
+
+
 def _pools(raw: Mapping[str, Any], base: Path, faults: list[Fault]) -> dict[str, tuple[Problem, ...]]:
     pools: dict[str, tuple[Problem, ...]] = {}
     sources = raw.get("problems")
@@ -136,7 +149,8 @@ def _pools(raw: Mapping[str, Any], base: Path, faults: list[Fault]) -> dict[str,
 
 
 def _outside(raw: Mapping[str, Any]) -> Iterator[Fault]:
-    """What only backends and schemas know to be wrong."""
+    """What only backends, schemas and catalogues know to be wrong."""
+    yield from language_faults(raw)
     models, records = raw.get("models"), raw.get("records")
     for name, model in models.items() if isinstance(models, dict) else ():
         backend = model.get("backend") if isinstance(model, dict) else None

@@ -15,6 +15,8 @@ from experiments.core.study import Each, Node, OneOf, Phase, weights
 def outline(study: Study, tree: Tree) -> None:
     """Draw a study's problems, models, factors and flow into a tree."""
     file = study.file
+    if len(file.offered) > 1:
+        tree.add(f"[cyan]languages[/cyan] {', '.join(file.offered)}")
     for name, pool in study.pools.items():
         tree.add(f"[cyan]problems[/cyan] {escape(name)}: {len(pool)} from {escape(file.problems[name].source)}")
     for name, model in file.models.items():

@@ -45,10 +45,11 @@ class Refused(ParleyError):
     """An action does not fit the present screen. Nothing was recorded.
 
     `reason` is one of stale, not_offered, ended, invalid, too_fast, closed; `fields` maps a field's name to what is
-    wrong with it.
+    wrong with it. `message` and `fields` are texts as they were said, which can be translated.
     """
 
     def __init__(self, reason: str, message: str, fields: Mapping[str, str] | None = None) -> None:
         self.reason = reason
+        self.message = message
         self.fields = dict(fields or {})
         super().__init__(message)

@@ -70,10 +70,13 @@ def seed_of(label: str) -> str:
 
 async def walk_through(runtime: Runtime, clock: VirtualClock, study: Study, label: str) -> Walked:
     """One session from enrolment to its end; resumed where it stopped if it exists."""
-    stream = str(uuid5(NAMESPACE_URL, f"parley:bot:{label}"))
+    name = uuid5(NAMESPACE_URL, f"parley:bot:{label}")
+    stream = str(name)
     live = await runtime.live(stream)
     if live is None:
-        live = await runtime.enrol(study, origin="bot", seed=seed_of(label), stream=stream)
+        offered = study.file.offered
+        told = {"language": offered[name.int % len(offered)]} if len(offered) > 1 else {}
+        live = await runtime.enrol(study, origin="bot", seed=seed_of(label), stream=stream, told=told)
     else:
         clock.set(live.state.events[-1].at_us)
     bot = RandomBot(f"{label}:{live.state.seq}")

@@ -5,11 +5,24 @@ One of the three edges where everything is caught: an error of ours is a message
 
 from __future__ import annotations
 
-from app.cli import attempts, blinding, data, money, pay, people, places, running, times
+from app.cli import attempts, blinding, data, money, pay, people, places, running, times, translating
 from app.cli.common import app, err
 from problems.errors import ParleyError
 
-__all__ = ["app", "attempts", "blinding", "data", "main", "money", "pay", "people", "places", "running", "times"]
+__all__ = [
+    "app",
+    "attempts",
+    "blinding",
+    "data",
+    "main",
+    "money",
+    "pay",
+    "people",
+    "places",
+    "running",
+    "times",
+    "translating",
+]
 
 
 def main() -> None:

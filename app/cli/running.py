@@ -21,6 +21,7 @@ from rich.tree import Tree
 from app import settings as configuration
 from app.bots.simulate import START_US, simulate
 from app.cli.common import app, err, out, settings_in_use
+from app.cli.translating import tell_languages
 from app.clock import VirtualClock
 from app.errors import SettingsError
 from app.library import load_study
@@ -135,6 +136,7 @@ def check(
     tree = Tree(f"[bold]{found.file.title}[/bold]  [dim]{found.name}, version {found.file.version}[/dim]")
     outline(found, tree)
     out.print(tree)
+    tell_languages(found, study)
     minutes = None
     if bots:
         trial = asyncio.run(try_out(found, bots, reply_tokens))

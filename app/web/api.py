@@ -18,15 +18,19 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from app.counting import Live
+from app.languages import catalogue
 from app.runtime import Runtime
 from app.web.cookies import Cookies
-from app.web.paint import StudyLook, needs_draft, paint, shows_talk
+from app.web.look import StudyLook, page_words
+from app.web.paint import needs_draft, paint, shows_talk
+from app.web.tongue import browsers
 from experiments.core.screen import Screen
 from experiments.core.telemetry import AnyRecord
 from experiments.core.telemetry import records as records_telemetry
 from experiments.errors import Refused
 
 View = Literal["page", "screen"]
+NOBODY = "Please open the link to the study again."
 
 
 def _storable(values: dict[str, JsonValue]) -> dict[str, JsonValue]:
@@ -107,13 +111,13 @@ class ParticipantApi:
         """The screen as it is now."""
         stream = self._cookies.read(request)
         live = await self._runtime.seen_anew(stream) if stream else None
-        return _nobody() if live is None else await self._answer(live, body)
+        return _nobody(request) if live is None else await self._answer(live, body)
 
     async def act(self, body: Act, request: Request) -> Response:
         """The screen after the action, or a note and the screen as it is where the action is refused."""
         live = await self._known(request)
         if live is None:
-            return _nobody()
+            return _nobody(request)
         try:
             after = await self._runtime.participant(
                 live.stream, body.kind, body.path, body.values, seen=body.seen, key=body.key
@@ -126,7 +130,7 @@ class ParticipantApi:
         """Whether the draft was kept: it is, if it belongs to the present screen."""
         live = await self._known(request)
         if live is None:
-            return _nobody()
+            return _nobody(request)
         present = body.path == live.screen.path
         if present:
             await self._runtime.save_draft(live.stream, body.path, body.values)
@@ -136,7 +140,7 @@ class ParticipantApi:
         """Nothing; what may not be kept (before the consent, of another screen, beyond the cap) is dropped."""
         live = await self._known(request)
         if live is None:
-            return _nobody()
+            return _nobody(request)
         self._runtime.record_telemetry(live, body.key, body.records)
         return Response(status_code=204)
 
@@ -149,7 +153,7 @@ class ParticipantApi:
         """Events `delta` (text, and the offset after it; 0 where the reply begins anew), then `done`."""
         live = await self._known(request)
         if live is None:
-            return _nobody()
+            return _nobody(request)
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
         events = _events(self._runtime, live.stream, offset, slot)
         return StreamingResponse(events, media_type="text/event-stream", headers=headers)
@@ -160,7 +164,9 @@ class ParticipantApi:
 
     async def _answer(self, live: Live, body: Body, refused: Refused | None = None) -> Response:
         screen = live.screen
-        note, faults = (str(refused), refused.fields) if refused else ("", {})
+        say = catalogue(live.language)
+        note = say(refused.message) if refused else ""
+        faults = {name: say(fault) for name, fault in refused.fields.items()} if refused else {}
         if body.view == "screen":
             answer: dict[str, Any] = {"screen": screen_json(screen), "note": note, "faults": faults}
         else:
@@ -175,18 +181,22 @@ class ParticipantApi:
         return Response(orjson.dumps(answer), media_type="application/json")
 
 
-def _nobody() -> Response:
-    return JSONResponse({"note": "Please open the link to the study again."}, status_code=401)
+def _nobody(request: Request) -> Response:
+    """For who is not known here; in the language of the browser, as no session says another."""
+    say = browsers(request)
+    told = {"note": say(NOBODY), "words": page_words(say), "lang": say.tag, "dir": say.direction}
+    return JSONResponse(told, status_code=401)
 
 
 def look_of(live: Live) -> StudyLook:
-    """What every screen of the session's study has in common."""
-    file = live.study.file
+    """What every screen of the session's study has in common, in the session's language."""
+    file, language = live.study.file, live.language
+    title, contact = (live.study.say(text, language) for text in (file.title, file.contact))
     pilot = live.state.enrolled.get("origin") == "pilot"
     return StudyLook(
-        file.title,
-        file.language,
-        file.contact,
+        title,
+        language,
+        contact,
         file.dollar_maths,
         pilot=pilot,
         paste=file.paste,

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs
 from uuid import NAMESPACE_URL, uuid5
 
@@ -22,9 +23,11 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from app.counting import Live
+from app.languages import catalogue
 from app.runtime import Runtime
 from app.web.cookies import Cookies
 from app.web.links import let_in, person_of
+from app.web.tongue import browsers, offered, wanted
 from experiments.core.outcomes import way_out
 from experiments.core.resolve import Study
 from experiments.core.session import last_words
@@ -70,40 +73,48 @@ class Arrival:
         """The start page: what the study is called, and a button."""
         study = self._open.get(request.path_params["study"])
         if study is None:
-            return lost()
+            return lost(request)
         who = self._who(request, study)
+        language = wanted(request, study.file)
         if not let_in(who, study.file.recruitment):
-            return other_link(study)
+            return other_link(study, language)
         found = await self._here_already(request, study, who)
         if found.once:
-            return once(study)
+            return once(study, language)
         if found.live is None and await self._runtime.closed(study):
-            return closed(study)
-        returns = found.live is not None
-        ticket = secrets.token_urlsafe(24)
-        file = study.file
-        return page("start.html.j2", title=file.title, language=file.language, returns=returns, ticket=ticket)
+            return closed(study, language)
+        language = found.live.language if found.live else language
+        return page(
+            "start.html.j2",
+            language,
+            title=study.say(study.file.title, language),
+            returns=found.live is not None,
+            ticket=secrets.token_urlsafe(24),
+            choices=[] if found.live else _choices(request, study),
+        )
 
     async def start(self, request: Request) -> Response:
         """Begin, or go on where one was; then the address is clean."""
         study = self._open.get(request.path_params["study"])
         if study is None:
-            return lost()
-        who = self._who(request, study)
+            return lost(request)
+        who, language = self._who(request, study), wanted(request, study.file)
         if not let_in(who, study.file.recruitment):
-            return other_link(study)
+            return other_link(study, language)
         found = await self._here_already(request, study, who)
         if found.once:
-            return once(study)
+            return once(study, language)
         live = found.live
         if live is None:
+            form = parse_qs((await request.body()).decode("ascii", "replace"))
+            language = offered(form.get("language", [""])[0], study.file) or language
             try:
-                live = await self._enrol(study, who, _ticket(await request.body()), found.attempt)
+                live = await self._enrol(study, who, _ticket(form), found.attempt, language)
             except Refused:
-                return closed(study)
+                return closed(study, language)
             except StudyError as error:
                 log.error("nobody can begin %s: %s", study.name, error)
-                return page("sorry.html.j2", status=503, title=study.file.title, language=study.file.language)
+                return page("sorry.html.j2", language, status=503, title=study.say(study.file.title, language))
         response = RedirectResponse("/", status_code=303)
         self._cookies.write(response, live.stream, study.name)
         return response
@@ -152,9 +163,11 @@ class Arrival:
         await asyncio.to_thread(self._participants.renew, live.stream, person)
         await self._runtime.note(live.stream, {"what": "came back with another submission"})
 
-    async def _enrol(self, study: Study, person: Person | None, stream: str, attempt: int) -> Live:
+    async def _enrol(self, study: Study, person: Person | None, stream: str, attempt: int, language: str) -> Live:
         identity = self._participants.entry(study.name, person, attempt) if person else None
-        told = {"attempt": attempt} if attempt > 1 else {}
+        told: dict[str, Any] = {"attempt": attempt} if attempt > 1 else {}
+        if len(study.file.offered) > 1:
+            told["language"] = language
         try:
             return await self._runtime.enrol(study, origin="person", identity=identity, stream=stream, told=told)
         except (Conflict, Refused):
@@ -168,6 +181,16 @@ class Arrival:
             return live
 
 
+def _choices(request: Request, study: Study) -> list[dict[str, str]]:
+    """The study's languages, each with the link to this page in it."""
+    found = []
+    for tag in study.file.offered:
+        link = f"?{request.url.include_query_params(lang=tag).query}"
+        say = catalogue(tag)
+        found.append({"tag": tag, "name": say.name, "direction": say.direction, "link": link})
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """What is known of who comes: their session, or which attempt it would be; or that they may come only `once`."""
@@ -177,33 +200,40 @@ class Found:
     once: bool = False
 
 
-def _ticket(body: bytes) -> str:
+def _ticket(form: Mapping[str, list[str]]) -> str:
     """The session that a start page's button makes, whoever clicks it twice; empty for a page without a ticket."""
-    ticket = parse_qs(body.decode("ascii", "replace")).get("ticket", [""])[0]
+    ticket = form.get("ticket", [""])[0]
     return str(uuid5(NAMESPACE_URL, f"parley:ticket:{ticket}")) if len(ticket) >= TICKET_CHARS else ""
 
 
-def closed(study: Study) -> Response:
+def closed(study: Study, language: str) -> Response:
     """For who comes while nobody new can begin."""
-    return page("closed.html.j2", title=study.file.title, language=study.file.language, contact=study.file.contact)
+    return _around(study, "closed.html.j2", language)
 
 
-def other_link(study: Study) -> Response:
+def other_link(study: Study, language: str) -> Response:
     """For who comes by a link that this study does not take: without the id, or of another recruiter."""
-    values = {"language": study.file.language, "contact": study.file.contact}
-    return page("other_link.html.j2", status=403, title=study.file.title, **values)
+    return _around(study, "other_link.html.j2", language, status=403)
 
 
-def once(study: Study) -> Response:
+def once(study: Study, language: str) -> Response:
     """For who has taken part and comes with a new submission, where a study lets people take part only once."""
-    return page("once.html.j2", title=study.file.title, language=study.file.language, contact=study.file.contact)
+    return _around(study, "once.html.j2", language)
 
 
-def lost() -> Response:
+def _around(study: Study, template: str, language: str, status: int = 200) -> Response:
+    title, contact = (study.say(text, language) for text in (study.file.title, study.file.contact))
+    return page(template, language, status=status, title=title, contact=contact)
+
+
+def lost(request: Request) -> Response:
     """For a link that leads nowhere here."""
-    return page("lost.html.j2", status=404, title="Nothing here", language="en")
+    say = browsers(request)
+    return page("lost.html.j2", say.tag, status=404, title=say("Nothing here"))
 
 
-def page(template: str, *, status: int = 200, **values: object) -> Response:
-    """One of the plain pages around a study."""
-    return HTMLResponse(_TEMPLATES.get_template(template).render(values), status_code=status)
+def page(template: str, language: str, *, status: int = 200, **values: object) -> Response:
+    """One of the plain pages around a study, in a language."""
+    say = catalogue(language)
+    known = {**values, "language": language, "direction": say.direction, "t": say}
+    return HTMLResponse(_TEMPLATES.get_template(template).render(known), status_code=status)

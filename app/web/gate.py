@@ -19,6 +19,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.web.tongue import browsers
+
 MOST_BODY = 64 * 1024
 CLASSROOM = 10
 """How many times as much one address may ask as one person: a whole class may sit behind it."""
@@ -91,7 +93,8 @@ class Gate:
                 return PlainTextResponse("too large", 413)
         if path.startswith(("/api/", "/s/")) and self._floods(scope):
             wait = {"retry-after": "2"}
-            return JSONResponse({"note": "That was very fast. Please wait a moment."}, 429, wait)
+            say = browsers(Request(scope))
+            return JSONResponse({"note": say("That was very fast. Please wait a moment.")}, 429, wait)
         return None
 
     def _floods(self, scope: Scope) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from hashlib import blake2s
 from pathlib import Path
 from typing import Any
@@ -16,36 +17,18 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from app.languages import Catalogue, catalogue
 from app.web import markdown
 from app.web.forms import FieldView, groups, view_of
+from app.web.look import StudyLook, labels, page_words
 from experiments.core.fields import Field
 from experiments.core.participation import Paste
 from experiments.core.screen import Asked, Chat, Message, Screen, Timing, Transcript
 
 Update = Mapping[str, Any]
-RIGHT_TO_LEFT = frozenset({"ar", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"})
 NOT_WHOLE = {"cut_off": "This reply was cut off.", "stopped": "You stopped this reply."}
 """What stands below a reply that is not whole."""
 FORMS = Path(__file__).parent / "forms"
-
-
-@dataclass(frozen=True, slots=True)
-class StudyLook:
-    """What every screen of a study has in common."""
-
-    title: str
-    language: str = "en"
-    contact: str = ""
-    dollar_maths: bool = False
-    """Whether a single $ delimits maths in conversations."""
-    pilot: bool = False
-    """Whether it is only tried out."""
-    paste: Paste = "allow"
-    """What pasting into a box does where the box does not say."""
-    idle_s: float | None = None
-    """After so long without a sign of life the page asks whether somebody is there."""
-    telemetry: bool = False
-    """Whether the page tells of itself now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +51,8 @@ class Painting:
     """The replies that are on their way, each to be read from a stream of its own."""
     ended: bool
     look: StudyLook
+    fresh: bool
+    """Whether the page has just been loaded, and speaks English yet."""
     timing: Timing
     paste: Paste = "allow"
     """What pasting into the message box does."""
@@ -78,6 +63,7 @@ class Painting:
 
     def as_json(self) -> dict[str, Any]:
         """The response of the participant API to look and act."""
+        say = self.look.words
         return {
             "path": self.path,
             "seen": self.seen,
@@ -86,13 +72,14 @@ class Painting:
             "actions": list(self.actions),
             "updates": {name: dict(update) for name, update in self.updates.items()},
             "layout": self.layout,
-            "messages": [_said_json(message) for message in self.messages],
+            "messages": [_said_json(message, say) for message in self.messages],
             "said": self.said,
             "slots": list(self.slots),
             "ended": self.ended,
             "timing": _timing_json(self.timing, self.now_us),
             "lang": self.look.language,
-            "dir": "rtl" if self.look.language.split("-")[0].lower() in RIGHT_TO_LEFT else "ltr",
+            "dir": say.direction,
+            "words": page_words(say) if self.fresh else {},
             "dollars": self.look.dollar_maths,
             "paste": self.paste,
             "idle_s": None if self.ended else self.look.idle_s,
@@ -120,12 +107,14 @@ def paint(
     marks = {name: _mark(screen, name, part.about) for name, part in parts.items()}
     known = (shown or "").split()
     updates: dict[str, Update] = {
-        name: {"value": parts[name].html(mark)} for name, mark in marks.items() if mark not in known
+        name: {"value": parts[name].html(mark, study.language)} for name, mark in marks.items() if mark not in known
     }
+    updates |= labels(study.words) if shown is None else {}
     mark_of_box = _mark(screen, "box", ())
     if panel.chat:
-        updates["chat"] = {"label": panel.chat.title}
-        updates["box"] = _box(panel.chat, None if mark_of_box in known else str(draft.get("text") or ""))
+        updates["chat"] = {**updates.get("chat", {}), "label": panel.chat.title}
+        box = _box(panel.chat, None if mark_of_box in known else str(draft.get("text") or ""))
+        updates["box"] = {**updates.get("box", {}), **box}
     return Painting(
         path=screen.path,
         seen=screen.seen,
@@ -138,6 +127,7 @@ def paint(
         slots=panel.chat.slots if panel.chat else (),
         ended=screen.ended,
         look=study,
+        fresh=shown is None,
         timing=screen.timing or Timing(),
         paste=panel.chat.paste if panel.chat else "allow",
         note=note,
@@ -175,9 +165,9 @@ class Part:
     about: tuple[Any, ...]
     values: Mapping[str, Any]
 
-    def html(self, mark: str) -> str:
+    def html(self, mark: str, language: str) -> str:
         """The part's HTML, with its mark on it."""
-        return _TEMPLATES.get_template(self.template).render(self.values, mark=mark)
+        return _templates(language).get_template(self.template).render(self.values, mark=mark)
 
 
 def _head(screen: Screen, study: StudyLook) -> Part:
@@ -199,6 +189,7 @@ def _left(screen: Screen, study: StudyLook, draft: Mapping[str, Any]) -> Part:
         "judged": any(isinstance(block, Transcript) and block.judged for block in panel.blocks),
         "ratings": {name: view for name, view in _named(panel.fields, draft, study.paste) if name in rated},
         "nocopy": any(isinstance(block, Asked) and not block.copying for block in panel.blocks),
+        "common": bool(screen.outcome),
         "some_optional": not all(item.required for item in panel.fields),
         "ends": "submit" in screen.actions if panel.chat is None else not panel.chat.columns,
     }
@@ -232,8 +223,8 @@ def _talk(screen: Screen, study: StudyLook) -> Part:
     return Part("talk.html.j2", (chat.rounds, "retry" in screen.actions), values)
 
 
-def _said_json(message: Message) -> dict[str, str]:
-    return {"role": message.role, "text": message.text, "mark": NOT_WHOLE.get(message.ended, "")}
+def _said_json(message: Message, say: Catalogue) -> dict[str, str]:
+    return {"role": message.role, "text": message.text, "mark": say(NOT_WHOLE.get(message.ended, ""))}
 
 
 def _said(chat: Chat) -> int:
@@ -277,7 +268,9 @@ def _line(text: str) -> Markup:
     return Markup(markdown.line(text))  # noqa: S704  (as above)
 
 
-def _templates() -> Environment:
+@cache
+def _templates(language: str) -> Environment:
+    """The templates in a language, which say what is their own by `t`."""
     known = Environment(
         loader=FileSystemLoader(FORMS),
         autoescape=True,
@@ -286,8 +279,5 @@ def _templates() -> Environment:
         lstrip_blocks=True,
     )
     known.filters |= {"markdown": _markdown, "line": _line, "turns": _turns}
-    known.globals["not_whole"] = NOT_WHOLE
+    known.globals |= {"not_whole": NOT_WHOLE, "t": catalogue(language)}
     return known
-
-
-_TEMPLATES = _templates()

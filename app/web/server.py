@@ -25,6 +25,7 @@ from app.web.arrival import Arrival, lost
 from app.web.cookies import Cookies
 from app.web.gate import Gate
 from app.web.secret import secret_of
+from app.web.tongue import browsers
 from experiments.core.resolve import Study
 from experiments.errors import StudyError
 from problems.errors import ParleyError
@@ -97,7 +98,9 @@ class _Doorstep:
         if scope["type"] == "http" and scope["path"] == "/" and self._cookies.read(Request(scope)) is None:
             start = self._arrival.only()
             query = scope["query_string"].decode("latin-1")
-            response: Response = RedirectResponse(f"{start}?{query}".rstrip("?"), 303) if start else lost()
+            response: Response = (
+                RedirectResponse(f"{start}?{query}".rstrip("?"), 303) if start else lost(Request(scope))
+            )
             await response(scope, receive, send)
             return
         await self._app(scope, receive, send)
@@ -107,7 +110,8 @@ async def _apologise(request: Request, error: Exception) -> Response:
     """The participant reads a calm sentence and a reference; the researcher finds the cause in the log."""
     reference = secrets.token_hex(4)
     log.error("%s %s: %s [%s]", request.method, request.url.path, error, reference)
-    words = BROKEN if isinstance(error, StudyError) else APOLOGY
+    say = browsers(request)
+    words = say(BROKEN if isinstance(error, StudyError) else APOLOGY)
     return JSONResponse({"note": f"{words} ({reference})"}, status_code=503)
 
 

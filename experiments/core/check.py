@@ -29,9 +29,10 @@ REPLY = frozenset({"reply"})
 
 def check(study: Study) -> list[Fault]:
     """Every fault of a resolved study."""
-    known = frozenset(study.constants) | frozenset(study.file.factors)
+    known = frozenset({"language", *study.constants, *study.file.factors})
     have = frozenset({"model"} & known)
     values: dict[str, tuple[str, ...]] = {name: (value,) for name, value in study.constants.items()}
+    values["language"] = study.file.offered
     values |= {name: factor_values(factor, study.pools) for name, factor in study.file.factors.items()}
     faults = [*_fallbacks(study), *_prices(study), *_factors(study), *_caps(study), *_bonus(study)]
     scope, found = _flow(study, study.flow, Names(known, frozenset(), have, values), "flow")

@@ -7,10 +7,17 @@ from typing import Any, Self
 
 from experiments.core.config import Config, Name
 from experiments.core.participation import Paste
+from experiments.core.words import say
 
 
 class Invalid(ValueError):
     """An answer cannot be accepted; the text says why, to the person who gave it."""
+
+    @property
+    def said(self) -> str:
+        """The text as it was said, which can be translated."""
+        text: str = self.args[0]
+        return text
 
 
 class Field(Config):
@@ -63,5 +70,6 @@ def read_text(value: Any, max_chars: int, *, required: bool) -> str:
     if required and not text:
         raise Invalid("Please answer this question.")
     if len(text) > max_chars:
-        raise Invalid(f"Please use at most {max_chars:,} characters; there are {len(text):,}.")
+        told = say("Please use at most {most:,} characters; there are {count:,}.", most=max_chars, count=len(text))
+        raise Invalid(told)
     return text

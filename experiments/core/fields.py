@@ -16,6 +16,7 @@ from pydantic import Field as About
 from experiments.core.config import Name
 from experiments.core.field import Field, Invalid, Written, read_text
 from experiments.core.scales import QUESTIONS, SCALES
+from experiments.core.words import say
 
 __all__ = [
     "AnyField",
@@ -192,14 +193,16 @@ class Number(Field):
         low = self.minimum if self.minimum is not None else -LARGEST
         high = self.maximum if self.maximum is not None else LARGEST
         if not low <= number <= high or abs(number) > LARGEST:
-            raise Invalid(f"Please enter a number {self._range()}.")
+            raise Invalid(self._range())
         return number
 
     def _range(self) -> str:
         low, high = self.minimum, self.maximum
         if low is not None and high is not None:
-            return f"from {low:g} to {high:g}"
-        return f"of at least {low:g}" if low is not None else f"of at most {LARGEST if high is None else high:g}"
+            return say("Please enter a number from {low} to {high}.", low=f"{low:g}", high=f"{high:g}")
+        if low is not None:
+            return say("Please enter a number of at least {low}.", low=f"{low:g}")
+        return say("Please enter a number of at most {high}.", high=f"{LARGEST if high is None else high:g}")
 
 
 class Slider(Field):
@@ -282,5 +285,5 @@ def read_form(fields: Sequence[Field], given: Mapping[str, Any]) -> Reading:
         try:
             values[item.name] = item.read(given.get(item.name))
         except Invalid as fault:
-            faults[item.name] = str(fault)
+            faults[item.name] = fault.said
     return Reading(values, faults)

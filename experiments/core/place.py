@@ -136,11 +136,11 @@ class Place:
     @property
     def language(self) -> str:
         """The language of the session."""
-        return str(self.state.enrolled.get("language") or self.study.file.language)
+        return language_of(self.study, self.state)
 
     def say(self, text: str) -> str:
         """A text of the study in the session's language."""
-        return self.study.file.translations.get(self.language, {}).get(text, text)
+        return self.study.say(text, self.language)
 
     def fill(self, text: str) -> str:
         """The same with the names in it replaced; an unknown one by nothing."""
@@ -149,6 +149,11 @@ class Place:
     def holds(self, condition: Condition | None) -> bool:
         """Whether every part of a condition is true here."""
         return all(_is(self.look_up(name), wanted) for name, wanted in (condition or {}).items())
+
+
+def language_of(study: Study, state: State) -> str:
+    """The language that a session is held in: the one that was chosen, or else the study's own."""
+    return str(state.enrolled.get("language") or study.file.language)
 
 
 def _is(value: Any, wanted: Any) -> bool:

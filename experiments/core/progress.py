@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from experiments.core.place import Place, State, present
+from experiments.core.place import Place, State, language_of, present
 from experiments.core.resolve import Study
 from experiments.core.screen import Progress
 from experiments.core.study import Each, Node, Phase
+from experiments.core.words import say
 
 
 def progress(study: Study, state: State, place: Place | None) -> Progress:
@@ -25,20 +26,31 @@ def progress(study: Study, state: State, place: Place | None) -> Progress:
 
 def _words(place: Place) -> str:
     phases, turns = place.scope.phases, place.scope.turns
-    parts = [phases[-1][0].phase] if phases else []
+    words = _capital(place.say(phases[-1][0].phase)) if phases else ""
     for depth, turn in enumerate(turns):
         parent = turns[depth - 1].prefix if depth else (f"{phases[-1][1]}/" if phases else "")
         number, total = _count(place, turn.node, parent, turn.index)
         if total > 1 or len(turns) == 1:
-            parts.append(f"{_noun(turn.node, place)} {number} of {total}")
-    words = ", ".join(parts)
+            noun = place.say(noun_of(_first(turn.node, place)))
+            count = say(
+                "{what} {number} of {total}", what=noun if words else _capital(noun), number=number, total=total
+            )
+            words = say("{before}, {after}", before=words, after=count) if words else count
+    return words
+
+
+def _capital(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def _noun(node: Each, place: Place) -> str:
-    """What a turn is called: loops that stand beside each other (a check after questions) are counted as one."""
-    first = next((other for other in _siblings(place, node) if isinstance(other, Each)), node)
-    return first.each.replace("_", " ").replace("-", " ")
+def noun_of(node: Each) -> str:
+    """What a turn of a loop is called."""
+    return node.each.replace("_", " ").replace("-", " ")
+
+
+def _first(node: Each, place: Place) -> Each:
+    """What gives a turn its name: loops that stand beside each other (a check after questions) are counted as one."""
+    return next((other for other in _siblings(place, node) if isinstance(other, Each)), node)
 
 
 def _siblings(place: Place, node: Each) -> Sequence[Node]:
@@ -64,7 +76,7 @@ def _count(place: Place, node: Each, prefix: str, index: int) -> tuple[int, int]
 
 def _weight(node: Node, study: Study, state: State, prefix: str) -> float:
     """How many steps a node will be; steps under an undecided condition count half."""
-    factor = _chance(node, state)
+    factor = _chance(node, study, state)
     if factor == 0 or not isinstance(node, Phase | Each):
         return factor
     inner = sum(_weight(child, study, state, f"{prefix}{node.id}/") for child in node.flow)
@@ -74,11 +86,12 @@ def _weight(node: Node, study: Study, state: State, prefix: str) -> float:
     return factor * inner
 
 
-def _chance(node: Node, state: State) -> float:
+def _chance(node: Node, study: Study, state: State) -> float:
     if not node.when:
         return 1.0
-    known = {name: wanted for name, wanted in node.when.items() if name in state.factors}
-    if any(state.factors[name] not in _listed(wanted) for name, wanted in known.items()):
+    values = {"language": language_of(study, state), **state.factors}
+    known = {name: wanted for name, wanted in node.when.items() if name in values}
+    if any(values[name] not in _listed(wanted) for name, wanted in known.items()):
         return 0.0
     return 1.0 if len(known) == len(node.when) else 0.5
 

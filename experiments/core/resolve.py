@@ -53,6 +53,10 @@ class Study:
         """Names that hold everywhere: `model`, where the study has only one."""
         return {"model": next(iter(self.file.models))} if len(self.file.models) == 1 else {}
 
+    def say(self, text: str, language: str) -> str:
+        """A text of the study in another of its languages; as it is where there is no translation."""
+        return self.file.translations.get(language, {}).get(text, text)
+
     def problem(self, pool: str, problem_id: str) -> Problem:
         """A problem of a pool by its id."""
         return self._index[pool, problem_id]

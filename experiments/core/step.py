@@ -63,9 +63,13 @@ class Step(Config):
         """The questions it puts, as they are written in the study."""
         return ()
 
+    def worded(self) -> tuple[Field, ...]:
+        """The same for who translates its words; nothing where they are put together from texts of its own keys."""
+        return self.asks()
+
     def fields(self, place: Place) -> tuple[Field, ...]:
         """The form that `submit` reads: what is asked, in the words that hold at this place."""
-        return self.asks()
+        return tuple(field.filled(place.fill) for field in self.asks())
 
     def boxes(self, fields: Sequence[Field]) -> tuple[Written, ...]:
         """Where people can write: those of its fields, and the box for a message if it has one."""

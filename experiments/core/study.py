@@ -11,7 +11,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, Self, Union
 
-from pydantic import Discriminator, Field, Tag, field_validator, model_validator
+from pydantic import Discriminator, Field, Tag, WithJsonSchema, field_validator, model_validator
 
 from experiments.core.config import Condition, Config, Slug
 from experiments.core.model import Model
@@ -159,6 +159,20 @@ class Each(Config):
         return self.of.split(".", 1)[1] if "." in self.of else None
 
 
+Translations = Annotated[
+    dict[str, dict[str, str]],
+    WithJsonSchema(
+        {
+            "type": "object",
+            "additionalProperties": {
+                "anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": {"type": "string"}}]
+            },
+        },
+        mode="validation",
+    ),
+]
+
+
 class StudyFile(Config):
     """A study: what is asked of whom, in what order, and who replies."""
 
@@ -172,9 +186,9 @@ class StudyFile(Config):
     """The language of its texts, as in HTML's `lang`."""
     languages: tuple[str, ...] = ()
     """The languages in which it is offered; people choose on the start page. Only its own `language` unless given."""
-    translations: dict[str, dict[str, str]] = {}
-    """For each further language: each text of the study, as it stands here, with its translation. In a file it may be
-    the name of a YAML file beside the study's."""
+    translations: Translations = {}
+    """For each further language: each text of the study, as it stands here, with its translation; or the name of a YAML
+    file beside the study's that holds them. `parley texts` lists what is to be translated."""
     contact: str = ""
     """Whom participants may write to; shown on every screen."""
     records: tuple[str, ...] = ()
@@ -214,6 +228,11 @@ class StudyFile(Config):
     """What happens: phases, loops and steps, in order; the last is a `finish`."""
     schema_: str | None = Field(default=None, alias="$schema")
     """For editors only."""
+
+    @property
+    def offered(self) -> tuple[str, ...]:
+        """The languages that people can choose from."""
+        return self.languages or (self.language,)
 
     @field_validator("factors")
     @classmethod

@@ -75,7 +75,7 @@ def read_message(value: Any) -> str:
         return read_text(value, MESSAGE_CHARS, required=True)
     except Invalid as fault:
         blank = not isinstance(value, str) or not value.strip()
-        wording = "Please write a message first." if blank else str(fault)
+        wording = "Please write a message first." if blank else fault.said
         raise Refused("invalid", wording, {"text": wording}) from None
 
 

@@ -102,7 +102,9 @@ class ChatStep(Step):
 
     def rating(self, place: Place) -> tuple[Field, ...]:
         """The scales for the last reply, while they are due."""
-        return self._scales() if _last(place.facts, "replied", "rated", "said") == "replied" else ()
+        if _last(place.facts, "replied", "rated", "said") != "replied":
+            return ()
+        return tuple(scale.filled(place.fill) for scale in self._scales())
 
     def done(self, place: Place) -> bool:
         """Whether the problem was answered, left or skipped."""

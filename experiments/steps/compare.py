@@ -8,7 +8,7 @@ when all have replied.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field as About
@@ -103,17 +103,23 @@ class Compare(Step):
             return (Single(name="winner", text=self.question, options=self._choices()),)
         return (Slider(name="score", text=self.score, left=self.worst, right=self.best),)
 
-    def _choices(self) -> dict[str, str]:
-        first, *others = ((slot, self.better.replace(CALLED, called)) for slot, called in self._slots.items())
-        return dict([first, *others, (TIE, self.tie), (BAD, self.bad)])
+    def _choices(self, say: Callable[[str], str] = str) -> dict[str, str]:
+        votes = {slot: say(self.better).replace(CALLED, say(called)) for slot, called in self._slots.items()}
+        return {**votes, TIE: self.tie, BAD: self.bad}
 
     def _ballot(self, place: Place) -> tuple[Field, ...]:
         (asked,) = self.asks()
         if self.vote == "choice":
-            return (asked.filled(place.fill),)
-        texts = {slot: self.score.replace(CALLED, called) for slot, called in self._slots.items()}
+            options = self._choices(place.say)
+            return (asked.model_copy(update={"options": options}).filled(place.fill),)
+        score, say = place.say(self.score), place.say
+        texts = {slot: score.replace(CALLED, say(called)) for slot, called in self._slots.items()}
         columns = (asked.model_copy(update={"name": f"score_{slot}", "text": text}) for slot, text in texts.items())
         return tuple(column.filled(place.fill) for column in columns)
+
+    def worded(self) -> tuple[Field, ...]:
+        """Nothing: its questions are put together from its texts."""
+        return ()
 
     def fields(self, place: Place) -> tuple[Field, ...]:
         """The vote, while it is due."""
@@ -168,7 +174,7 @@ class Compare(Step):
         if one.vote is None:
             return ""
         if self.vote == "choice":
-            return place.fill(self._choices()[winner(one.vote.data)])
+            return place.fill(self._choices(place.say)[winner(one.vote.data)])
         given = one.vote.data
         return ", ".join(f"{place.fill(called)}: {given[f'score_{slot}']}" for slot, called in self._slots.items())
 

@@ -37,10 +37,6 @@ class Consent(Step):
         """The box."""
         return (Tick(name="agreed", text=self.tick),)
 
-    def fields(self, place: Place) -> tuple[Field, ...]:
-        """The box, with the names in its words replaced."""
-        return tuple(box.filled(place.fill) for box in self.asks())
-
     def panel(self, place: Place) -> Panel:
         """The form and its box; below the author's text, what is recorded beside the answers."""
         texts = (self.text, disclosure(place.study))

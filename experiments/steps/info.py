@@ -42,7 +42,7 @@ class Info(Step):
     def fields(self, place: Place) -> tuple[Field, ...]:
         """The promise, once the last page is reached."""
         last = self._turned(place) >= len(self._pages()) - 1
-        return tuple(box.filled(place.fill) for box in self.asks()) if last else ()
+        return super().fields(place) if last else ()
 
     def panel(self, place: Place) -> Panel:
         """The present page."""

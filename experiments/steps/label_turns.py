@@ -39,8 +39,9 @@ class LabelTurns(Step):
 
     def _labels(self, place: Place) -> tuple[tuple[Field, ...], ...]:
         count = sum(said.role == "user" for said in place.problem.dialogue)
+        asked = super().fields(place)
         return tuple(
-            tuple(field.model_copy(update={"name": f"{field.name}_{n}"}) for field in self.asks()) for n in range(count)
+            tuple(field.model_copy(update={"name": f"{field.name}_{n}"}) for field in asked) for n in range(count)
         )
 
     def fields(self, place: Place) -> tuple[Field, ...]:

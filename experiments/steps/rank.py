@@ -11,6 +11,8 @@ from experiments.core.screen import Block, Panel, Text, Transcript
 from experiments.core.step import Step, read_or_refuse, step
 from experiments.core.talk import messages
 
+NUMBER = "{{number}}"
+
 
 @step
 class Rank(Step):
@@ -42,29 +44,34 @@ class Rank(Step):
     def _chat(self, place: Place, number: int) -> tuple[Event, ...]:
         return place.state.facts.get(f"{self._loop(place)}[{number}]/{self.chat}", ())
 
-    def _name(self, number: int) -> str:
-        return self.called.replace("{{number}}", str(number + 1))
+    def _name(self, place: Place, number: int) -> str:
+        return place.fill(place.say(self.called).replace(NUMBER, str(number + 1)))
 
-    def _ends(self, count: int | str) -> dict[str, str]:
-        return {"1": f"1 ({self.best})", str(count): f"{count} ({self.worst})"}
+    def _ends(self, count: int | str, best: str, worst: str) -> dict[str, str]:
+        return {"1": f"1 ({best})", str(count): f"{count} ({worst})"}
 
     def asks(self) -> tuple[Field, ...]:
         """A rank for each model: 1, the number of models, and the numbers between, which stand alone."""
-        return (Single(name="rank", text=self.called, options=self._ends("{{count}}")),)
+        return (Single(name="rank", text=self.called, options=self._ends("{{count}}", self.best, self.worst)),)
+
+    def worded(self) -> tuple[Field, ...]:
+        """Nothing: its questions are put together from its texts."""
+        return ()
 
     def fields(self, place: Place) -> tuple[Field, ...]:
         """A rank for each turn of the loop, named `rank_0`, `rank_1` and so on, in the order in which they were met."""
         count = self._turns(place)
         if count < 2:
             return ()
-        ranks = {str(rank): str(rank) for rank in range(1, count + 1)} | self._ends(count)
-        return tuple(Single(name=f"rank_{n}", text=self._name(n), options=ranks) for n in range(count))
+        ranks = {str(rank): str(rank) for rank in range(1, count + 1)}
+        ranks |= self._ends(count, place.fill(self.best), place.fill(self.worst))
+        return tuple(Single(name=f"rank_{n}", text=self._name(place, n), options=ranks) for n in range(count))
 
     def panel(self, place: Place) -> Panel:
         """The transcripts, then the ranks."""
         blocks: list[Block] = [Text(place.fill(self.text))] if self.text else []
         for number in range(self._turns(place)):
-            blocks.append(Transcript(self._name(number), messages(self._chat(place, number))))
+            blocks.append(Transcript(self._name(place, number), messages(self._chat(place, number))))
         return Panel(self.title, tuple(blocks), self.fields(place), button=self.button)
 
     def decide(self, place: Place, action: Action) -> tuple[Fact, ...]:
@@ -73,7 +80,7 @@ class Rank(Step):
 
     def refers(self) -> tuple[str, ...]:
         """`called` has a `{{number}}` of its own."""
-        return (self.text, self.title)
+        return super(Rank, self.model_copy(update={"called": self.called.replace(NUMBER, "")})).refers()
 
     def follows(self) -> tuple[str, ...]:
         """The loop."""

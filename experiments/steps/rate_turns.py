@@ -36,8 +36,9 @@ class RateTurns(Step):
         return [event for turn in turns(place.beside(self.of)) for event in turn]
 
     def _ratings(self, place: Place) -> tuple[tuple[Field, ...], ...]:
+        scales = super().fields(place)
         return tuple(
-            tuple(scale.model_copy(update={"name": f"{scale.name}_{n}"}) for scale in self.asks())
+            tuple(scale.model_copy(update={"name": f"{scale.name}_{n}"}) for scale in scales)
             for n in range(len(self._facts(place)) // 2)
         )
 

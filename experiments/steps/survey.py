@@ -40,10 +40,6 @@ class Survey(Step):
         """The questions."""
         return self.questions
 
-    def fields(self, place: Place) -> tuple[Field, ...]:
-        """The questions, with the names in them replaced."""
-        return tuple(question.filled(place.fill) for question in self.asks())
-
     def panel(self, place: Place) -> Panel:
         """The text, the problem if wanted, and the questions."""
         blocks: tuple[Block, ...] = (Text(place.fill(self.text)),) if self.text else ()

@@ -52,7 +52,7 @@ def card(exported: Exported) -> str:
 
 def _front(exported: Exported) -> dict[str, Any]:
     """What Hugging Face reads of a card, as far as it is known."""
-    languages = list(dict.fromkeys(study.file.language for study in exported.studies))
+    languages = list(dict.fromkeys(tag for study in exported.studies for tag in study.file.offered))
     licence = exported.schema.licence.lower().replace(" ", "-") if is_imported(exported) else ""
     front = {"pretty_name": title(exported), "language": languages, "license": licence}
     configs = [{"config_name": _config(file), "data_files": file.path} for file in exported.files]

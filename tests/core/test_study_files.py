@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 import yaml
 
-from app.library import PROTOCOLS, STUDIES, load_study, shipped
+from app.library import PROTOCOLS, STUDIES, find, load_study, shipped
 from app.trial import try_out
 from experiments.core.resolve import restore
 from experiments.core.schema import json_schema
@@ -139,7 +139,7 @@ def test_a_study_that_comes_with_parley_is_sound_and_survives_its_document(name:
     assert again.pools == study.pools
 
 
-@pytest.mark.parametrize("path", [*STUDIES.glob("*.yaml"), *PROTOCOLS.glob("*.yaml")], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*map(find, shipped()), *PROTOCOLS.glob("*.yaml")], ids=lambda path: path.stem)
 def test_a_file_that_comes_with_parley_fits_the_published_schema(path: Path) -> None:
     kind = "study" if path.parent == STUDIES else "protocol"
     jsonschema.validate(yaml.safe_load(path.read_text(encoding="utf-8")), json_schema(kind))

@@ -34,6 +34,7 @@ def demo(folder: Path, *, first_ms: int = 1, pace_ms: int = 0) -> Path:
     raw = read_yaml(STUDIES / "demo.yaml")
     for model in raw["models"].values():
         model["options"] |= {"first_ms": first_ms, "pace_ms": pace_ms}
+    raw["translations"] = {tag: str(STUDIES / name) for tag, name in raw["translations"].items()}
     raw["flow"].insert(-1, dict(REMARKS))
     return write(folder, raw)
 

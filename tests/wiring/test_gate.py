@@ -242,7 +242,7 @@ async def test_a_forged_cookie_is_nobody(served: Served, resident: HttpBot, cook
         for path in ("look", "act", "draft"):
             body = {"kind": "submit", "path": "consent", "seen": 1, "key": "12345678", "view": "screen"}
             response = await client.post(f"/api/{path}", json=body)
-            assert (response.status_code, list(response.json())) == (401, ["note"])
+            assert (response.status_code, list(response.json())) == (401, ["note", "words", "lang", "dir"])
         assert (await client.get("/api/reply")).status_code == 401
         arrived = await client.get("/")
         assert arrived.status_code in (200, 303)

@@ -1,6 +1,6 @@
 // Talking to the participant API.
 
-import { WORDS } from "./words.js";
+import { WORDS, speak } from "./words.js";
 
 export const RETRY_MS = [1000, 2000, 4000];
 
@@ -13,7 +13,10 @@ export async function post(path, body, slow = null) {
     const response = await send(path, body);
     if (response?.ok) return response.json();
     const status = response?.status ?? 0;
-    if (status === 401) throw failure(WORDS.link, status);
+    if (status === 401) {
+      speak(await response.json()); // nobody is known here, so this is the browser's language
+      throw failure(WORDS.link, status);
+    }
     if (status === 413) throw failure(WORDS.long, status);
     if (status && status < 500 && status !== 429) throw failure(WORDS.broken, status);
     if (!slow || attempt >= RETRY_MS.length) throw failure(WORDS.offline, status);
@@ -24,9 +27,12 @@ export async function post(path, body, slow = null) {
 
 // The response, or null if there is no connection. `keepalive` lets it outlive the page.
 export async function send(path, body, keepalive = false) {
-  const headers = { "content-type": "application/json" };
+  const headers = { "content-type": "application/json", "accept-language": spoken() };
   return fetch(path, { method: "POST", headers, body: JSON.stringify(body), keepalive }).catch(() => null);
 }
+
+// The session's language, once there is one; until then what the browser likes.
+const spoken = () => (document.documentElement.dataset.ready && document.documentElement.lang) || navigator.languages.join();
 
 const failure = (words, status) => Object.assign(new Error(words), { status });
 

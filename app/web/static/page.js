@@ -4,9 +4,9 @@
 import { RETRY_MS, newKey, post, send, sleep } from "./api.js";
 import { keepTime, wait } from "./clock.js";
 import { $, $$, complete, copyCode, showFaults, valuesOf } from "./forms.js";
-import { TYPING, keepFilled, read, tellLate, waitFor, write } from "./reply.js";
+import { keepFilled, read, tellLate, typing, waitFor, write } from "./reply.js";
 import { escaped, shown } from "./text.js";
-import { WORDS } from "./words.js";
+import { WORDS, speak } from "./words.js";
 
 const OUTPUTS = $("script[data-outputs]").dataset.outputs.split(" ");
 const DRAFT_MS = 800;
@@ -38,7 +38,7 @@ function paintChat(reply) {
   const said = (role, text) =>
     ({ role, content: [{ type: "text", text }], metadata: { title: null }, options: null });
   const value = now.messages.map((m) => said(m.role === "You" ? "user" : "assistant", shown(m.text, now.dollars)));
-  if (reply !== undefined) value.push(said("assistant", reply ? shown(reply, now.dollars) : TYPING));
+  if (reply !== undefined) value.push(said("assistant", reply ? shown(reply, now.dollars) : typing()));
   paint({ chat: { value } });
   setTimeout(describe, 150);
 }
@@ -47,8 +47,8 @@ function paintChat(reply) {
 // by the keyboard.
 function describe() {
   const title = now.updates.chat?.label ?? "";
-  for (const [kind, who] of [["[data-testid=user]", "You"], ["[data-testid=bot]", title]]) {
-    for (const message of $$(`#chat ${kind}`)) Object.assign(message, { role: "group", ariaLabel: who });
+  for (const [kind, who] of [["[data-testid=user]", WORDS.you], ["[data-testid=bot]", title]]) {
+    for (const message of $$(`#chat ${kind}`)) Object.assign(message, { role: "group", ariaLabel: who, dir: "auto" });
   }
   const marks = now.messages.filter((message) => message.role !== "You").map((message) => message.mark);
   $$("#chat [data-testid=bot]").forEach((reply, n) => {
@@ -62,7 +62,7 @@ function describe() {
 function note(text, again, fades = false) {
   clearTimeout(note.timer);
   if (fades) note.timer = setTimeout(note, 5000, "");
-  const button = again ? ' <button type="button" data-again>Try again</button>' : "";
+  const button = again ? ` <button type="button" data-again>${escaped(WORDS.again)}</button>` : "";
   paint({ note: { value: text ? `<p class="note">${escaped(text)}${button}</p>` : "" } });
   note.again = again;
 }
@@ -72,9 +72,9 @@ async function show(painting) {
   const before = now;
   now = painting;
   const moved = before.marks.left !== now.marks.left;
-  const typing = document.activeElement === box();
+  const inBox = document.activeElement === box();
   if (moved) forgetDraft();
-  Object.assign(document.documentElement, { lang: now.lang, dir: now.dir });
+  speak(now);
   for (const block of $$(".block[dir]")) block.dir = now.dir;
   document.documentElement.dataset.layout = now.layout;
   paint(now.updates);
@@ -94,17 +94,17 @@ async function show(painting) {
     window.scrollTo(0, 0);
     $("#left h1")?.focus({ preventScroll: true });
   }
-  if (now.actions.includes("retry")) showFailed(typing);
+  if (now.actions.includes("retry")) showFailed(inBox);
   if (!moved && now.said > before.said) $("#talk .round:last-child")?.scrollIntoView();
   if (now.slots.length) now.slots.forEach(follow);
   else if (!now.ended && !now.actions.length) setTimeout(look, 1000); // the server is still drawing what comes next
 }
 
 // There is no box to write in while a reply has failed: who was in it is taken to where it can be asked for again.
-function showFailed(typing) {
+function showFailed(inBox) {
   const card = $("#side .failed, #talk .round:last-child .card:has(.sorry)");
   card?.scrollIntoView({ block: "nearest" });
-  if (typing) card?.focus({ preventScroll: true });
+  if (inBox) card?.focus({ preventScroll: true });
 }
 
 // Gradio paints in its own time, and keeps the nodes that look alike: a box ticked on the last screen would still be
@@ -129,7 +129,7 @@ function failed(error, again) {
   if (error.status !== 401) return note(error.message, again);
   now = { ...now, path: "", actions: [], slots: [], ended: true };
   document.documentElement.dataset.layout = "page";
-  const panel = `<h1 id="heading" tabindex="-1">Welcome back</h1><p>${escaped(WORDS.link)}</p>`;
+  const panel = `<h1 id="heading" tabindex="-1">${escaped(WORDS.back)}</h1><p>${escaped(WORDS.link)}</p>`;
   paint({ left: { value: `<div class="panel">${panel}</div>` }, note: { value: "" } });
 }
 

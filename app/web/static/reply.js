@@ -1,10 +1,11 @@
 // A reply on its way, read from the participant API as server-sent events.
 
+import { escaped } from "./text.js";
 import { WORDS } from "./words.js";
 
 const STREAM_MS = 60;
 const LATE_MS = 8000;
-export const TYPING = '<span class="typing">Writing…</span>';
+export const typing = () => `<span class="typing">${escaped(WORDS.writing)}</span>`;
 
 // Reads the reply from its beginning until the stream ends, and calls `painted` with the text so far, not more often than
 // eyes can follow. Throws if the connection breaks. A connection that was lost is read from the beginning again and not
@@ -56,7 +57,7 @@ export function write(slot, text) {
   const now = plain(text ?? "");
   if (!place) return;
   if (now && place.textContent !== now) place.textContent = now;
-  if (!now && !place.querySelector(".typing")) place.innerHTML = TYPING;
+  if (!now && !place.querySelector(".typing")) place.innerHTML = typing();
 }
 
 // Without the commonest marks of Markdown, which would be in the way of reading along; the whole is rendered with them.

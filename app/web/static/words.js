@@ -1,4 +1,5 @@
-// What the page itself says; everything else comes from the study.
+// What the page itself says, in English; the first painting brings it in the session's language. The server reads this
+// file as well: one word a line, in double quotes.
 
 export const WORDS = {
   connecting: "The connection is slow. Trying again; nothing is lost.",
@@ -19,4 +20,19 @@ export const WORDS = {
   nopaste: "Pasting is switched off here, please type.",
   idle: "Are you still there?",
   here: "Yes, I am here",
+  again: "Try again",
+  back: "Welcome back",
+  writing: "Writing…",
+  you: "You",
+  bot: "Bot",
+  preview: "Preview",
 };
+
+// The words that only the style sheet puts on the page.
+const STYLED = ["you", "bot", "preview"];
+
+export function speak({ words, lang, dir }) {
+  Object.assign(WORDS, words);
+  Object.assign(document.documentElement, { lang, dir });
+  for (const name of STYLED) document.documentElement.style.setProperty(`--word-${name}`, JSON.stringify(WORDS[name]));
+}

@@ -1,0 +1,109 @@
+"""Texts that remember how they were said, and the languages that they can be said in."""
+
+import copy
+import pickle
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.languages import Catalogue, catalogue, catalogues, preferred, spoken
+from experiments.core.fields import Multiple, Number, Short, Slider, Tick, read_form
+from experiments.core.texts import squeezed
+from experiments.core.words import Said, say, translated
+
+PLAIN = st.text(alphabet=string.ascii_letters + " äß؟", max_size=12)
+DE = {"{count} left": "noch {count}", "question": "Frage", "{before}, {after}": "{before}; {after}"}
+
+
+@given(name=PLAIN, number=st.integers())
+def test_what_is_said_is_an_ordinary_text(name: str, number: int) -> None:
+    said = say("{name} has {number:,}", name=name, number=number)
+    assert said == f"{name} has {number:,}"
+    assert {said: 1}[str(said)] == 1
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda said: pickle.loads(pickle.dumps(said))])
+def test_a_copy_can_still_be_translated(again: object) -> None:
+    said = again(say("{count} left", count=3))
+    assert isinstance(said, Said)
+    assert (said, translated(said, DE)) == ("3 left", "noch 3")
+
+
+def test_values_are_translated_as_well_however_deep() -> None:
+    said = say("{before}, {after}", before="question", after=say("{count} left", count=2))
+    assert said == "question, 2 left"
+    assert translated(said, DE) == "Frage; noch 2"
+
+
+@given(text=st.text())
+def test_what_a_catalogue_does_not_have_stays_as_it_is(text: str) -> None:
+    assert translated(text, {}) == text
+    assert translated(say("{text}", text=text), {}) == text
+
+
+@pytest.mark.parametrize("tag", sorted(catalogues()))
+def test_every_refusal_of_a_form_is_said_in_every_language(tag: str) -> None:
+    say_it = catalogue(tag)
+    fields = (
+        Number(name="years", minimum=18, maximum=99),
+        Number(name="more", minimum=3),
+        Number(name="less", maximum=7),
+        Number(name="half", whole=False),
+        Short(name="line", max_chars=3),
+        Slider(name="place"),
+        Multiple(name="some", options={"a": "A"}),
+        Tick(name="agreed"),
+        Short(name="missing"),
+    )
+    given_ = {"years": "7", "more": "1", "less": "8", "half": "x", "line": "long", "place": "no", "some": ["b"]}
+    faults = read_form(fields, {**given_, "agreed": "no"}).faults
+    assert len(faults) == len(fields)
+    told = {name: say_it(fault) for name, fault in faults.items()}
+    assert all((told[name] == fault) == (tag == "en") for name, fault in faults.items())
+    assert "18" in told["years"]
+    assert "99" in told["years"]
+
+
+def test_a_region_speaks_its_language_and_an_unknown_one_english() -> None:
+    assert catalogue("de-AT") is catalogue("de")
+    assert catalogue("xx").tag == "en"
+    assert [spoken(tag) for tag in ("ar", "ar-EG", "en-GB", "xx", "")] == [True, True, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("accepts", "chosen"),
+    [
+        ("de", "de"),
+        ("de-CH, en;q=0.8", "de"),
+        ("fr, ar;q=0.3, en;q=0.9", "en"),
+        ("EN-us", "en"),
+        ("fr", None),
+        ("de;q=0, ar;q=0.1", "ar"),
+        ("", None),
+        ("de;q=much, ar;q=0.5", "ar"),
+        ("*", None),
+    ],
+)
+def test_the_browsers_wish_is_heard(accepts: str, chosen: str | None) -> None:
+    assert preferred(accepts, ("en", "de", "ar")) == chosen
+
+
+@given(accepts=st.text(max_size=80))
+def test_no_wish_is_too_strange(accepts: str) -> None:
+    assert preferred(accepts, ("en", "de")) in ("en", "de", None)
+
+
+def test_a_catalogue_is_asked_like_a_function() -> None:
+    german = Catalogue("de", "Deutsch", words=DE)
+    assert (german("question"), german("{count} left", count=1), german("{count} {left}")) == (
+        "Frage",
+        "noch 1",
+        "{count} {left}",
+    )
+
+
+@given(words=st.lists(st.text(alphabet=string.ascii_letters, min_size=1), min_size=1))
+def test_how_a_text_is_wrapped_is_no_part_of_it(words: list[str]) -> None:
+    assert squeezed("\n  ".join(words) + "\n") == squeezed(" ".join(words))

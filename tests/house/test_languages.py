@@ -1,0 +1,170 @@
+"""Every fixed string that a participant can read has a translation in every catalogue, and no catalogue has more."""
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from app.languages import FOLDER, Catalogue, catalogues
+from app.library import PROTOCOLS, read_yaml
+from app.web.look import PAGE_WORDS
+from app.web.paint import NOT_WHOLE
+from experiments.core import query_labels, safety, scales
+from experiments.core.outcomes import COMMON
+from experiments.core.progress import noun_of
+from experiments.core.resolve import nodes_of
+from experiments.core.step import Step, kinds
+from experiments.core.study import Each, ProtocolFile, models
+from experiments.core.talk import STOPPED
+from experiments.core.template import SLOT
+from experiments.core.texts import WORD, texts_in
+
+ROOT = Path(__file__).parents[2]
+SAID = {"Refused": 1, "Invalid": 0, "say": 0}
+"""Calls that say something to a participant, each with the place of its text among the arguments."""
+INSIDE = {"_researcher", "_system", "_model", "expired", "enrol"}
+"""Functions whose refusals only programs read: no participant can make these actions."""
+TEMPLATES = sorted((ROOT / "app" / "web").rglob("*.j2"))
+OWN_WORD = re.compile(r"""\bt\(\s*"([^"]*)\"""")
+NOUNS = {"question", "theorem", "problem", "item", "conversation", "set", "check"}
+"""What the loops of Parley's own studies are called; any study may call its loops so."""
+OTHERS = sorted(set(catalogues()) - {"en"})
+NAMES = re.compile(r"\{\{\s*[\w.-]+\s*\}\}|\{(\w+)(?::[^}]*)?\}")
+
+
+def _trees() -> Iterator[ast.Module]:
+    for folder in ("app", "experiments"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            yield ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+def _texts(value: ast.AST, known: dict[str, list[ast.expr]]) -> Iterator[str]:
+    """The texts that an expression can be: a literal, either branch of a choice, a name given one in the same file."""
+    match value:
+        case ast.Constant(value=str(text)):
+            yield text
+        case ast.IfExp(body=one, orelse=other):
+            yield from _texts(one, known)
+            yield from _texts(other, known)
+        case ast.Name(id=name):
+            for given in known.get(name, []):
+                yield from _texts(given, known)
+        case ast.JoinedStr():
+            yield f"an f-string, which cannot be translated: {ast.unparse(value)}"
+
+
+def _calls(node: ast.AST, inside: str = "") -> Iterator[tuple[ast.Call, str]]:
+    for child in ast.iter_child_nodes(node):
+        where = child.name if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef) else inside
+        if isinstance(child, ast.Call):
+            yield child, where
+        yield from _calls(child, where)
+
+
+def _said(tree: ast.Module) -> Iterator[str]:
+    known: dict[str, list[ast.expr]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            known.setdefault(node.targets[0].id, []).append(node.value)
+    for call, inside in _calls(tree):
+        name = getattr(call.func, "id", getattr(call.func, "attr", ""))
+        if name in SAID and len(call.args) > SAID[name] and inside not in INSIDE:
+            yield from _texts(call.args[SAID[name]], known)
+
+
+def _of_protocols() -> Iterator[str]:
+    models()
+    for path in PROTOCOLS.glob("*.yaml"):
+        for node in nodes_of(ProtocolFile.model_validate(read_yaml(path)).flow):
+            if isinstance(node, Step):
+                yield from texts_in(node)
+            elif isinstance(node, Each):
+                yield noun_of(node)
+
+
+def _of_steps() -> Iterator[str]:
+    """What steps say where a study does not: the defaults of their keys, and the words of their own questions."""
+    for name, kind in kinds().items():
+        if kind.__module__.startswith("experiments."):
+            yield from texts_in(kind.model_construct(step=name))
+    for path in (ROOT / "experiments" / "steps").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            match node:
+                case ast.keyword(arg="text", value=ast.Constant(value=str(text))):
+                    yield text
+                case ast.Dict(keys=keys, values=values):
+                    named = zip(keys, values, strict=True)
+                    yield from (v.value for k, v in named if getattr(k, "value", "") == "text" and hasattr(v, "value"))
+
+
+def _of_instruments() -> Iterator[str]:
+    yield from scales.QUESTIONS.values()
+    yield from (words for scale in scales.SCALES.values() for words in scale.values())
+    yield from (*safety.COMPREHENSION_OPTIONS, *safety.ANSWERS)
+    for edition in safety.REASONS.values():
+        for heading, reasons in edition.items():
+            yield from (heading, *reasons.values())
+    yield from (*query_labels.LABELS.values(), query_labels.WRITE_IN)
+
+
+@cache
+def used() -> frozenset[str]:
+    """Every English text of Parley's own that a participant can read."""
+    templates = [text for path in TEMPLATES for text in OWN_WORD.findall(path.read_text(encoding="utf-8"))]
+    common = [text for pair in COMMON.values() for text in pair]
+    said = [text for tree in _trees() for text in _said(tree)]
+    shown = ("The conversation", STOPPED, *NOUNS, *NOT_WHOLE.values(), *PAGE_WORDS.values())
+    found = {*templates, *common, *said, *shown, *_of_protocols(), *_of_steps(), *_of_instruments()}
+    return frozenset(text for text in found if WORD.search(SLOT.sub("", text)))
+
+
+def names(text: str) -> list[str]:
+    """The names that a text wants to be filled."""
+    return sorted(match[1] or match[0].replace(" ", "") for match in NAMES.finditer(text))
+
+
+@pytest.mark.parametrize("tag", OTHERS)
+def test_a_catalogue_has_every_text_that_a_participant_can_read(tag: str) -> None:
+    assert sorted(used() - set(catalogues()[tag].words)) == []
+
+
+@pytest.mark.parametrize("tag", OTHERS)
+def test_a_catalogue_has_no_text_that_nothing_uses(tag: str) -> None:
+    assert sorted(set(catalogues()[tag].words) - used()) == []
+
+
+@pytest.mark.parametrize("tag", OTHERS)
+def test_a_translation_names_what_its_text_names(tag: str) -> None:
+    words = catalogues()[tag].words
+    assert [text for text, told in words.items() if names(text) != names(told)] == []
+    assert [text for text, told in words.items() if not told.strip()] == []
+
+
+def test_german_and_arabic_come_with_parley() -> None:
+    known: dict[str, Catalogue] = dict(catalogues())
+    assert {path.stem for path in FOLDER.glob("*.json")} >= {"de", "ar"}
+    assert [(tag, known[tag].name, known[tag].direction) for tag in ("ar", "de", "en")] == [
+        ("ar", "العربية", "rtl"),
+        ("de", "Deutsch", "ltr"),
+        ("en", "English", "ltr"),
+    ]
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
+def test_a_template_says_nothing_but_through_the_catalogue(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    text = re.sub(r"\{% set \w+ %\}[\s\S]*?\{% endset %\}", "", text)
+    words = re.sub(r"\{[{%#][\s\S]*?[}%#]\}", "", text)
+    labels = re.findall(r'(?:aria-label|aria-valuetext|title|placeholder|alt)="([^"]*)"', words)
+    visible = re.sub(r"<[^>]*>", " ", words)
+    assert re.findall(r"[A-Za-z]{2,}[^<\n]*", visible) + [label for label in labels if label] == []
+
+
+def test_the_script_has_its_words_in_one_place() -> None:
+    assert len(PAGE_WORDS) > 10
+    for path in (ROOT / "app" / "web" / "static").glob("*.js"):
+        told = re.findall(r'["`>]([A-Z][a-z]+ [a-z ]+[.…]?)["`<]', path.read_text(encoding="utf-8"))
+        assert path.name == "words.js" or told == [], path.name

@@ -1,0 +1,46 @@
+"""The command `parley texts`, as somebody uses it who translates a study."""
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import yaml
+
+from app.library import load_study
+from app.translations import missing
+from tests.fakes import studies
+from tests.wiring.test_commands import parley
+
+
+def test_what_the_command_lists_is_filled_in_and_then_nothing_is_missing(tmp_path: Path) -> None:
+    path = studies.short(tmp_path)
+    raw = yaml.safe_load(path.read_text(encoding="utf-8")) | {"languages": ["en", "de"]}
+    studies.write(tmp_path, raw)
+    told = parley("check", path.name, "--bots", "0", folder=tmp_path)
+    wanted = missing(load_study(str(path)), "de")
+    assert f"de: {len(wanted)} texts of the study without a translation" in told.stdout
+    assert f"parley texts {path.name} --language de" in told.stdout
+    assert "No faults" in told.stdout
+    listed = parley("texts", path.name, "--language", "de", folder=tmp_path)
+    to_fill = yaml.safe_load(listed.stdout)
+    assert tuple(to_fill) == wanted
+    assert set(to_fill.values()) == {""}
+    (tmp_path / "short.de.yaml").write_text(listed.stdout.replace('""', "X").replace("''", "X"), encoding="utf-8")
+    studies.write(tmp_path, raw | {"translations": {"de": "short.de.yaml"}})
+    assert missing(load_study(str(path)), "de") == ()
+    done = parley("texts", path.name, "-l", "de", folder=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "")
+    unknown = parley("texts", path.name, "-l", "tlh", folder=tmp_path)
+    assert unknown.returncode == 2
+    assert "allowed: ar, de, en" in unknown.stderr
+
+
+def test_simulated_participants_come_in_every_language(tmp_path: Path) -> None:
+    path = studies.short(tmp_path)
+    raw = yaml.safe_load(path.read_text(encoding="utf-8")) | {"languages": ["en", "de", "ar"]}
+    studies.write(tmp_path, raw)
+    assert parley("simulate", path.name, "-n", "12", folder=tmp_path).returncode == 0
+    with closing(sqlite3.connect(tmp_path / "parley.db")) as database:
+        begun = database.execute("SELECT data FROM event WHERE kind = 'enrolled'").fetchall()
+    assert {json.loads(data)["language"] for (data,) in begun} == {"en", "de", "ar"}
