@@ -70,10 +70,11 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A completion code, and where to take it."""
+    """A code, and where to take it; `complete` if it is that of the whole study done."""
 
     code: str
     url: str = ""
+    complete: bool = True
 
 
 Block = Text | Asked | Transcript | Notice | Code

@@ -32,6 +32,7 @@ from experiments.errors import Refused
 
 STALE = "This page was already answered, perhaps in another tab. Here is where you are now."
 NOT_OFFERED = "That is not possible here at the moment."
+COMPLETE = "complete"
 OUT = "/out"
 """Where a last page's button leads: the server goes on from there to the recruiter, by an address with the ids."""
 TOMBSTONE = ("study", "hash", "origin", "language")
@@ -110,7 +111,9 @@ def _last_page(study: Study, state: State) -> Screen:
     place, last = _ended_at(study, state), last_words(study, state)
     nowhere = Place("", study.flow[-1], Scope(), study, state)
     says = (place or nowhere).fill
-    code: tuple[Block, ...] = (Code(last.code, OUT if last.url else ""),) if last.code or last.url else ()
+    code: tuple[Block, ...] = (
+        (Code(last.code, OUT if last.url else "", complete=state.outcome == COMPLETE),) if last.code or last.url else ()
+    )
     panel = Panel(says(last.title), (Text(says(last.text)), *code))
     path = place.path if place else ""
     return Screen(path, state.changed, panel, Progress("", 1.0), (), ended=True, outcome=state.outcome)

@@ -15,6 +15,7 @@ from experiments.core.progress import noun_of
 from experiments.core.resolve import Study, nodes_of
 from experiments.core.step import Step
 from experiments.core.study import Each, Phase
+from experiments.core.telemetry import disclosure
 from experiments.core.template import SLOT
 
 NOT_READ = frozenset(
@@ -49,6 +50,7 @@ def strays(study: Study, language: str) -> tuple[str, ...]:
 
 def _all(study: Study) -> Iterator[str]:
     yield study.file.title
+    yield disclosure(study)
     for node in nodes_of(study.flow):
         if isinstance(node, Phase):
             yield node.phase

@@ -21,7 +21,7 @@ from experiments.errors import Refused
 SECOND_US = 1_000_000
 GRACE_US = 2 * SECOND_US
 """How long a click of the last moment may be on its way."""
-HURRIED = "Please take a little more time here; you can go on in {seconds} seconds."
+HURRIED = "Please take a little more time here; you can go on in {seconds} s."
 LEAVING = frozenset({"submit", "skip"})
 """Actions that leave a screen behind, for which a least time holds."""
 

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import BrowserContext, Page
 
 from app.languages import catalogue
 from tests.browser.visitor import Visitor
 from tests.fakes.served import Process
 
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 PHONE = {"viewport": {"width": 390, "height": 800}, "locale": "ar"}
 SAY = catalogue("ar")
 

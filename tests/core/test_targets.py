@@ -59,7 +59,7 @@ def test_ratings_differ_by_one_at_most_and_nobody_rates_an_item_twice(
     for rater in range(raters):
         drawn = draw(study, f"{seed}{rater}", {"taken": dict(+taken)})
         assert len(set(ids(drawn))) == len(ids(drawn)) == take
-        assert drawn.data["taken"] == {item: taken[item] for item in ids(drawn)}
+        assert drawn.data["taken"] == dict(+taken), "what was counted, so that it can be drawn again"
         taken.update(ids(drawn))
         assert max(taken.values()) - min(taken.values()) <= 1
     assert taken.total() == take * raters

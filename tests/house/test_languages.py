@@ -19,6 +19,7 @@ from experiments.core.resolve import nodes_of
 from experiments.core.step import Step, kinds
 from experiments.core.study import Each, ProtocolFile, models
 from experiments.core.talk import STOPPED
+from experiments.core.telemetry import DISCLOSED, DISCLOSED_WITHOUT_PASTING
 from experiments.core.template import SLOT
 from experiments.core.texts import WORD, texts_in
 
@@ -116,7 +117,15 @@ def used() -> frozenset[str]:
     templates = [text for path in TEMPLATES for text in OWN_WORD.findall(path.read_text(encoding="utf-8"))]
     common = [text for pair in COMMON.values() for text in pair]
     said = [text for tree in _trees() for text in _said(tree)]
-    shown = ("The conversation", STOPPED, *NOUNS, *NOT_WHOLE.values(), *PAGE_WORDS.values())
+    shown = (
+        "The conversation",
+        STOPPED,
+        DISCLOSED,
+        DISCLOSED_WITHOUT_PASTING,
+        *NOUNS,
+        *NOT_WHOLE.values(),
+        *PAGE_WORDS.values(),
+    )
     found = {*templates, *common, *said, *shown, *_of_protocols(), *_of_steps(), *_of_instruments()}
     return frozenset(text for text in found if WORD.search(SLOT.sub("", text)))
 

@@ -14,7 +14,7 @@ export const WORDS = {
   busy: "Saving…",
   saved: "Draft saved",
   copied: "Copied",
-  wait: "You can go on in {seconds} seconds.",
+  wait: "You can go on in {seconds} s.",
   left: "Time left: {time}",
   soon: "{seconds} seconds are left for this page.",
   nopaste: "Pasting is switched off here, please type.",

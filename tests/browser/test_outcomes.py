@@ -1,0 +1,218 @@
+"""Each way in which a session can end, walked through in a browser: the page, the code, the way out, the log.
+
+What every end looked like is in the test's folder as a picture, on a desktop and on a phone in Arabic.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from app.languages import catalogue
+from experiments.core.outcomes import COMMON
+from storage.engine import Database, open_database
+from tests.browser.visitor import Visitor
+from tests.fakes import studies
+from tests.fakes.served import Process
+from tests.wiring.reading import facts, query
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+CODES = {name: f"C-{name.upper().replace('_', '')}" for name in COMMON}
+STUDY: dict[str, Any] = {
+    "study": "ways",
+    "title": "Ways to the end",
+    "contact": "researcher@example.org",
+    "languages": ["en", "ar"],
+    "recruitment": {"by": ["prolific"]},
+    "outcomes": {name: {"code": code} for name, code in CODES.items()},
+    "problems": {"questions": {"source": "chatbench"}},
+    "models": {"only": {"backend": "openai"}},
+    "flow": [
+        {"step": "consent", "text": "You go one of several ways. It takes a minute."},
+        {
+            "step": "check",
+            "kind": "screening",
+            "title": "First",
+            "questions": [{"ask": "single", "name": "teach", "text": "Do you teach?", "options": ["No", "Yes"]}],
+            "right": {"teach": "Yes"},
+        },
+        {
+            "step": "survey",
+            "id": "way",
+            "title": "Which way?",
+            "questions": [
+                {"ask": "single", "name": "to", "text": "Go on to", "options": ["end", "care", "time", "talk"]}
+            ],
+        },
+        {
+            "step": "check",
+            "id": "care",
+            "kind": "attention",
+            "policy": "screen_out",
+            "when": {"way.to": "care"},
+            "questions": [
+                {"ask": "single", "name": "blue", "text": "Choose blue.", "options": ["Red", "Green", "Blue"]}
+            ],
+            "right": {"blue": "Blue"},
+        },
+        {
+            "step": "survey",
+            "id": "time",
+            "title": "A minute of your time",
+            "when": {"way.to": "time"},
+            "limit": {"after_s": 4, "warn_s": 20, "then": "end", "extensions": 1},
+            "questions": [{"ask": "long", "name": "much", "text": "Write as much as you can."}],
+        },
+        {
+            "each": "question",
+            "of": "questions",
+            "take": 1,
+            "when": {"way.to": "talk"},
+            "flow": [{"step": "chat", "min_messages": 1, "on_failure": {"then": "stop", "after": 0}}],
+        },
+        {"step": "finish"},
+    ],
+}
+DESKTOP: dict[str, Any] = {"viewport": {"width": 1280, "height": 900}}
+PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 800}, "locale": "ar"}
+
+
+@pytest.fixture(scope="module")
+def ways(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
+    folder = tmp_path_factory.mktemp("ways")
+    nowhere = {
+        "PARLEY_OPENAI_BASE_URL": "http://127.0.0.1:9/v1",
+        "PARLEY_OPENAI_API_KEY": "k",
+        "PARLEY_MODEL_TRIES": "1",
+    }
+    process = Process(folder, (studies.write(folder, STUDY),), nowhere)
+    process.start()
+    yield process
+    process.stop()
+    assert "Traceback" not in process.log
+
+
+@pytest.fixture
+def database(ways: Process) -> Iterator[Database]:
+    found = open_database(ways.database_url)
+    yield found
+    found.dispose()
+
+
+def agree(visitor: Visitor) -> None:
+    visitor.go_on()
+
+
+def choose(visitor: Visitor, *numbers: int) -> None:
+    """Answer the screen's questions by the numbers of their options, and go on."""
+    before = visitor.mark
+    for field, number in zip(visitor.page.locator("#left .field").all(), numbers, strict=True):
+        visitor.choose(field, number)
+    visitor.press(visitor.page.locator("#left form button[type=submit]"))
+    visitor.arrived_from(before)
+
+
+def to_the_end(visitor: Visitor, way: int) -> None:
+    agree(visitor)
+    choose(visitor, 1)
+    choose(visitor, way)
+
+
+def decline(visitor: Visitor) -> None:
+    before = visitor.mark
+    visitor.page.locator("[data-act=decline]").click()
+    visitor.arrived_from(before)
+
+
+def screened_out(visitor: Visitor) -> None:
+    agree(visitor)
+    choose(visitor, 0)
+
+
+def careless(visitor: Visitor) -> None:
+    to_the_end(visitor, 1)
+    choose(visitor, 0)
+
+
+def too_slow(visitor: Visitor) -> None:
+    to_the_end(visitor, 2)
+    clock, alarm = visitor.page.locator("#clock"), visitor.page.locator("#alarm")
+    expect(clock).to_contain_text("0:0")
+    alarm.get_by_role("button").click()
+    expect(alarm.get_by_role("button")).to_be_hidden()
+    before = visitor.mark
+    visitor.page.locator("#left textarea").fill("I was about to")
+    visitor.arrived_from(before)
+
+
+def left_by_the_model(visitor: Visitor) -> None:
+    to_the_end(visitor, 3)
+    before = visitor.mark
+    visitor.type_message("Hello?")
+    visitor.send()
+    visitor.arrived_from(before)
+
+
+def withdraw(visitor: Visitor) -> None:
+    agree(visitor)
+    page = visitor.page
+    page.locator("[data-open=leave]").click()
+    expect(page.locator("dialog#leave")).to_be_visible()
+    page.locator("dialog [data-close]").click()
+    expect(page.locator("dialog#leave")).to_be_hidden()
+    page.locator("[data-open=leave]").click()
+    before = visitor.mark
+    page.locator("dialog [data-act=withdraw]").click()
+    visitor.arrived_from(before)
+
+
+WAYS: dict[str, Callable[[Visitor], None]] = {
+    "complete": lambda visitor: to_the_end(visitor, 0),
+    "no_consent": decline,
+    "screened_out": screened_out,
+    "failed_attention": careless,
+    "timed_out": too_slow,
+    "technical_failure": left_by_the_model,
+    "withdrawn": withdraw,
+}
+
+
+@pytest.mark.parametrize("language", ["en", "ar"])
+@pytest.mark.parametrize("outcome", WAYS)
+def test_each_end_has_its_page_its_code_and_its_row(
+    ways: Process,
+    database: Database,
+    new_context: Callable[..., BrowserContext],
+    outcome: str,
+    language: str,
+    tmp_path: Path,
+) -> None:
+    page = new_context(**(DESKTOP if language == "en" else PHONE)).new_page()
+    visitor = Visitor(page, ways.url, at_each=fits)
+    page.on("pageerror", lambda error: pytest.fail(str(error)))
+    visitor.arrive("ways", f"?PROLIFIC_PID={outcome}-{language}&SESSION_ID=s1")
+    WAYS[outcome](visitor)
+    page.screenshot(path=tmp_path / f"{outcome}-{language}.png")
+    say = catalogue(language)
+    title = "" if outcome == "technical_failure" else say(COMMON[outcome][0])
+    assert not title or visitor.heading == title
+    assert page.locator("#completion-code").inner_text() == CODES[outcome]
+    assert page.locator("a.button").get_attribute("href") == "/out"
+    assert not page.locator("#say").is_visible()
+    row = "SELECT stream FROM seat WHERE outcome = :outcome ORDER BY until_us DESC"
+    ((stream,), *_) = query(database, row, outcome=outcome)
+    log = facts(database, stream)
+    assert [e.kind for e in log if e.kind in ("finished", "withdrew")] == (
+        ["withdrew"] if outcome == "withdrawn" else ["finished"]
+    )
+    visitor.reload()
+    assert page.locator("#completion-code").inner_text() == CODES[outcome]
+    assert facts(database, stream) == log
+    assert page.request.get(f"{ways.url}/out", max_redirects=0).headers["location"].endswith(f"?cc={CODES[outcome]}")
+
+
+def fits(page: Page) -> None:
+    """Nothing sticks out."""
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
