@@ -15,6 +15,7 @@ from experiments.core.events import Action
 from experiments.core.place import State, here
 from experiments.core.resolve import Study, restore
 from experiments.core.session import decide, fold
+from experiments.core.telemetry import disclosure
 from experiments.core.texts import prompts_of, strays, texts_of
 from experiments.errors import StudyError
 from tests.fakes.sessions import enrolment
@@ -41,7 +42,7 @@ def words(found: Study, tag: str = "de") -> dict[str, str]:
 
 def test_parleys_words_for_the_texts_of_a_study_stand_in_its_document(tmp_path: Path) -> None:
     found = load_study(small(tmp_path))
-    texts = ("Consent", "Continue", "I agree to this consent form.", "I do not agree")
+    texts = ("Consent", "Continue", "I agree to this consent form.", "I do not agree", disclosure(found))
     used = {text: catalogue("de")(text) for text in texts}
     assert words(found) == used
     assert restore(found.document).file == found.file
