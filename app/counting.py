@@ -50,9 +50,9 @@ class Live:
         """What the participant sees now."""
         return screen(self.study, self.state)
 
-    def after(self, events: Sequence[Event]) -> Live:
-        """The session with these facts more."""
-        state = fold(events, self.state)
+    def after(self, events: Sequence[Event], state: State | None = None) -> Live:
+        """The session with these facts more; `state` is what they make, where that is known."""
+        state = state or fold(events, self.state)
         rows = rows_of(self.study, state) if any(event.kind in COMPLETE for event in events) else self.rows
         return replace(self, state=state, rows=rows)
 
@@ -84,9 +84,9 @@ def depends(job: Job) -> bool:
     return job.kind == "assign" or "target" in job.data
 
 
-def written(live: Live, action: Action, events: tuple[Event, ...], enrolment: Enrolment | None = None) -> Append:
-    """What is written for the facts of an action."""
-    after = live.after(events)
+def written(live: Live, after: Live, action: Action, enrolment: Enrolment | None = None) -> Append:
+    """What is written for an action that took a session from the one to the other."""
+    events = tuple(event for event in after.state.events if event.seq > live.state.seq)
     done = any(event.kind in ("submitted", "expired") for event in events)
     spent = Spent(action.path, None if done else tuple(action.data)) if action.by == "participant" else None
     seat, before = seat_of(live.study, after.state), seat_of(live.study, live.state)
@@ -106,8 +106,8 @@ def written(live: Live, action: Action, events: tuple[Event, ...], enrolment: En
 def counted(live: Live, action: Action, others: Others) -> Append:
     """What is written for an action whose consequences depend on others."""
     origin = live.state.enrolled["origin"]
-    events, _ = follows(live, action, _teller(live.study, origin, others, ()))
-    return written(live, action, events)
+    events, state = follows(live, action, _teller(live.study, origin, others, ()))
+    return written(live, live.after(events, state), action)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ def arrived(live: Live, who: Arriving, others: Others) -> Append:
     events, state = follows(live, action, _teller(study, origin, others, caps))
     until = until_us(study, others.now_us)
     enrolment = Enrolment(study.name, study.hash, origin, who.identity, state.factors, until)
-    return written(live, action, events, enrolment)
+    return written(live, live.after(events, state), action, enrolment)
 
 
 def _teller(study: Study, origin: str, others: Others, caps: Sequence[Cap]) -> Tell:

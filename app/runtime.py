@@ -234,8 +234,9 @@ class Runtime:
         refuse_hurry(live.state, events, self._settings.messages_per_minute)
         if (job := at_once(live.study, state)) is not None and depends(job):
             return await self._count(live, partial(counted, live, action))
-        await asyncio.wrap_future(self.log.append(written(live, action, events)))
-        return await self._written(live.after(events))
+        after = live.after(events, state)
+        await asyncio.wrap_future(self.log.append(written(live, after, action)))
+        return await self._written(after)
 
     async def _count(self, live: Live, make: Callable[[Others], Append]) -> Live:
         """Write facts that depend on what others have."""

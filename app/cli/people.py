@@ -123,7 +123,8 @@ def _withdraw(database: Database, stream: str) -> bool:
             live = Live(stream, Studies(database).get(state.enrolled["hash"]), state)
             action = Action("withdraw", "", {}, WorldClock().now_us(), by="researcher")
             try:
-                log.append(written(live, action, decide(live.study, state, action))).result()
+                after = live.after(decide(live.study, state, action))
+                log.append(written(live, after, action)).result()
             except Conflict:
                 continue
             return True

@@ -117,11 +117,11 @@ def used() -> frozenset[str]:
     templates = [text for path in TEMPLATES for text in OWN_WORD.findall(path.read_text(encoding="utf-8"))]
     common = [text for pair in COMMON.values() for text in pair]
     said = [text for tree in _trees() for text in _said(tree)]
+    disclosed = (DISCLOSED, DISCLOSED_WITHOUT_PASTING)
     shown = (
         "The conversation",
         STOPPED,
-        DISCLOSED,
-        DISCLOSED_WITHOUT_PASTING,
+        *disclosed,
         *NOUNS,
         *NOT_WHOLE.values(),
         *PAGE_WORDS.values(),
