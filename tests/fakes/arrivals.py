@@ -1,18 +1,16 @@
 """Many people who come to a study at once, some of whom leave in the midst of it: one of several processes.
 
-    python -m tests.fakes.arrivals DATABASE_URL STUDY_FILE SEED PEOPLE LATER_S
-
-It reads a line and then lets its people come all at once, and writes how many began, finished and left. Who finds no
-place tries again for a while. LATER_S is how far its clock is ahead.
+Who finds no place tries again for a while.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import random
-import sys
 from collections import Counter
+from multiprocessing.queues import SimpleQueue
+from multiprocessing.synchronize import Barrier
+from typing import Any
 
 from app.bots.random_bot import RandomBot
 from app.bots.simulate import START_US
@@ -77,15 +75,13 @@ class Crowd:
         return await self.runtime.participant(live.stream, kind, screen.path, values, seen=screen.seen)
 
 
-async def main(url: str, study: str, seed: str, people: int, later_s: float) -> None:
-    crowd = Crowd(url, study, seed, later_s)
-    print("ready", flush=True)
-    await asyncio.to_thread(sys.stdin.readline)
+def come_at_once(crowd: tuple[str, str, str, float], people: int, start: Barrier, told: SimpleQueue[Any]) -> None:
+    """One process: wait until all are ready, then let its people come; tell what became of them."""
+    asyncio.run(_come(Crowd(*crowd), people, start, told))
+
+
+async def _come(crowd: Crowd, people: int, start: Barrier, told: SimpleQueue[Any]) -> None:
+    start.wait()
     await asyncio.gather(*(crowd.come(number) for number in range(people)))
     await crowd.runtime.close()
-    print(json.dumps(crowd.told), flush=True)
-
-
-if __name__ == "__main__":
-    _, address, file, drawn, people, later = sys.argv
-    asyncio.run(main(address, file, drawn, int(people), float(later)))
+    told.put(dict(crowd.told))

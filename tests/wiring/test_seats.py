@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+import multiprocessing
 import threading
 from collections import Counter
 from pathlib import Path
@@ -16,6 +15,7 @@ from storage.engine import Database, open_database
 from storage.seats import tally_of
 from storage.studies import Studies
 from tests.fakes import studies
+from tests.fakes.arrivals import come_at_once
 
 PEOPLE, PROCESSES = 500, 4
 CELLS, EACH = 16, 20
@@ -45,27 +45,19 @@ RAW: dict[str, Any] = {
 
 def crowd(url: str, study: Path, later_s: float, people: int) -> Counter[str]:
     """Let people come from several processes at once; what became of them."""
-    command = [sys.executable, "-m", "tests.fakes.arrivals", url, str(study)]
-    each = str(people // PROCESSES)
-    running = [
-        subprocess.Popen(
-            [*command, f"{later_s}:{n}", each, str(later_s)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        for n in range(PROCESSES)
-    ]
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tests.fakes.arrivals"])
+    start, told = context.Barrier(PROCESSES), context.SimpleQueue()
+    each = people // PROCESSES
+    seeds = [(url, str(study), f"{later_s}:{number}", later_s) for number in range(PROCESSES)]
+    running = [context.Process(target=come_at_once, args=(seed, each, start, told)) for seed in seeds]
     for one in running:
-        assert one.stdout is not None
-        assert one.stdout.readline() == "ready\n"
-    told: Counter[str] = Counter()
+        one.start()
+    found = [Counter(told.get()) for _ in running]
     for one in running:
-        assert one.stdin is not None
-        one.stdin.write("go\n")
-        one.stdin.flush()
-    for one in running:
-        said, _ = one.communicate(timeout=300)
-        assert one.returncode == 0
-        told.update(json.loads(said))
-    return told
+        one.join(60)
+        assert one.exitcode == 0
+    return sum(found, Counter())
 
 
 class Watch(threading.Thread):

@@ -9,10 +9,10 @@ import pytest
 
 from storage.participants import Participants
 from tests.fakes import studies
+from tests.fakes.commanding import parley
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import SECRET, Served, serving, settings_for
 from tests.wiring.reading import check_sound, facts, query
-from tests.wiring.test_commands import parley
 
 pytestmark = pytest.mark.anyio
 CANARY, PID = "zq_canary_qz", "5f3a0c6e9d1b2a7c4e8f0d12"
