@@ -133,6 +133,11 @@ class Runtime:
         self._answering.settle(found.stream, found.study, found.state)
         return found
 
+    async def afresh(self, stream: str) -> Live | None:
+        """The same as the database has it now, whatever another process has written since it was read here."""
+        self._kept.pop(stream, None)
+        return await self.live(stream)
+
     async def _expire(self, live: Live) -> Live:
         """Let the clock act on a session, unless somebody was there since its last fact."""
         typed = await self.draft(live.stream, live.screen.path)
@@ -143,13 +148,12 @@ class Runtime:
         except Refused:
             return live
         except Conflict:
-            self._kept.pop(live.stream, None)
-            return await asyncio.to_thread(self._load, live.stream) or live
+            return await self.afresh(live.stream) or live
 
     async def sweep(self) -> None:
         """Let the clock act on sessions in which nobody is to see that it is due."""
         for stream in await asyncio.to_thread(self.log.due, self._clock.now_us(), MOST_SWEPT):
-            await self.live(stream)
+            await self.afresh(stream)
 
     async def act(self, stream: str, action: Action) -> Live:
         """Let an action happen; returns after the commit. Raises Refused, or StorageError if it cannot be written."""

@@ -260,6 +260,9 @@ def _write_append(connection: Connection, work: Append) -> None:
         for event in work.events
     ]
     connection.execute(insert(tables.events), numbered)
+    if not work.erases and erased(connection, work.stream):
+        # After the insert, which waits for who is just erasing: the numbers that were erased are free again.
+        raise Conflict(f"{work.stream}: everything of it was erased")
     if work.rows:
         upsert_rows(connection, Whose(work.study, work.stream, work.origin), work.rows)
     if work.spent is not None:
