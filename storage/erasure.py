@@ -13,6 +13,7 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select, update
 
+from experiments.core.events import Event
 from storage import tables
 from storage.schemas.registry import schemas
 
@@ -20,11 +21,13 @@ EMPTIED: Mapping[str, Any] = MappingProxyType({"request": {}, "text": "", "path"
 """What an attempt of somebody who withdrew has in place of content."""
 
 
-def erase(connection: Connection, stream: str, *, by: str, at_us: int) -> None:
-    """Delete what a session holds, in the transaction that writes the fact `withdrew`."""
-    entry = {"stream": stream, "at_us": at_us, "by": by, "reason": "withdrew"}
+def erase(connection: Connection, stream: str, withdrew: Event) -> None:
+    """Delete what a session holds, in the transaction that has written the fact `withdrew`; that stays."""
+    entry = {"stream": stream, "at_us": withdrew.at_us, "by": withdrew.by, "reason": "withdrew"}
     connection.execute(insert(tables.erasures), [entry])
-    for table in (tables.events, tables.drafts, tables.telemetry):
+    before = tables.events.c
+    connection.execute(delete(tables.events).where(before.stream == stream, before.seq < withdrew.seq))
+    for table in (tables.drafts, tables.telemetry):
         connection.execute(delete(table).where(table.c.stream == stream))
     for schema in schemas().values():
         for released in schema.tables:

@@ -241,8 +241,6 @@ def _is_done(connection: Connection, work: Draft) -> bool:
 
 def _write_append(connection: Connection, work: Append) -> None:
     recorded_us = time.time_ns() // 1000
-    if work.erases:
-        erase(connection, work.stream, by=work.events[0].by, at_us=work.events[0].at_us)
     if work.enrolment:
         _enrol(connection, work.stream, work.enrolment)
     numbered = [
@@ -260,8 +258,10 @@ def _write_append(connection: Connection, work: Append) -> None:
         for event in work.events
     ]
     connection.execute(insert(tables.events), numbered)
-    if not work.erases and erased(connection, work.stream):
-        # After the insert, which waits for who is just erasing: the numbers that were erased are free again.
+    # Only after the insert, which holds the lock: numbers that were erased are free again for who knows nothing of it.
+    if work.erases:
+        erase(connection, work.stream, work.events[0])
+    elif erased(connection, work.stream):
         raise Conflict(f"{work.stream}: everything of it was erased")
     if work.rows:
         upsert_rows(connection, Whose(work.study, work.stream, work.origin), work.rows)
