@@ -34,7 +34,8 @@ CODES = {
     "withdrawn": "GONE",
 }
 """The code of each outcome that this study can have."""
-YES_NO = {"ask": "single", "options": ["yes", "no", "yes indeed"]}
+YES_NO = {"ask": "single", "options": ["yes", "no", "yes indeed", "surely"]}
+WELL = ["yes", "yes indeed", "surely"]
 ITEMS = [
     {"id": f"q{n}", "text": f"What is {n}?", "answer": "A", "options": [{"key": k, "text": k} for k in "AB"]}
     for n in range(6)
@@ -42,10 +43,10 @@ ITEMS = [
 FLOW: list[dict[str, Any]] = [
     {"step": "consent", "text": "Do you agree?"},
     {"step": "check", "id": "suited", "kind": "screening", "questions": [{**YES_NO, "name": "adult", "text": "Adult?"}]}
-    | {"right": {"adult": ["yes", "yes indeed"]}},
+    | {"right": {"adult": WELL}},
     {"step": "info", "id": "rules", "text": "Read this.", "least_s": 5},
     {"step": "check", "id": "clear", "kind": "comprehension", "attempts": 2}
-    | {"questions": [{**YES_NO, "name": "clear", "text": "Clear?"}], "right": {"clear": ["yes", "yes indeed"]}},
+    | {"questions": [{**YES_NO, "name": "clear", "text": "Clear?"}], "right": {"clear": WELL}},
     {"step": "survey", "id": "quick", "limit": {"after_s": 60, "then": "go_on"}}
     | {"questions": [{"ask": "long", "name": "thought", "text": "A thought?"}]},
     {
@@ -58,7 +59,7 @@ FLOW: list[dict[str, Any]] = [
         ],
     },
     {"step": "check", "id": "awake", "kind": "attention", "policy": "screen_out"}
-    | {"questions": [{**YES_NO, "name": "there", "text": "Are you there?"}], "right": {"there": ["yes", "yes indeed"]}},
+    | {"questions": [{**YES_NO, "name": "there", "text": "Are you there?"}], "right": {"there": WELL}},
     {"step": "finish"},
 ]
 

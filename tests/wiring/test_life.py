@@ -101,20 +101,30 @@ class Life(RuleBasedStateMachine):
         self.clicks += 1
         return tab.intend(kind, values, key=f"click-{self.clicks:04d}")
 
-    @rule(number=tabs, turn=turns, how=st.sampled_from(("", "", "", "", "", "decline", "extend")), crash=st.booleans())
-    def act(self, number: int, turn: int, how: str, crash: bool) -> None:
-        """Look, take a while, do what is possible; perhaps the process is started anew while a reply is on its way."""
+    @rule(number=tabs, turn=turns, steps=st.integers(1, 8), crash=st.booleans())
+    def act(self, number: int, turn: int, steps: int, crash: bool) -> None:
+        """Look, take a while, do what is possible, some steps on; perhaps the process is started anew in a reply."""
+        for _ in range(steps):
+            tab = self.there(number, turn)
+            if tab is None or not tab.screen.actions:
+                return
+            self.clock.advance(6)
+            self.choose(tab, *self.bot.act(tab.screen))
+            if crash and tab.screen.panel.chat and tab.screen.panel.chat.waiting:
+                self.run_(self.servers.restart())
+            self.settle()
+
+    @rule(number=tabs, turn=turns, how=st.sampled_from(("decline", "extend", "rate", "retry")))
+    def choose_what_is_seldom(self, number: int, turn: int, how: str) -> None:
         tab = self.there(number, turn)
-        if tab is None or not tab.screen.actions:
-            return
-        kind, values = (how, {}) if how in tab.screen.actions else self.bot.act(tab.screen)
+        if tab is not None and how in tab.screen.actions:
+            self.choose(tab, how, {})
+
+    def choose(self, tab: HttpBot, kind: str, values: dict[str, Any]) -> None:
+        """Click on what the tab shows, and keep the click."""
         act = self.intend(tab, kind, values)
-        self.clock.advance(6)
         answer = self.click(tab, act)
         self.old.append((tab, tab.stream, act, not answer.note))
-        if crash and kind == "say":
-            self.run_(self.servers.restart())
-        self.settle()
 
     @precondition(lambda self: self.old)
     @rule(data=st.data(), turn=turns)
@@ -184,7 +194,7 @@ class Life(RuleBasedStateMachine):
     @rule(number=tabs, turn=turns, chance=st.integers(0, 3))
     def withdraw(self, number: int, turn: int, chance: int) -> None:
         tab = self.tabs[number]
-        if chance or tab.answer is None:
+        if chance < 3 or tab.answer is None:
             return
         self.servers.turn = turn
         state = fold(self.logs()[tab.stream])
