@@ -48,8 +48,8 @@ class Life(RuleBasedStateMachine):
         self.clicks = 0
         self.old: list[tuple[HttpBot, str, Act, bool]] = []
 
-    @initialize(again=st.sampled_from(("resume", "refuse", "anew")), seed=st.integers(0, 99))
-    def come(self, again: str, seed: int) -> None:
+    @initialize(again=st.sampled_from(("resume", "refuse", "anew")), seed=st.integers(0, 99), ahead=st.integers(0, 14))
+    def come(self, again: str, seed: int, ahead: int) -> None:
         folder = Path(self.folder.name)
         self.again, self.study = again, life.study(folder, again)
         self.clock = VirtualClock(10**15)
@@ -60,6 +60,7 @@ class Life(RuleBasedStateMachine):
         self.tabs = [first, life.tab(self.servers, "second", first), life.tab(self.servers, "elsewhere")]
         self.bot = RandomBot(str(seed))
         self.arrive(0, "s1", 0)
+        self.act(0, 0, ahead, False)
 
     def run_(self, doing: Awaitable[Told]) -> Told:
         """Let something happen to its end."""
@@ -279,4 +280,5 @@ class Life(RuleBasedStateMachine):
 
 
 TestLife = Life.TestCase
-TestLife.settings = settings(max_examples=25, stateful_step_count=30, suppress_health_check=[HealthCheck.too_slow])
+if settings.get_current_profile_name() != "soak":
+    TestLife.settings = settings(max_examples=20, stateful_step_count=30, suppress_health_check=[HealthCheck.too_slow])
