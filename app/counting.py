@@ -127,7 +127,7 @@ def arrived(live: Live, who: Arriving, others: Others) -> Append:
     if origin == "person" and operations.paused is not None:
         raise Refused("closed", CLOSED.format(study=study.name, why=operations.paused))
     origin = "pilot" if origin == "person" and operations.pilot else origin
-    caps = (*operations.caps_of(study.file.caps), *who.closed) if origin == "person" else ()
+    caps = (*(operations.caps_of(study.file.caps) if origin == "person" else ()), *who.closed)
     places(study, others.counts(study, origin), caps)
     action = Action("enrol", "", {**who.data, "origin": origin}, others.now_us, by="system")
     events, state = follows(live, action, _teller(study, origin, others, caps))

@@ -29,6 +29,7 @@ from app.settings import Settings
 from experiments.core.events import Action, Job
 from experiments.core.hurry import refuse_hurry
 from experiments.core.model import Model
+from experiments.core.participation import Cap
 from experiments.core.place import State
 from experiments.core.resolve import Study
 from experiments.core.session import fold
@@ -97,15 +98,16 @@ class Runtime:
         stream: str = "",
         identity: Mapping[str, Any] | None = None,
         told: Mapping[str, Any] = NOTHING,
+        shut: tuple[Cap, ...] = (),
     ) -> Live:
         """Begin a session; `seed` and `stream` are drawn unless given. `told` is what else the fact shall say: the
-        `language`, and which `attempt` of the same person it is.
+        `language`, and which `attempt` of the same person it is; `shut` are cells that are not given.
 
         Raises Conflict if the stream is taken, and Refused if nobody new can begin.
         """
         if (why := await self.closed(study)) is not None and (origin == "person" or why == BUDGET):
             raise Refused("closed", CLOSED.format(study=study.name, why=why))
-        shut = self._purse.shut(study)
+        shut = (*shut, *self._purse.shut(study))
         self._purse.begins(study)
         known = {"study": study.name, "hash": study.hash, "origin": origin, "seed": seed or secrets.token_hex(16)}
         live = Live(stream or str(uuid4()), study, State())
@@ -120,8 +122,8 @@ class Runtime:
         """What time it is by the clock in use."""
         return self._clock.now_us()
 
-    async def seen_anew(self, stream: str) -> Live | None:
-        """A session as the log has it now, whoever wrote to it; for who opens or reloads the page."""
+    async def afresh(self, stream: str) -> Live | None:
+        """A session as the log has it now, whatever another process has written since it was read here."""
         known = self._kept.get(stream)
         if known is not None and await asyncio.to_thread(self.log.last_seq, stream) != known.state.seq:
             self._kept.pop(stream, None)
@@ -150,13 +152,12 @@ class Runtime:
         except Refused:
             return live
         except Conflict:
-            self._kept.pop(live.stream, None)
-            return await asyncio.to_thread(self._load, live.stream) or live
+            return await self.afresh(live.stream) or live
 
     async def sweep(self) -> None:
         """Let the clock act on sessions in which nobody is to see that it is due."""
         for stream in await asyncio.to_thread(self.log.due, self._clock.now_us(), MOST_SWEPT):
-            await self.live(stream)
+            await self.afresh(stream)
 
     async def act(self, stream: str, action: Action) -> Live:
         """Let an action happen; returns after the commit. Raises Refused, or StorageError if it cannot be written."""

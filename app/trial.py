@@ -14,17 +14,16 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from app.bots.simulate import START_US, label_of, seed_of, simulate, walk_through
+from app.bots.simulate import START_US, label_of, simulate, walk_through
 from app.clock import VirtualClock
 from app.runtime import Runtime
 from app.settings import Settings
-from experiments.core.assign import drawn_factors
+from experiments.core.cells import cells
+from experiments.core.participation import Cap
 from experiments.core.resolve import Study, restore
 from storage.attempts import attempts
 from storage.engine import open_database
 
-MOST_DRAWS = 2_000
-"""How many assignments are looked at for values of factors that are seldom drawn."""
 TOKEN_CHARS = 4
 MESSAGE_TOKENS = 4
 """What a message costs beyond its words, as its role and its ends are tokens as well."""
@@ -58,8 +57,10 @@ async def try_out(study: Study, count: int, reply_tokens: int) -> Trial:
         try:
             runtime.studies.register(offline)
             walks = [walked async for walked in simulate(runtime, clock, offline, count, "check")]
-            for label in _rare(offline, count):
-                await walk_through(runtime, clock, offline, label)
+            met = Counter(pair for walked in walks for pair in walked.live.state.factors.items())
+            for number, (name, value) in enumerate(_rare(offline, met), start=count):
+                others = tuple(Cap(where={name: other}, most=0) for other in _values(offline, name) if other != value)
+                await walk_through(runtime, clock, offline, label_of(offline, "check", number), others)
         finally:
             await runtime.close()
         costs = {walked.live.stream: 0.0 for walked in walks}
@@ -85,17 +86,15 @@ def _cost(study: Study, attempt: Mapping[str, Any], reply_tokens: int) -> float:
     return model.price.of(read, written) if model.price else 0.0
 
 
-def _rare(study: Study, count: int) -> list[str]:
-    """Labels of sessions that bring values of factors which the first `count` sessions do not."""
-    met: set[tuple[str, str]] = set()
-    labels = []
-    for number in range(MOST_DRAWS if study.file.factors else 0):
-        label = label_of(study, "check", number)
-        got = set(drawn_factors(study.file.factors, study.pools, seed_of(label)).items())
-        if number >= count and got - met:
-            labels.append(label)
-        met |= got
-    return labels
+def _rare(study: Study, met: Mapping[tuple[str, str], int]) -> list[tuple[str, str]]:
+    """The values of factors that nobody has had so far."""
+    every = [(name, value) for name in study.file.factors for value in _values(study, name)]
+    return [pair for pair in every if pair not in met]
+
+
+def _values(study: Study, name: str) -> list[str]:
+    """The values that somebody can get of a factor."""
+    return list(dict.fromkeys(cell.values[name] for cell in cells(study.file.factors, study.pools)))
 
 
 def _offline(study: Study) -> Study:

@@ -11,20 +11,25 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
+from experiments.core.events import Event
 from storage import tables
 from storage.schemas.registry import schemas
 
+_ERASED = select(tables.erasures.c.stream).where(tables.erasures.c.stream == bindparam("stream"))
+"""Made once: every click asks."""
 EMPTIED: Mapping[str, Any] = MappingProxyType({"request": {}, "text": "", "path": "", "cause": None})
 """What an attempt of somebody who withdrew has in place of content."""
 
 
-def erase(connection: Connection, stream: str, *, by: str, at_us: int) -> None:
-    """Delete what a session holds, in the transaction that writes the fact `withdrew`."""
-    entry = {"stream": stream, "at_us": at_us, "by": by, "reason": "withdrew"}
+def erase(connection: Connection, stream: str, withdrew: Event) -> None:
+    """Delete what a session holds, in the transaction that has written the fact `withdrew`; that stays."""
+    entry = {"stream": stream, "at_us": withdrew.at_us, "by": withdrew.by, "reason": "withdrew"}
     connection.execute(insert(tables.erasures), [entry])
-    for table in (tables.events, tables.drafts, tables.telemetry):
+    before = tables.events.c
+    connection.execute(delete(tables.events).where(before.stream == stream, before.seq < withdrew.seq))
+    for table in (tables.drafts, tables.telemetry):
         connection.execute(delete(table).where(table.c.stream == stream))
     for schema in schemas().values():
         for released in schema.tables:
@@ -45,5 +50,4 @@ def empty_journal(connection: Connection) -> None:
 
 def erased(connection: Connection, stream: str) -> bool:
     """Whether a session was erased: nothing of it may be written any more."""
-    t = tables.erasures.c
-    return connection.execute(select(t.stream).where(t.stream == stream)).first() is not None
+    return connection.execute(_ERASED, {"stream": stream}).first() is not None

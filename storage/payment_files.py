@@ -134,7 +134,7 @@ def _finish(wish: Wish, recorded: Collection[str]) -> tuple[tuple[str, ...], tup
     moved: list[str] = []
     strays: list[Path] = []
     for hidden in (path for path in there if pattern.fullmatch(path.name)):
-        kept = [path for path in hidden.iterdir() if path.name in recorded]
+        kept = [path for path in _inside(hidden) if path.name in recorded]
         moved += [name for path in kept for name in _move(path, wish.folder)]
         strays += [] if kept else [hidden]
     return tuple(moved), tuple(strays)
@@ -164,6 +164,14 @@ def _write(database: Database, wish: Wish, run: Run, at_us: int) -> None:
     _move(hidden / key, wish.folder)
 
 
+def _inside(folder: Path) -> list[Path]:
+    """What is in a folder; nothing where another run has just finished with it."""
+    try:
+        return list(folder.iterdir())
+    except FileNotFoundError:
+        return []
+
+
 def _to_disk(path: Path, text: str) -> None:
     """Write a file that outlives a power cut, as what is recorded of it does."""
     with path.open("w", encoding="utf-8", newline="") as file:
@@ -174,7 +182,7 @@ def _to_disk(path: Path, text: str) -> None:
 
 def _move(written: Path, folder: Path) -> list[str]:
     """Put a run's files in their places. Another run may be doing the same."""
-    names = sorted(path.name for path in written.iterdir())
+    names = sorted(path.name for path in _inside(written))
     with suppress(FileNotFoundError):
         for name in names:
             (written / name).rename(folder / name)

@@ -10,12 +10,15 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, select, upda
 
 from storage import tables
 from storage.erasure import EMPTIED, erase, erased
+from storage.errors import Conflict
 from storage.others import Others
 from storage.seats import change, lock, take
 from storage.telemetry import Telemetry, write_telemetry
 from storage.upserts import Whose, upsert, upsert_rows
 from storage.work import Append, Attempt, Counted, Draft, Enrolment, Spent, Work
 
+LEFT = ("submitted", "expired")
+"""Facts by which a place is left behind."""
 _draft = tables.drafts.c
 _THERE = (_draft.stream == bindparam("at_stream"), _draft.path == bindparam("at_path"))
 _TYPED = select(_draft.data).where(*_THERE)
@@ -61,14 +64,12 @@ def _write_attempt(connection: Connection, values: Mapping[str, Any]) -> None:
 def _is_done(connection: Connection, work: Draft) -> bool:
     """Whether the place was left before its draft arrived: what was sent is no draft any more."""
     t = tables.events.c
-    done = select(t.seq).where(t.stream == work.stream, t.path == work.path, t.kind == "submitted")
+    done = select(t.seq).where(t.stream == work.stream, t.path == work.path, t.kind.in_(LEFT))
     return connection.execute(done).first() is not None
 
 
 def _write_append(connection: Connection, work: Append) -> None:
     recorded_us = time.time_ns() // 1000
-    if work.erases:
-        erase(connection, work.stream, by=work.events[0].by, at_us=work.events[0].at_us)
     if work.enrolment:
         _enrol(connection, work.stream, work.enrolment)
     numbered = [
@@ -86,6 +87,11 @@ def _write_append(connection: Connection, work: Append) -> None:
         for event in work.events
     ]
     connection.execute(insert(tables.events), numbered)
+    # Only after the insert, which holds the lock: numbers that were erased are free again for who knows nothing of it.
+    if work.erases:
+        erase(connection, work.stream, work.events[0])
+    elif erased(connection, work.stream):
+        raise Conflict(f"{work.stream}: everything of it was erased")
     if work.rows:
         upsert_rows(connection, Whose(work.study, work.stream, work.origin), work.rows)
     if work.spent is not None:

@@ -17,6 +17,7 @@ from app.clock import VirtualClock
 from app.counting import Live
 from app.runtime import Runtime
 from experiments.core.chance import unit
+from experiments.core.participation import Cap
 from experiments.core.place import here
 from experiments.core.resolve import Study
 from experiments.core.screen import Screen
@@ -68,15 +69,17 @@ def seed_of(label: str) -> str:
     return f"bot:{label}"
 
 
-async def walk_through(runtime: Runtime, clock: VirtualClock, study: Study, label: str) -> Walked:
-    """One session from enrolment to its end; resumed where it stopped if it exists."""
+async def walk_through(
+    runtime: Runtime, clock: VirtualClock, study: Study, label: str, shut: tuple[Cap, ...] = ()
+) -> Walked:
+    """One session from enrolment to its end, in none of the cells that are `shut`; resumed where it stopped."""
     name = uuid5(NAMESPACE_URL, f"parley:bot:{label}")
     stream = str(name)
     live = await runtime.live(stream)
     if live is None:
         offered = study.file.offered
         told = {"language": offered[name.int % len(offered)]} if len(offered) > 1 else {}
-        live = await runtime.enrol(study, origin="bot", seed=seed_of(label), stream=stream, told=told)
+        live = await runtime.enrol(study, origin="bot", seed=seed_of(label), stream=stream, shut=shut, told=told)
     else:
         clock.set(live.state.events[-1].at_us)
     bot = RandomBot(f"{label}:{live.state.seq}")

@@ -110,7 +110,7 @@ class ParticipantApi:
     async def look(self, body: Look, request: Request) -> Response:
         """The screen as it is now."""
         stream = self._cookies.read(request)
-        live = await self._runtime.seen_anew(stream) if stream else None
+        live = await self._runtime.afresh(stream) if stream else None
         return _nobody(request) if live is None else await self._answer(live, body)
 
     async def act(self, body: Act, request: Request) -> Response:

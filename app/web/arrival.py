@@ -153,7 +153,7 @@ class Arrival:
         return Found(None, known.attempt + 1, once=study.file.recruitment.again == "refuse")
 
     async def _session(self, stream: str | None, study: Study) -> Live | None:
-        live = await self._runtime.live(stream) if stream else None
+        live = await self._runtime.afresh(stream) if stream else None
         return live if live is not None and live.study.name == study.name else None
 
     async def _comes_again(self, live: Live, person: Person) -> None:

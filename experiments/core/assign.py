@@ -1,10 +1,10 @@
 """Which values of the study's factors a participant gets: the open cell that needs one most.
 
-Cells are filled by who has completed or is taking part, not by arrivals. A cell never gets more than its share of all
-places rounded up (the upper quota of Balinski & Young 1975); one that is a whole place behind comes first; else it is
-the cell whose factors, and pairs of factors, are most behind, and among equals the participant's seed decides. So cells
-stay within one of their targets, margins and pairs too, and factors are independent by construction. Where drop-outs
-have torn holes, newcomers fill them. What was seen is recorded, so every assignment can be derived again.
+Cells are filled by who has completed or is taking part, not by arrivals. No cell may come to be a whole place ahead of
+its share or behind it (both quotas of Balinski & Young 1975): which cells that leaves is a matter of deadlines, as in
+Baruah et al. 1996. Of these it is the cell whose factors, and pairs of factors, are most behind, and among equals the
+participant's seed decides. So cells stay within one of their targets, margins close to theirs, and factors independent.
+Holes that drop-outs have torn are filled first. What was seen is recorded, so every assignment can be derived again.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
+from heapq import heapify, heapreplace
 from itertools import combinations
+from math import ceil
 from typing import Any
 
 from experiments.core.cells import Cell, Counts, Pools, cells, open_cells, options_of
@@ -23,7 +25,7 @@ from experiments.core.resolve import Study
 from experiments.core.study import Factor
 from experiments.errors import Fault, Refused, StudyError
 
-BALANCED = "balanced@1"
+BALANCED = "balanced@2"
 EPSILON = 1e-9
 FULL = "All places of this study are taken at the moment."
 
@@ -59,14 +61,39 @@ def balanced(free: Sequence[Cell], counts: Counts, seed: str) -> Cell:
     """The open cell that needs one most."""
     number = _numbers(free, counts)
     total, whole = sum(number) + 1, sum(cell.weight for cell in free)
-    behind = [cell.weight / whole * total - n for cell, n in zip(free, number, strict=True)]
+    share = [cell.weight / whole for cell in free]
+    behind = [p * total - n for p, n in zip(share, number, strict=True)]
     first = max(behind)
     if first >= 1 - EPSILON:
         best = [i for i, due in enumerate(behind) if due >= first - EPSILON]
     else:
-        best = [i for i, due in enumerate(behind) if due > EPSILON]
+        last = _last(share, number, total)
+        best = [i for i, due in enumerate(behind) if due > EPSILON and _deadline(share[i], number[i]) <= last]
     margins = _margins(free, behind)
     return free[min(best, key=lambda i: (-round(margins[i], 6), _chance(free[i], seed)))]
+
+
+def _deadline(share: float, number: int) -> int:
+    """The arrival with which a cell has to have one more, lest it be a whole place behind."""
+    return ceil((number + 1) / share - EPSILON)
+
+
+def _last(share: Sequence[float], number: Sequence[int], total: int) -> int:
+    """The latest deadline that the cell of the arrival `total` can have, so that all others can still be met.
+
+    It is the first by which there are as many places to give as there are arrivals.
+    """
+    waiting = [(_deadline(p, n), p, n) for p, n in zip(share, number, strict=True)]
+    latest, needed = max(waiting)[0], 0
+    heapify(waiting)
+    while (at := waiting[0][0]) < latest:
+        while waiting[0][0] == at:
+            _, p, n = waiting[0]
+            heapreplace(waiting, (_deadline(p, n + 1), p, n + 1))
+            needed += 1
+        if needed > at - total:
+            return at
+    return latest
 
 
 def _numbers(free: Sequence[Cell], counts: Counts) -> list[int]:

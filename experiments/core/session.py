@@ -51,7 +51,8 @@ def fold(events: Iterable[Event], state: State | None = None) -> State:
 def evolve(state: State, event: Event) -> State:
     """The state after one more fact; facts are numbered without gaps, but for what a withdrawal has erased."""
     if event.kind == "withdrew":
-        return State(event.seq, event.seq, enrolled=event.data, events=(event,), outcome="withdrawn")
+        keys = frozenset({event.key} if event.key else ())
+        return State(event.seq, event.seq, enrolled=event.data, keys=keys, events=(event,), outcome="withdrawn")
     if event.seq != state.seq + 1:
         raise ValueError(f"fact {event.seq} does not follow fact {state.seq}")
     changed = state.changed if event.kind in NOTES else event.seq
@@ -166,12 +167,14 @@ def _decide(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
         case "model":
             return _model(study, state, action)
         case "researcher":
-            return _researcher(action)
+            return _researcher(state, action)
         case _ as other:
             assert_never(other)
 
 
-def _researcher(action: Action) -> tuple[Fact, ...]:
+def _researcher(state: State, action: Action) -> tuple[Fact, ...]:
+    if state.outcome == "withdrawn":
+        raise Refused("ended", "Who took part has withdrawn: nothing more can be written about this session.")
     if action.kind not in NOTES:
         raise Refused("not_offered", f"A researcher cannot {action.kind}; allowed: {', '.join(sorted(NOTES))}")
     return (Fact(action.kind, action.data),)

@@ -46,7 +46,8 @@ def _dues(study: Study, state: State) -> Iterator[Due]:
     if times.limit_s is not None:
         yield Due("session", state.events[0].at_us + _us(times.limit_s))
     if times.away_s is not None:
-        yield Due("away", state.events[-1].at_us + _us(times.away_s))
+        last_us = next(event.at_us for event in reversed(state.events) if event.by != "researcher")
+        yield Due("away", last_us + _us(times.away_s))
     limit = _limit(place)
     if place is not None and limit is not None:
         more = sum(event.kind == "extended" for event in place.facts)

@@ -1,0 +1,273 @@
+"""Balanced assignment: cells, factors and pairs stay close to their targets, whoever drops out, and tell nothing of
+each other; what is full is never given, and each assignment can be derived again from its own fact."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from experiments.core.assign import assigned, balanced
+from experiments.core.cells import Cell, cells
+from experiments.core.resolve import Study, resolve
+from experiments.core.study import Factor
+from experiments.errors import Refused
+
+Factors = Mapping[str, Factor]
+Assigner = Callable[[Sequence[Cell], Sequence[int], str], int]
+VALUES = "abcd"
+ROUNDING = 1e-6
+CRAMER = 0.05
+"""By chance alone 2,000 draws exceed it in 2.5 % of all pairs of two values; balanced ones are far below."""
+
+
+def by_rule(free: Sequence[Cell], number: Sequence[int], seed: str) -> int:
+    """The cell that the rule gives, by its position."""
+    counts = [(cell.values, n) for cell, n in zip(free, number, strict=True) if n]
+    return free.index(balanced(free, counts, seed))
+
+
+def arrivals(free: Sequence[Cell], count: int, seed: str, assign: Assigner = by_rule) -> Sequence[list[int]]:
+    """How many are in each cell, after each of so many arrivals."""
+    number, seen = [0] * len(free), []
+    for arrival in range(count):
+        number[assign(free, number, f"{seed}:{arrival}")] += 1
+        seen.append(list(number))
+    return seen
+
+
+def off(free: Sequence[Cell], number: Sequence[int], names: Sequence[str]) -> float:
+    """By how much the values of these factors, taken together, are off their targets at most."""
+    total, sums = sum(number), Counter[tuple[str, ...]]()
+    for cell, n in zip(free, number, strict=True):
+        sums[tuple(cell.values[name] for name in names)] += n - cell.weight * total  # type: ignore[assignment]
+    return max(map(abs, sums.values()))
+
+
+@st.composite
+def designs(draw: st.DrawFn, *, weighted: bool, most: int = 3) -> Factors:
+    """Some factors, of two to four values each."""
+    found: dict[str, Factor] = {}
+    for name in "xyzw"[: draw(st.integers(1, most))]:
+        values = VALUES[: draw(st.integers(2, 4))]
+        weight = st.one_of(st.integers(1, 10), st.floats(0.05, 10)) if weighted else st.just(1)
+        found[name] = {value: float(draw(weight)) for value in values}
+    return found
+
+
+@given(designs(weighted=False), st.text(max_size=4))
+@settings(max_examples=15)
+def test_equal_cells_are_filled_evenly_round_by_round(factors: Factors, seed: str) -> None:
+    free = cells(factors, {})
+    for number in arrivals(free, 100, seed):
+        assert max(number) - min(number) <= 1
+        assert off(free, number, list(factors)) < 1
+
+
+@given(designs(weighted=True, most=4), st.text(max_size=4))
+@settings(max_examples=15)
+def test_weighted_cells_stay_strictly_within_one_of_their_targets(factors: Factors, seed: str) -> None:
+    """As both quotas are held: the cell to come is chosen such that every later deadline can be met (see `assign`)."""
+    free = cells(factors, {})
+    for number in arrivals(free, 100, seed):
+        assert off(free, number, list(factors)) < 1 + ROUNDING
+
+
+HARD: Sequence[tuple[Sequence[float], ...]] = (
+    ((8.48, 1, 3, 3), (1, 3)),
+    ((3, 5, 3, 5), (10, 3), (3, 5, 1), (10, 1)),
+    ((10, 2, 3, 5), (1, 10, 3), (5, 8.83, 2, 10), (1, 3, 10, 1)),
+    ((5, 1, 5, 5), (2, 5), (2, 5, 1), (7.85, 10, 1)),
+)
+"""Designs in which whoever looks only at who is behind now brings a cell more than one behind later."""
+
+
+def hard(weights: Sequence[Sequence[float]]) -> Sequence[Cell]:
+    """The cells of factors with these weights."""
+    return cells({f: dict(zip(VALUES, each, strict=False)) for f, each in zip("xyzw", weights, strict=False)}, {})
+
+
+def hasty(free: Sequence[Cell], number: Sequence[int], seed: str) -> int:
+    """One that is a whole place behind, else any that is behind, with no look ahead."""
+    behind = [cell.weight * (sum(number) + 1) - n for cell, n in zip(free, number, strict=True)]
+    first = max(behind)
+    some = [i for i, due in enumerate(behind) if due == first or (first < 1 and due > 0)]
+    return random.Random(seed).choice(some)
+
+
+@pytest.mark.parametrize("weights", HARD)
+def test_designs_that_ask_for_foresight_are_within_one_too(weights: Sequence[Sequence[float]]) -> None:
+    free = hard(weights)
+    assert max(off(free, number, list(free[0].values)) for number in arrivals(free, 100, "s")) < 1 + ROUNDING
+
+
+def test_without_foresight_they_are_not() -> None:
+    seen = [off(free, n, list(free[0].values)) for free in map(hard, HARD) for n in arrivals(free, 100, "s", hasty)]
+    assert max(seen) > 1.01
+
+
+@given(designs(weighted=False), st.text(max_size=4))
+@settings(max_examples=15)
+def test_factors_and_their_pairs_are_within_two_at_every_moment(factors: Factors, seed: str) -> None:
+    free = cells(factors, {})
+    for number in arrivals(free, 100, seed):
+        for names in [*combinations(factors, 1), *combinations(factors, 2)]:
+            assert off(free, number, names) <= 2
+
+
+@given(designs(weighted=True, most=4), st.text(max_size=4))
+@settings(max_examples=15)
+def test_with_any_weights_they_are_within_three(factors: Factors, seed: str) -> None:
+    """Nothing proves a bound: the worst of some hundred random designs is 2.4."""
+    free = cells(factors, {})
+    for number in arrivals(free, 100, seed):
+        for names in [*combinations(factors, 1), *combinations(factors, 2)]:
+            assert off(free, number, names) <= 3
+
+
+@given(designs(weighted=False), st.lists(st.integers(0, 6), min_size=64, max_size=64), st.text(max_size=4))
+@settings(max_examples=40)
+def test_holes_that_drop_outs_have_torn_are_filled_first(factors: Factors, held: list[int], seed: str) -> None:
+    """Whatever is left in the cells, the next arrivals go to the emptiest until all are level again."""
+    free = cells(factors, {})
+    number = held[: len(free)]
+    for arrival in range(max(number) * len(free) - sum(number)):
+        chosen = by_rule(free, number, f"{seed}:{arrival}")
+        assert number[chosen] == min(number)
+        number[chosen] += 1
+    assert len(set(number)) == 1
+
+
+def test_weighted_cells_are_whole_again_once_the_fullest_is_due() -> None:
+    free, chance = cells({"x": {"a": 3.0, "b": 1.0}, "y": {"a": 1.0, "b": 1.0, "c": 2.0}}, {}), random.Random(1)
+    for _ in range(20):
+        number = [chance.randint(0, 12) for _ in free]
+        whole = max(n / cell.weight for n, cell in zip(number, free, strict=True))
+        for arrival in range(round(whole) - sum(number) + len(free)):
+            number[by_rule(free, number, str(arrival))] += 1
+        assert off(free, number, ["x", "y"]) < 1 + ROUNDING
+
+
+def study_of(factors: Mapping[str, Any]) -> Study:
+    """A study with these factors."""
+    raw = {"study": "s", "title": "S", "factors": factors, "flow": [{"step": "finish", "text": "Bye."}]}
+    return resolve(raw, {}, {})
+
+
+counted = st.dictionaries(st.tuples(st.sampled_from("ab"), st.sampled_from("abc")), st.integers(1, 9))
+caps = st.lists(
+    st.builds(
+        lambda x, y, most: {"where": {**({"x": x} if x else {}), **({"y": y} if y else {})}, "most": most},
+        st.sampled_from(["", "a", "b"]),
+        st.sampled_from(["", "a", "b", "c"]),
+        st.integers(0, 30),
+    ),
+    max_size=3,
+)
+TWO = study_of({"x": ["a", "b"], "y": {"a": 2, "b": 1, "c": 1, "never": 0}})
+
+
+def counts_of(held: Mapping[tuple[str, str], int]) -> list[list[Any]]:
+    """The same as the world tells it."""
+    return [[{"x": x, "y": y}, number] for (x, y), number in held.items()]
+
+
+@given(counted, caps, st.text(max_size=4))
+def test_what_is_full_or_switched_off_is_never_given(
+    held: dict[tuple[str, str], int], caps: list[dict[str, Any]], seed: str
+) -> None:
+    def full(values: Mapping[str, str]) -> bool:
+        over = [cap for cap in caps if cap["where"].items() <= values.items()]
+        has = [sum(n for of, n in counts_of(held) if cap["where"].items() <= of.items()) for cap in over]
+        return any(number >= cap["most"] for number, cap in zip(has, over, strict=True))
+
+    every = [cell.values for cell in cells(TWO.file.factors, {})]
+    assert len(every) == 6
+    known = {"counts": counts_of(held), "caps": caps}
+    if all(full(values) for values in every):
+        with pytest.raises(Refused, match="All places"):
+            assigned(TWO, seed, known)
+        return
+    got = assigned(TWO, seed, known)["factors"]
+    assert got in every
+    assert not full(got)
+
+
+@given(counted, caps, st.text(max_size=4))
+def test_an_assignment_can_be_derived_again_from_its_own_fact(
+    held: dict[tuple[str, str], int], caps: list[dict[str, Any]], seed: str
+) -> None:
+    try:
+        fact = assigned(TWO, seed, {"counts": counts_of(held), "caps": caps})
+    except Refused:
+        return
+    assert assigned(TWO, seed, fact) == fact
+    again = assigned(TWO, seed, {"counts": list(reversed(counts_of(held))), "caps": caps})
+    assert again["factors"] == fact["factors"], "in whatever order cells are counted"
+
+
+def test_without_counts_the_seed_alone_decides() -> None:
+    assert assigned(TWO, "1", {}) == assigned(TWO, "1", {})
+    assert set(assigned(TWO, "1", {})) == {"factors"}
+
+
+def cramers_v(pairs: Sequence[tuple[str, str]]) -> float:
+    """How far two factors tell of each other: 0 not at all, 1 wholly."""
+    n, both = len(pairs), Counter(pairs)
+    one, other = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
+    chi2 = sum((both[a, b] - one[a] * other[b] / n) ** 2 / (one[a] * other[b] / n) for a in one for b in other)
+    return float((chi2 / n / (min(len(one), len(other)) - 1)) ** 0.5)
+
+
+def correlated(free: Sequence[Cell], number: Sequence[int], seed: str) -> int:
+    """An assigner with a fault: it draws by chance, and where that gives `x: a` it prefers `y: a` as well."""
+    chance = random.Random(seed)
+    chosen = chance.choices(range(len(free)), [cell.weight for cell in free])[0]
+    wanted = {**free[chosen].values, "y": "a"}
+    prefers = free[chosen].values["x"] == "a" and chance.random() < 0.4
+    return next(i for i, cell in enumerate(free) if cell.values == wanted) if prefers else chosen
+
+
+def most_related(assign: Assigner, factors: Factors) -> float:
+    """The greatest of Cramér's V of all pairs of factors, over 2,000 assignments one after another."""
+    free, number, got = cells(factors, {}), [0] * len(cells(factors, {})), []
+    for arrival in range(2_000):
+        chosen = assign(free, number, str(arrival))
+        number[chosen] += 1
+        got.append(free[chosen].values)
+    return max(cramers_v([(one[a], one[b]) for one in got]) for a, b in combinations(factors, 2))
+
+
+INDEPENDENT: Sequence[Factors] = (
+    {"x": ("a", "b"), "y": ("a", "b", "c"), "z": ("a", "b")},
+    {"x": {"a": 3.0, "b": 1.0}, "y": {"a": 1.0, "b": 2.0, "c": 1.5}},
+)
+
+
+@pytest.mark.parametrize("factors", INDEPENDENT)
+def test_factors_tell_nothing_of_each_other(factors: Factors) -> None:
+    assert most_related(by_rule, factors) < CRAMER
+
+
+@pytest.mark.parametrize("factors", INDEPENDENT)
+def test_and_it_would_be_noticed_if_they_did(factors: Factors) -> None:
+    assert most_related(correlated, factors) > 2 * CRAMER
+
+
+@pytest.mark.parametrize("listed", ["abcd", "dcba", "bdac"])
+def test_no_value_is_preferred_for_where_it_is_listed(listed: str) -> None:
+    """Over 2,000 seeds each of 8 cells comes first as often as another, within 4 standard errors; so do second ones."""
+    free = cells({"x": tuple(listed), "y": ("a", "b")}, {})
+    for held in ((), ((free[0].values, 1),)):
+        seen = Counter(free.index(balanced(free, held, f"{listed}:{n}")) for n in range(2_000))
+        likely = [i for i in range(len(free)) if not held or free[i].values["x"] != free[0].values["x"]]
+        likely = [i for i in likely if not held or free[i].values["y"] != free[0].values["y"]]
+        share = 1 / len(likely)
+        assert set(seen) == set(likely)
+        assert all(abs(seen[i] / 2_000 - share) < 4 * (share * (1 - share) / 2_000) ** 0.5 for i in likely)

@@ -1,0 +1,132 @@
+"""What a participant's life is tried on: a study with every way to end, and servers over one database that restart."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx2
+from fastapi import FastAPI
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from app.clock import Clock
+from app.library import load_study
+from app.runtime import Runtime
+from app.web.api import ParticipantApi
+from app.web.arrival import Arrival
+from app.web.cookies import Cookies
+from experiments.core.resolve import Study
+from storage.engine import Database
+from storage.participants import Participants
+from tests.fakes import studies
+from tests.fakes.http_bot import HttpBot
+from tests.fakes.served import SECRET, settings_for
+
+NAME, URL = "life", "http://parley.test"
+LIMIT_S, AWAY_S, LEASE_S = 6 * 3600, 3600, 600
+CODES = {
+    "complete": "DONE",
+    "screened_out": "OUT",
+    "failed_attention": "CARE",
+    "no_consent": "NO",
+    "timed_out": "LATE",
+    "withdrawn": "GONE",
+}
+"""The code of each outcome that this study can have."""
+YES_NO = {"ask": "single", "options": ["yes", "no", "yes indeed", "surely"]}
+WELL = ["yes", "yes indeed", "surely"]
+ITEMS = [
+    {"id": f"q{n}", "text": f"What is {n}?", "answer": "A", "options": [{"key": k, "text": k} for k in "AB"]}
+    for n in range(6)
+]
+FLOW: list[dict[str, Any]] = [
+    {"step": "consent", "text": "Do you agree?"},
+    {"step": "check", "id": "suited", "kind": "screening", "questions": [{**YES_NO, "name": "adult", "text": "Adult?"}]}
+    | {"right": {"adult": WELL}},
+    {"step": "info", "id": "rules", "text": "Read this.", "least_s": 5},
+    {"step": "check", "id": "clear", "kind": "comprehension", "attempts": 2}
+    | {"questions": [{**YES_NO, "name": "clear", "text": "Clear?"}], "right": {"clear": WELL}},
+    {"step": "survey", "id": "quick", "limit": {"after_s": 60, "then": "go_on"}}
+    | {"questions": [{"ask": "long", "name": "thought", "text": "A thought?"}]},
+    {
+        "each": "question",
+        "of": "items",
+        "take": 2,
+        "flow": [
+            {"step": "chat", "answer": True, "max_messages": 3},
+            {"step": "confidence", "limit": {"after_s": 90, "then": "end", "extensions": 2}},
+        ],
+    },
+    {"step": "check", "id": "awake", "kind": "attention", "policy": "screen_out"}
+    | {"questions": [{**YES_NO, "name": "there", "text": "Are you there?"}], "right": {"there": WELL}},
+    {"step": "finish"},
+]
+
+
+def study(folder: Path, again: str) -> Study:
+    """The study, for who may come again in this way."""
+    (folder / "items.jsonl").write_text("\n".join(map(json.dumps, ITEMS)), encoding="utf-8")
+    raw = {
+        "study": NAME,
+        "title": "A life",
+        "records": ["chatbench", "mathconverse"],
+        "problems": {"items": {"source": "jsonl", "path": "items.jsonl"}},
+        "models": {name: {"backend": "scripted", "options": {"first_ms": 0, "pace_ms": 0}} for name in ("one", "two")},
+        "factors": {"model": ["one", "two"]},
+        "caps": [{"most": 200}],
+        "recruitment": {"by": ["prolific"], "again": again},
+        "times": {"limit_s": LIMIT_S, "away_s": AWAY_S, "lease_s": LEASE_S},
+        "outcomes": {outcome: {"code": code} for outcome, code in CODES.items()},
+        "flow": FLOW,
+    }
+    return load_study(str(studies.write(folder, raw)))
+
+
+class Server:
+    """A process that serves the study: arrival, cookies, participant API and runtime, without the gate before them."""
+
+    def __init__(self, folder: Path, database: Database, clock: Clock, study: Study) -> None:
+        self.runtime = Runtime(database, settings_for(folder), clock)
+        self.runtime.prepare(study)
+        cookies = Cookies(SECRET, secure=False)
+        arrival = Arrival(self.runtime, Participants(database, SECRET), cookies, {NAME: study})
+        app = FastAPI()
+        app.include_router(ParticipantApi(self.runtime, cookies).router())
+        app.router.routes += arrival.routes()
+        self.app: ASGIApp = app
+
+
+class Servers:
+    """Two processes over one database, each of which can be started anew; the one whose turn it is serves."""
+
+    def __init__(self, *given: Any) -> None:
+        self._given = given
+        self.all = [Server(*given), Server(*given)]
+        self.turn = 0
+
+    @property
+    def runtime(self) -> Runtime:
+        """That of the process whose turn it is."""
+        return self.all[self.turn].runtime
+
+    async def restart(self) -> None:
+        """Stop the process whose turn it is, and start another in its place, with nothing in memory."""
+        await self.runtime.close()
+        self.all[self.turn] = Server(*self._given)
+
+    async def close(self) -> None:
+        """Stop both."""
+        for server in self.all:
+            await server.runtime.close()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request."""
+        await self.all[self.turn].app(scope, receive, send)
+
+
+def tab(servers: Servers, seed: str, beside: HttpBot | None = None) -> HttpBot:
+    """A tab in a browser of its own, or in the same browser as another tab."""
+    bot = HttpBot(URL, seed)
+    bot.client = beside.client if beside else httpx2.AsyncClient(transport=httpx2.ASGITransport(servers), base_url=URL)
+    return bot
