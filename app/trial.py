@@ -88,13 +88,13 @@ def _cost(study: Study, attempt: Mapping[str, Any], reply_tokens: int) -> float:
 
 def _rare(study: Study, met: Mapping[tuple[str, str], int]) -> list[tuple[str, str]]:
     """The values of factors that nobody has had so far."""
-    every = [(name, value) for name in study.file.factors for value in _values(study, name)]
+    every = [(name, value) for name in study.factors for value in _values(study, name)]
     return [pair for pair in every if pair not in met]
 
 
 def _values(study: Study, name: str) -> list[str]:
     """The values that somebody can get of a factor."""
-    return list(dict.fromkeys(cell.values[name] for cell in cells(study.file.factors, study.pools)))
+    return list(dict.fromkeys(cell.values[name] for cell in cells(study.factors, study.pools)))
 
 
 def _offline(study: Study) -> Study:

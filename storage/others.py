@@ -23,7 +23,7 @@ def is_full(database: Database, study: Study, caps: Sequence[Cap], now_us: int) 
         return False
     with database.connect() as connection:
         known = Others(connection, now_us).counts(study, "person")
-    return not open_cells(cells(study.file.factors, study.pools), known, caps)
+    return not open_cells(cells(study.factors, study.pools), known, caps)
 
 
 @dataclass(frozen=True, slots=True)

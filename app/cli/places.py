@@ -37,9 +37,9 @@ def cell_of(study: Study, where: list[str] | None) -> dict[str, str]:
     found: dict[str, str] = {}
     for text in where or ():
         name, equals, value = text.partition("=")
-        if not equals or name not in study.file.factors:
-            raise SettingsError(f"--where {text!r} is no factor with a value{allowed(name, study.file.factors)}")
-        values = {cell.values[name] for cell in cells(study.file.factors, study.pools)}
+        if not equals or name not in study.factors:
+            raise SettingsError(f"--where {text!r} is no factor with a value{allowed(name, study.factors)}")
+        values = {cell.values[name] for cell in cells(study.factors, study.pools)}
         if value not in values:
             raise SettingsError(f"--where {text!r}: {name} has no such value{allowed(value, values)}")
         found[name] = value
@@ -121,7 +121,7 @@ def status(
     for name in ("live", *OUTCOMES, "left"):
         outcomes.add_row(name.replace("_", " "), f"{now.outcomes.get(name, 0):,}")
     out.print(outcomes)
-    if found.file.factors:
+    if found.factors:
         out.print(_cells(found, now, caps))
 
 
@@ -133,7 +133,7 @@ def _told(now: Tally) -> dict[str, Any]:
 
 def _cells(study: Study, now: Tally, caps: tuple[Cap, ...]) -> Table:
     """Each cell with who counts in it, and what its share of them would be."""
-    every = cells(study.file.factors, study.pools)
+    every = cells(study.factors, study.pools)
     counts = [(cell.values, sum(now.cells.get(cell_key(cell.values), (0, 0)))) for cell in every]
     free = open_cells(every, counts, caps)
     whole = sum(cell.weight for cell in free) or 1.0

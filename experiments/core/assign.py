@@ -37,7 +37,7 @@ def assigned(study: Study, seed: str, known: Data) -> dict[str, Any]:
     Raises Refused where no cell is open.
     """
     if "counts" not in known:
-        return {"factors": drawn_factors(study.file.factors, study.pools, seed)}
+        return {"factors": drawn_factors(study.factors, study.pools, seed)}
     counts = [(dict(values), int(number)) for values, number in known["counts"]]
     caps = [Cap.model_validate(cap) for cap in known.get("caps", ())]
     free = places(study, counts, caps)
@@ -51,7 +51,7 @@ def assigned(study: Study, seed: str, known: Data) -> dict[str, Any]:
 
 def places(study: Study, counts: Counts, caps: Sequence[Cap]) -> tuple[Cell, ...]:
     """The cells in which somebody can begin; raises Refused where there is none."""
-    free = open_cells(cells(study.file.factors, study.pools), counts, caps)
+    free = open_cells(cells(study.factors, study.pools), counts, caps)
     if not free:
         raise Refused("full", FULL)
     return free

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from experiments.core import systems
 from experiments.core.known import Asked, Names, Values, as_words, drawn_values, factor_values
+from experiments.core.squares import LATIN, of_companions, of_items, size_of
 from experiments.core.step import Step
 from experiments.core.study import Each, Node, OneOf, Phase, Pick, weights
 from experiments.core.systems import may_reply
@@ -22,6 +23,7 @@ from problems.item import Problem
 if TYPE_CHECKING:
     from experiments.core.resolve import Study
 
+MOST_ROWS = 26
 PROBLEM_NAMES = ("id", "text", "dataset")
 REPLY = frozenset({"reply"})
 """What is there once a model may have replied: after a conversation, and in a loop not before it in each turn."""
@@ -29,11 +31,11 @@ REPLY = frozenset({"reply"})
 
 def check(study: Study) -> list[Fault]:
     """Every fault of a resolved study."""
-    known = frozenset({"language", *study.constants, *study.file.factors})
+    known = frozenset({"language", *study.constants, *study.factors})
     have = frozenset({"model"} & known)
     values: dict[str, tuple[str, ...]] = {name: (value,) for name, value in study.constants.items()}
     values["language"] = study.file.offered
-    values |= {name: factor_values(factor, study.pools) for name, factor in study.file.factors.items()}
+    values |= {name: factor_values(factor, study.pools) for name, factor in study.factors.items()}
     faults = [*_fallbacks(study), *_prices(study), *_factors(study), *_caps(study), *_bonus(study)]
     scope, found = _flow(study, study.flow, Names(known, frozenset(), have, values), "flow")
     faults += [*found, *systems.faults(study.file.models, scope.asked)]
@@ -81,10 +83,10 @@ def _factors(study: Study) -> Iterator[Fault]:
 def _caps(study: Study) -> Iterator[Fault]:
     for number, cap in enumerate(study.file.caps):
         for name, value in cap.where.items():
-            factor = study.file.factors.get(name)
+            factor = study.factors.get(name)
             where = f"caps[{number}].where"
             if factor is None:
-                yield Fault(where, f"{name!r} is no factor{allowed(name, list(study.file.factors))}")
+                yield Fault(where, f"{name!r} is no factor{allowed(name, list(study.factors))}")
             elif value not in (values := factor_values(factor, study.pools)):
                 yield Fault(where, f"{value!r} is no value of {name}{allowed(value, values)}")
 
@@ -228,6 +230,7 @@ def _draws(study: Study, node: Each, at: str) -> Iterator[Fault]:
             yield Fault(at, f"no problem of {node.pool!r} has the tag {name!r}{allowed(name, sorted(tags))}")
     yield from _wheres(node, pool, at)
     yield from _target(node, f"{at}.target")
+    yield from _square(study, node, at)
     if node.take and node.tag is None and node.take > len(pool):
         yield Fault(f"{at}.take", f"{node.take} is more than the {len(pool)} problems of {node.pool!r}")
 
@@ -243,6 +246,20 @@ def _target(node: Each, at: str) -> Iterator[Fault]:
         yield Fault(at, f"draws by chance and does not go with `order: {node.order}`; leave `order` out")
     if node.strata:
         yield Fault(at, "does not go with `strata`; keep one of them")
+
+
+def _square(study: Study, node: Each, at: str) -> Iterator[Fault]:
+    if node.order == LATIN:
+        size = size_of(node, study.pools)
+        if size is None:
+            yield Fault(f"{at}.order", "needs `take`: how many there are differs between participants")
+        elif size > MOST_ROWS:
+            yield Fault(f"{at}.order", f"a Latin square of {size} is too large; at most {MOST_ROWS}: use `shuffled`")
+        if node.strata:
+            yield Fault(f"{at}.order", "a Latin square does not go with `strata`; keep one of them")
+    for name in (of_items(node), *(of_companions(node, other) for other in node.beside)):
+        if name in study.file.factors:
+            yield Fault(at, f"has an order that is called {name!r}, as one of the factors is; rename that")
 
 
 def _wheres(node: Each, pool: Sequence[Problem], at: str) -> Iterator[Fault]:

@@ -12,6 +12,7 @@ from typing import Any
 from experiments.core.cells import matching, values_of
 from experiments.core.chance import shuffled, spread
 from experiments.core.place import Place
+from experiments.core.squares import LATIN, arranged, of_companions, of_items
 from experiments.core.study import Each
 from experiments.errors import Fault, StudyError
 from problems.item import Problem
@@ -22,39 +23,49 @@ def drawn(place: Place, taken: Mapping[str, int]) -> dict[str, Any]:
 
     `taken` says how often each problem is taken already; only loops with a target read it.
     """
-    node, seed = place.node, place.state.seed
+    node = place.node
     assert isinstance(node, Each)  # noqa: S101
     wanted = {tag: place.fill(value) for tag, value in node.where.items()}
-    used = _used(place, node.of)
-    fitting: list[Problem] = []
-    if not node.of:
-        chosen = [str(number + 1) for number in range(node.take or 1)]
-    elif node.tag is not None:
-        values = [value for value in values_of(place.study.pools[node.pool], node.tag, wanted) if value not in used]
-        chosen = _chosen(values, node, seed, place.path)
-    else:
-        fitting = [item for item in matching(place.study.pools[node.pool], wanted) if item.id not in used]
-        chosen = _spread(fitting, node, seed, place.path)
-        if node.target:
-            chosen = _fewest(fitting, node, seed, place.path, taken)
+    chosen, seen = _items(place, node, wanted, taken)
     wish = node.take or 1
     if len(chosen) < wish:
-        raise StudyError(
-            place.study.name,
-            [
-                Fault(
-                    place.path,
-                    f"needs {wish} of {node.of} where {wanted or 'anything'}; {len(chosen)} are left",
-                )
-            ],
-        )
+        words = f"needs {wish} of {node.of} where {wanted or 'anything'}; {len(chosen)} are left"
+        raise StudyError(place.study.name, [Fault(place.path, words)])
     items: list[dict[str, str]] = [{node.each: item} for item in chosen]
     for name, companions in node.beside.items():
-        order = shuffled(companions, seed, f"{place.path}:{name}")
+        order: Sequence[str] = shuffled(companions, place.state.seed, f"{place.path}:{name}")
+        if node.beside_order == LATIN:
+            order = arranged(companions, place.state.factors[of_companions(node, name)])
         for number, item in enumerate(items):
             item[name] = order[number % len(order)]
-    known = {"taken": {item.id: taken.get(item.id, 0) for item in fitting if taken.get(item.id)}} if node.target else {}
-    return {"of": node.of, "items": items, **known}
+    return {"of": node.of, "items": items, **({"taken": seen} if node.target else {})}
+
+
+def _items(
+    place: Place, node: Each, wanted: Mapping[str, str], taken: Mapping[str, int]
+) -> tuple[list[str], dict[str, int]]:
+    """What is drawn, and how often each of those that could have been was taken, but for those that never were."""
+    seed, used = place.state.seed, _used(place, node.of)
+    if not node.of:
+        return [str(number + 1) for number in range(node.take or 1)], {}
+    pool = place.study.pools[node.pool]
+    if node.tag is not None:
+        values = [value for value in values_of(pool, node.tag, wanted) if value not in used]
+        return _in_order(place, node, _chosen(values, node, seed, place.path)), {}
+    fitting = [item for item in matching(pool, wanted) if item.id not in used]
+    if node.target:
+        seen = {item.id: taken[item.id] for item in fitting if taken.get(item.id)}
+        return _fewest(fitting, node, seed, place.path, taken), seen
+    return _in_order(place, node, _spread(fitting, node, seed, place.path)), {}
+
+
+def _in_order(place: Place, node: Each, chosen: Sequence[str]) -> list[str]:
+    """What was chosen, in the order of the participant's row where there is a Latin square."""
+    if node.order != LATIN:
+        return list(chosen)
+    pool = place.study.pools[node.pool]
+    names = values_of(pool, node.tag, {}) if node.tag else [item.id for item in pool]
+    return arranged(sorted(chosen, key=names.index), place.state.factors[of_items(node)])
 
 
 def _used(place: Place, of: str) -> set[str]:
@@ -64,7 +75,7 @@ def _used(place: Place, of: str) -> set[str]:
 
 
 def _chosen(values: Sequence[str], node: Each, seed: str, label: str) -> list[str]:
-    ordered = list(shuffled(values, seed, label) if node.order == "shuffled" else values)
+    ordered = list(values if node.order == "listed" else shuffled(values, seed, label))
     return ordered[: node.take or node.up_to]
 
 

@@ -24,8 +24,9 @@ from experiments.core.model import Model
 from experiments.core.query_labels import LABELS, WRITE_IN
 from experiments.core.safety import COMPREHENSION_OPTIONS, REASONS
 from experiments.core.scales import QUESTIONS, SCALES
+from experiments.core.squares import order_factors
 from experiments.core.step import Step
-from experiments.core.study import Each, Groups, Node, Phase, Pick, ProtocolFile, StudyFile, models
+from experiments.core.study import Each, Factor, Groups, Node, Phase, Pick, ProtocolFile, StudyFile, models
 from experiments.errors import Fault, StudyError, allowed
 from problems.item import Problem
 
@@ -41,6 +42,8 @@ class Study:
     pools: Mapping[str, tuple[Problem, ...]]
     document: str
     hash: str
+    factors: Mapping[str, Factor] = field(default_factory=dict)
+    """What is given to each participant: the file's factors, and the rows of its Latin squares."""
     _index: Mapping[tuple[str, str], Problem] = field(repr=False, compare=False, default_factory=dict)
 
     @property
@@ -130,7 +133,8 @@ def _study(
     flow = _inline(file.flow, protocols, known, "flow", faults)
     dealt = {key: deal(pools.get(key, ()), source.groups) for key, source in file.problems.items()}
     index = {(key, item.id): item for key, pool in dealt.items() for item in pool}
-    return Study(file, flow, dealt, document, sha256(document.encode()).hexdigest(), index)
+    factors = {**file.factors, **order_factors(flow, dealt)}
+    return Study(file, flow, dealt, document, sha256(document.encode()).hexdigest(), factors, index)
 
 
 def _plain(model: Config) -> Json:

@@ -81,7 +81,7 @@ def owed(study: Study, state: State) -> tuple[Job, ...]:
     """
     if not state.seq or state.outcome:
         return ()
-    if not state.factors and study.file.factors:
+    if not state.factors and study.factors:
         return (Job("assign", "", {}),)
     place = here(study, state)
     if place is None:

@@ -105,8 +105,9 @@ class Each(Config):
     """How many, exactly; all unless given."""
     up_to: Annotated[int, Field(ge=1)] | None = None
     """How many at most, where there may be fewer."""
-    order: Literal["shuffled", "listed"] = "shuffled"
-    """In an order of the participant's own, or in the order of the pool."""
+    order: Literal["shuffled", "listed", "latin_square"] = "shuffled"
+    """In an order of the participant's own; in the order of the pool; or in one of the rows of a Latin square, so that
+    over all participants each stands equally often at each place, and after each other."""
     target: Annotated[int, Field(ge=1)] | None = None
     """How many times each is wanted over all participants: those with the fewest so far are drawn first, equal ones by
     chance; none is refused when all have enough."""
@@ -114,6 +115,8 @@ class Each(Config):
     """A tag over which the draw is spread as evenly as the supply allows, and by which it is ordered."""
     beside: dict[Slug, tuple[str, ...]] = {}
     """What goes with each draw, another for each, in an order of the participant's own: `model: [a, b, c]`."""
+    beside_order: Literal["shuffled", "latin_square"] = "shuffled"
+    """Whether that order is by chance, or one of the rows of a Latin square."""
     until: Condition | None = None
     """The loop ends early once this holds after a turn of it."""
     do: str | Pick | None = None
