@@ -22,7 +22,6 @@ from app.settings import Settings
 from experiments.errors import Refused
 from storage.engine import open_database
 
-LEAVES = 0.3
 TRIES = 6
 CLICKS, MOST_CLICKS = 4, 20
 """What it takes to the end, and more than that."""
@@ -31,13 +30,14 @@ CLICKS, MOST_CLICKS = 4, 20
 class Crowd:
     """The people of one process."""
 
-    def __init__(self, url: str, study: str, seed: str, later_s: float) -> None:
+    def __init__(self, url: str, study: str, seed: str, later_s: float, leaves: float) -> None:
         self.study = load_study(study)
         self.clock = VirtualClock(START_US)
         self.clock.advance(later_s)
         self.runtime = Runtime(open_database(url), Settings(_env_file=None), self.clock)
         self.chance = random.Random(seed)
         self.seed = seed
+        self.leaves = leaves
         self.told: Counter[str] = Counter()
 
     async def come(self, number: int) -> None:
@@ -47,7 +47,7 @@ class Crowd:
             self.told["full"] += 1
             return
         self.told["began"] += 1
-        leaves = self.chance.random() < LEAVES
+        leaves = self.chance.random() < self.leaves
         at = self.chance.randrange(CLICKS) if leaves else MOST_CLICKS
         bot = RandomBot(f"{self.seed}:{number}")
         for _ in range(at):
@@ -75,7 +75,9 @@ class Crowd:
         return await self.runtime.participant(live.stream, kind, screen.path, values, seen=screen.seen)
 
 
-def come_at_once(crowd: tuple[str, str, str, float], people: int, start: Barrier, told: SimpleQueue[Any]) -> None:
+def come_at_once(
+    crowd: tuple[str, str, str, float, float], people: int, start: Barrier, told: SimpleQueue[Any]
+) -> None:
     """One process: wait until all are ready, then let its people come; tell what became of them."""
     asyncio.run(_come(Crowd(*crowd), people, start, told))
 

@@ -14,6 +14,8 @@ from app.library import load_study
 from storage.engine import Database, open_database
 from storage.seats import tally_of
 from storage.studies import Studies
+from storage.supply import taken
+from storage.verify import verify
 from tests.fakes import studies
 from tests.fakes.arrivals import come_at_once
 
@@ -21,6 +23,7 @@ PEOPLE, PROCESSES = 500, 4
 CELLS, EACH = 16, 20
 WANTED = CELLS * EACH
 LEASE_S = 600
+LEAVES = 0.3
 ITEMS = [{"id": f"{s}{b}", "text": "?", "tags": {"subject": s, "batch": b}} for s in ("math", "moral") for b in "01"]
 RAW: dict[str, Any] = {
     "study": "crowd",
@@ -43,13 +46,13 @@ RAW: dict[str, Any] = {
 }
 
 
-def crowd(url: str, study: Path, later_s: float, people: int) -> Counter[str]:
+def crowd(url: str, study: Path, later_s: float, people: int, leaves: float = LEAVES) -> Counter[str]:
     """Let people come from several processes at once; what became of them."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["tests.fakes.arrivals"])
     start, told = context.Barrier(PROCESSES), context.SimpleQueue()
     each = people // PROCESSES
-    seeds = [(url, str(study), f"{later_s}:{number}", later_s) for number in range(PROCESSES)]
+    seeds = [(url, str(study), f"{later_s}:{number}", later_s, leaves) for number in range(PROCESSES)]
     running = [context.Process(target=come_at_once, args=(seed, each, start, told)) for seed in seeds]
     for one in running:
         one.start()
@@ -117,3 +120,20 @@ def test_the_last_place_is_given_once(tmp_path: Path, database_url: str) -> None
     now = tally_of(database, "crowd", "person", START_US, LEASE_S)
     database.dispose()
     assert sum(map(sum, now.cells.values())) <= 1
+
+
+def test_problems_with_a_target_are_given_out_evenly_to_all_who_come_at_once(tmp_path: Path, database_url: str) -> None:
+    (tmp_path / "crowd.jsonl").write_text("\n".join(map(json.dumps, ITEMS)), encoding="utf-8")
+    rate = {"each": "item", "of": "items", "take": 3, "target": 5, "flow": [{"step": "info", "text": "Read."}]}
+    path = studies.write(tmp_path, {**RAW, "caps": [], "flow": [rate, {"step": "finish"}]})
+    database = open_database(database_url)
+    study = load_study(str(path))
+    Studies(database).register(study)
+    assert crowd(database_url, path, 0, 40, leaves=0)["finished"] == 40
+    with database.connect() as connection:
+        given = taken(connection, "crowd", "person", "item", START_US, LEASE_S)
+    found = verify(database, "crowd")
+    database.dispose()
+    assert sum(given.values()) == 3 * 40
+    assert max(given.values()) - min(given.values()) <= 1
+    assert (found.draws, found.assignments, found.differences) == (40, 40, ())
