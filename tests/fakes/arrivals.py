@@ -75,9 +75,11 @@ class Crowd:
         return await self.runtime.participant(live.stream, kind, screen.path, values, seen=screen.seen)
 
 
-def come_at_once(
-    crowd: tuple[str, str, str, float, float], people: int, start: Barrier, told: SimpleQueue[Any]
-) -> None:
+Of = tuple[str, str, str, float, float]
+"""What a Crowd is made of."""
+
+
+def come_at_once(crowd: Of, people: int, start: Barrier, told: SimpleQueue[Any]) -> None:
     """One process: wait until all are ready, then let its people come; tell what became of them."""
     asyncio.run(_come(Crowd(*crowd), people, start, told))
 
