@@ -37,7 +37,10 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A person's newest session in a study; `same` unless they come with another submission than they began with."""
+    """A person's session in a study: that of the submission they come with, or else the newest, and not the `same`.
+
+    `attempt` is how often they have begun.
+    """
 
     stream: str
     attempt: int
@@ -58,7 +61,7 @@ class Participants:
         return {"recruiter": person.recruiter, "digest": digest, "sealed": self._seal(person)}
 
     def known(self, study: str, person: Person) -> Known | None:
-        """A person's newest session in a study; None if there is none."""
+        """A person's session in a study; None if there is none. Without a submission any is the same."""
         t = tables.identities.c
         digests = [self._digest(study, person, attempt) for attempt in range(1, MOST_ATTEMPTS + 1)]
         with self._engine.connect() as connection:
@@ -67,9 +70,12 @@ class Participants:
         if not found:
             return None
         last = max(found)
-        before = self.reveal(found[last])
-        other = before is not None and bool(person.submission) and before.submission != person.submission
-        return Known(found[last], last + 1, not other)
+        submissions = {attempt: self._submission(stream) for attempt, stream in found.items()}
+        same = [attempt for attempt, told in submissions.items() if told == person.submission]
+        if same:
+            return Known(found[max(same)], last + 1, same=True)
+        other = bool(person.submission) and submissions[last] is not None
+        return Known(found[last], last + 1, same=not other)
 
     def find(self, study: str, person: Person) -> str | None:
         """The stream of a person's newest session in a study; None if there is none."""
@@ -104,6 +110,11 @@ class Participants:
             return Person(found.recruiter, told)
         values = orjson.loads(told)
         return Person(found.recruiter, values["id"], values["submission"])
+
+    def _submission(self, stream: str) -> str | None:
+        """What the recruiter called a session's submission; None for who withdrew."""
+        person = self.reveal(stream)
+        return person.submission if person else None
 
     def link(self, study: str, label: str) -> str:
         """The secret part of a personal link for somebody who is called `label`: nobody else can make one."""

@@ -76,9 +76,9 @@ class Arrival:
             return lost(request)
         who = self._who(request, study)
         language = wanted(request, study.file)
-        if not let_in(who, study.file.recruitment):
-            return other_link(study, language)
         found = await self._here_already(request, study, who)
+        if found.live is None and not let_in(who, study.file.recruitment):
+            return other_link(study, language)
         if found.once:
             return once(study, language)
         if found.live is None and await self._runtime.closed(study):
@@ -99,12 +99,14 @@ class Arrival:
         if study is None:
             return lost(request)
         who, language = self._who(request, study), wanted(request, study.file)
-        if not let_in(who, study.file.recruitment):
-            return other_link(study, language)
         found = await self._here_already(request, study, who)
+        if found.live is None and not let_in(who, study.file.recruitment):
+            return other_link(study, language)
         if found.once:
             return once(study, language)
         live = found.live
+        if live is not None and who is not None and found.anew:
+            await self._comes_again(live, who)
         if live is None:
             form = parse_qs((await request.body()).decode("ascii", "replace"))
             language = offered(form.get("language", [""])[0], study.file) or language
@@ -147,9 +149,7 @@ class Arrival:
         if known is None or live is None or (self._again and live.screen.ended):
             return Found(None, known.attempt + 1 if known else 1)
         if known.same or study.file.recruitment.again == "resume" or not live.state.outcome:
-            if not known.same:
-                await self._comes_again(live, person)
-            return Found(live)
+            return Found(live, anew=not known.same)
         return Found(None, known.attempt + 1, once=study.file.recruitment.again == "refuse")
 
     async def _session(self, stream: str | None, study: Study) -> Live | None:
@@ -193,11 +193,13 @@ def _choices(request: Request, study: Study) -> list[dict[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What is known of who comes: their session, or which attempt it would be; or that they may come only `once`."""
+    """What is known of who comes: their session, and whether they come to it `anew`, with another submission; or which
+    attempt it would be, or that they may come only `once`."""
 
     live: Live | None
     attempt: int = 1
     once: bool = False
+    anew: bool = False
 
 
 def _ticket(form: Mapping[str, list[str]]) -> str:

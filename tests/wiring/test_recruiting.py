@@ -70,6 +70,20 @@ def rows(served: Served, table: str) -> list[tuple[Any, ...]]:
     return query(served.database, f'SELECT * FROM "{table}"')
 
 
+async def test_who_has_begun_may_come_back_without_the_id(tmp_path: Path) -> None:
+    path = study(tmp_path, **recruiting(by=["prolific"]))
+    async with serving(settings_for(tmp_path), path) as served, HttpBot(served.url, "1") as bot:
+        await bot.arrive("small", PROLIFIC)
+        first = bot.stream
+        await bot.arrive("small")
+        assert bot.stream == first
+        greeted = await bot.client.get(f"/s/small{PROLIFIC.replace('se1', 'se9')}")
+        assert greeted.status_code == 200
+        assert [e.kind for e in facts(served.database, first)].count("noted") == 0, (
+            "to look at the page changes nothing"
+        )
+
+
 async def test_a_personal_link_leads_one_person_to_one_session_from_anywhere(tmp_path: Path) -> None:
     path = study(tmp_path, **recruiting(by=["lab"]))
     async with serving(settings_for(tmp_path), path) as served:
@@ -108,6 +122,9 @@ async def test_a_second_submission_follows_the_studys_policy(tmp_path: Path, aga
         assert ("only once" in answer.text) == (again == "refuse")
         sessions = query(served.database, "SELECT stream FROM session")
         assert len(sessions) == (2 if again == "anew" else 1)
+        await elsewhere.arrive("small", other)
+        assert elsewhere.screen.outcome == "complete", "an earlier submission's link leads to its own session"
+        assert len(query(served.database, "SELECT stream FROM session")) == len(sessions)
         if again == "anew":
             (second,) = ({row[0] for row in sessions}) - {first}
             assert facts(served.database, second)[0].data["attempt"] == 2
