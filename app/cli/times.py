@@ -68,14 +68,15 @@ def _write(found: Iterable[Shown], file: TextIO) -> int:
 
 
 def _table(found: Iterable[Typical]) -> Table:
-    table = Table("screen", "step", box=SIMPLE_HEAD, pad_edge=False, caption="Times are medians in seconds.")
-    for name in ("shown", "time", "visible", "reading", "typing", "first key", "pasted", "blocked", "copied", "left"):
-        table.add_column(name, justify="right")
+    about = "Medians in seconds; -o FILE writes all of it."
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), caption=about)
+    table.add_column("screen", overflow="fold", min_width=22)
+    for name in ("shown", "time", "reading", "typing", "1st key", "pasted", "left"):
+        table.add_column(name, justify="right", no_wrap=True)
     for one in found:
-        times = ("seconds", "visible_s", "reading_s", "typing_s", "first_key_s")
-        counts = ("pasted", "blocked", "copied", "left")
+        times, counts = ("seconds", "reading_s", "typing_s", "first_key_s"), ("pasted", "left")
         numbers = [_seconds(one.medians[name]) for name in times] + [_count(one.sums[name]) for name in counts]
-        table.add_row(escape(one.path), escape(one.step), f"{one.shown:,}", *numbers)
+        table.add_row(escape(one.path), f"{one.shown:,}", *numbers)
     return table
 
 
