@@ -117,7 +117,7 @@ class Purse:
         begun_s = time.perf_counter()
         operations = operations_of(self._database, study.name)
         found = {where: spending(self._database, study, where, now_us) for where in operations.budgets}
-        full = is_full(self._database, study, operations.caps_of(study.file.caps), now_us)
+        full = not operations.pilot and is_full(self._database, study, operations.caps_of(study.file.caps), now_us)
         took_us = round((time.perf_counter() - begun_s) * 1e6)
         return _Known(now_us, now_us + FRESH_US + READING_SHARE * took_us, operations, found, full)
 

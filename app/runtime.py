@@ -157,7 +157,10 @@ class Runtime:
     async def sweep(self) -> None:
         """Let the clock act on sessions in which nobody is to see that it is due."""
         for stream in await asyncio.to_thread(self.log.due, self._clock.now_us(), MOST_SWEPT):
-            await self.afresh(stream)
+            try:
+                await self.afresh(stream)
+            except Exception:  # a named edge: whatever ails one session, the clock goes on for the others
+                log.exception("session %s: the clock could not act on it", stream)
 
     async def act(self, stream: str, action: Action) -> Live:
         """Let an action happen; returns after the commit. Raises Refused, or StorageError if it cannot be written."""
@@ -188,8 +191,9 @@ class Runtime:
 
     async def follow(self, stream: str, offset: int, slot: str = "") -> AsyncIterator[tuple[str, int]]:
         """The reply on its way in a session, after its first `offset` characters; ends when it is recorded."""
-        await self.live(stream)
-        async for piece in self._answering.follow(stream, slot, offset):
+        live = await self.live(stream)
+        path = live.screen.path if live else ""
+        async for piece in self._answering.follow((stream, path, slot), offset):
             yield piece
 
     async def draft(self, stream: str, path: str) -> dict[str, Any]:

@@ -7,7 +7,9 @@ keyed digest, by which the same person is met with the last page instead of a ne
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
+from sqlite3 import OperationalError
 from types import MappingProxyType
 from typing import Any
 
@@ -19,12 +21,18 @@ from storage.schemas.registry import schemas
 
 _ERASED = select(tables.erasures.c.stream).where(tables.erasures.c.stream == bindparam("stream"))
 """Made once: every click asks."""
+_SESSION = select(tables.sessions.c.stream).where(tables.sessions.c.stream == bindparam("stream"))
+log = logging.getLogger(__name__)
+PATIENCE = "busy_timeout=10000"
+"""As long as `engine` lets a connection wait for another's transaction."""
 EMPTIED: Mapping[str, Any] = MappingProxyType({"request": {}, "text": "", "path": "", "cause": None})
 """What an attempt of somebody who withdrew has in place of content."""
 
 
 def erase(connection: Connection, stream: str, withdrew: Event) -> None:
     """Delete what a session holds, in the transaction that has written the fact `withdrew`; that stays."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(_SESSION.with_for_update(), {"stream": stream})
     entry = {"stream": stream, "at_us": withdrew.at_us, "by": withdrew.by, "reason": "withdrew"}
     connection.execute(insert(tables.erasures), [entry])
     before = tables.events.c
@@ -44,10 +52,22 @@ def empty_journal(connection: Connection) -> None:
     """After the commit: let SQLite's journal forget what was erased, unless somebody is just reading it."""
     if connection.dialect.name == "sqlite":
         journal = connection.connection.driver_connection  # past SQLAlchemy, which would begin a transaction
-        if journal is not None:
+        if journal is None:
+            return
+        try:
+            journal.execute("PRAGMA busy_timeout=0").close()
             journal.execute("PRAGMA wal_checkpoint(TRUNCATE)").close()
+        except OperationalError as error:
+            log.warning("SQLite's journal still holds what was erased, until it is next emptied: %s", error)
+        finally:
+            journal.execute(f"PRAGMA {PATIENCE}").close()
 
 
 def erased(connection: Connection, stream: str) -> bool:
-    """Whether a session was erased: nothing of it may be written any more."""
+    """Whether a session was erased: nothing of it may be written any more.
+
+    Where others write at the same time (PostgreSQL), nobody can erase it until this transaction is over.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.execute(_SESSION.with_for_update(read=True), {"stream": stream})
     return connection.execute(_ERASED, {"stream": stream}).first() is not None

@@ -27,8 +27,8 @@ def _called(connection: Connection, people: Participants, name: str, studies: se
     yield name
     recruiters = connection.execute(select(tables.identities.c.recruiter).distinct()).scalars().all()
     for study in sorted(studies):
-        known = (people.known(study, Person(recruiter, name)) for recruiter in recruiters)
-        yield from (one.stream for one in known if one is not None)
+        for recruiter in recruiters:
+            yield from people.sessions(study, Person(recruiter, name))
     for released in (table for schema in schemas().values() for table in schema.tables if table.person):
         own = released.table().c
         column = next(column.sql for column in released.columns if column.name == released.person)

@@ -24,7 +24,7 @@ from storage import tables
 from storage.engine import writer
 from storage.erasure import empty_journal
 from storage.errors import Conflict, StorageError
-from storage.seats import due
+from storage.seats import due, lock
 from storage.telemetry import Telemetry, last_sign_us
 from storage.work import Append, Attempt, Counted, Draft, Work
 from storage.writing import write
@@ -35,6 +35,8 @@ MOST_AT_ONCE = 500
 MOST_COUNTED = 8
 """How many of them may count what others have: that takes milliseconds each, while other processes wait."""
 TRIES = 5
+IN_THE_WAY = ("database is locked", "deadlock detected")
+"""What SQLite and PostgreSQL say where another process's transaction was in the way; this one has written nothing."""
 UNFIT = (StatementError, TypeError, ValueError, OverflowError)
 """What is raised for values that the database cannot hold; drivers let some of Python's own errors through."""
 CLOSE = None
@@ -102,8 +104,11 @@ class Log:
 
     def due(self, now_us: int, most: int) -> list[str]:
         """Sessions on which the clock has to act by now."""
-        with self._engine.connect() as connection:
-            return due(connection, now_us, most)
+        try:
+            with self._engine.connect() as connection:
+                return due(connection, now_us, most)
+        except OperationalError as error:
+            raise StorageError(f"the database does not answer: {error.orig}") from error
 
     def _put(self, work: Work) -> Future[Any]:
         item = _Item(work)
@@ -163,27 +168,29 @@ def _commit(connection: Connection, items: Sequence[_Item]) -> None:
         if connection.in_transaction():
             connection.rollback()
         outcomes = [StorageError(f"the database could not be written: {error}") for _ in batch]
-    if any(isinstance(item.work, Append) and item.work.erases for item in batch):
-        empty_journal(connection)
     for item, outcome in zip(batch, outcomes, strict=True):
         if isinstance(outcome, BaseException):
             item.future.set_exception(outcome)
         else:
             item.future.set_result(outcome)
+    if any(isinstance(item.work, Append) and item.work.erases for item in batch):
+        empty_journal(connection)
 
 
 def _outcomes(connection: Connection, batch: Sequence[_Item]) -> list[Append | BaseException | None]:
-    """Write a batch in one transaction. One that could not begin has written nothing, and is begun again."""
+    """Write a batch in one transaction; begin again where another was in the way, as nothing is written then."""
     for left in reversed(range(TRIES)):
         try:
             if len(batch) == 1:
                 return [_write(connection, batch[0].work, connection.begin)]
             with connection.begin():
+                if _counting(batch):
+                    lock(connection)
                 return [_write(connection, item.work, connection.begin_nested) for item in batch]
         except OperationalError as error:
-            if not left or "database is locked" not in str(error.orig):
+            if not left or not any(words in str(error.orig) for words in IN_THE_WAY):
                 raise
-            log.warning("another process kept the database for itself; trying again")
+            log.warning("another process was in the way; trying again")
     raise AssertionError  # the last try returns or raises
 
 

@@ -77,6 +77,13 @@ class Participants:
         other = bool(person.submission) and submissions[last] is not None
         return Known(found[last], last + 1, same=not other)
 
+    def sessions(self, study: str, person: Person) -> list[str]:
+        """The streams of all of a person's sessions in a study."""
+        t = tables.identities.c
+        digests = [self._digest(study, person, attempt) for attempt in range(1, MOST_ATTEMPTS + 1)]
+        with self._engine.connect() as connection:
+            return list(connection.execute(select(t.stream).where(t.study == study, t.digest.in_(digests))).scalars())
+
     def find(self, study: str, person: Person) -> str | None:
         """The stream of a person's newest session in a study; None if there is none."""
         found = self.known(study, person)

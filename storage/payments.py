@@ -21,6 +21,7 @@ from experiments.core.resolve import Study
 from experiments.core.session import fold
 from storage import tables
 from storage.engine import Database, writer
+from storage.erasure import erased
 from storage.errors import Conflict
 from storage.log import facts
 from storage.participants import Participants, Person
@@ -143,5 +144,7 @@ def record(database: Database, payments: Iterable[Payment], key: str, at_us: int
     try:
         with writer(database) as connection, connection.begin():
             connection.execute(insert(tables.events), rows)
+            if any(erased(connection, payment.payee.stream) for payment in payments):
+                raise Conflict("a session was erased while its payment was worked out")
     except IntegrityError as error:
         raise Conflict(f"a session went on while its payment was worked out: {error.orig}") from error

@@ -10,10 +10,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, exists, func, insert, select
+from sqlalchemy import Connection, func, insert, select
 
 from storage import tables
 from storage.engine import Database
+from storage.erasure import erased
 
 MOST_RECORDS = 5_000
 """How many are kept of one session; a page that tells more is broken, or none of ours."""
@@ -33,8 +34,8 @@ class Telemetry:
 
 def write_telemetry(connection: Connection, work: Telemetry) -> None:
     """Number and store a batch; what is beyond the cap, or of a session that was erased, is dropped."""
-    t, erased = tables.telemetry.c, tables.erasures.c.stream
-    if connection.execute(select(exists().where(erased == work.stream))).scalar():
+    t = tables.telemetry.c
+    if erased(connection, work.stream):
         return
     last = connection.execute(select(func.max(t.number)).where(t.stream == work.stream)).scalar() or 0
     rows = [

@@ -22,7 +22,7 @@ from experiments.core.session import evolve
 from problems.errors import ParleyError
 from storage import tables
 from storage.engine import Database
-from storage.log import load
+from storage.log import facts
 from storage.recorded import ORIGIN
 from storage.seating import seat_of
 from storage.studies import Studies
@@ -41,18 +41,16 @@ class Verified:
 def verify(database: Database, study: str, told: Callable[[int, int], None] = lambda done, total: None) -> Verified:
     """Derive everything of a study again; `told` hears how many sessions of how many are done."""
     t, seat = tables.sessions.c, tables.seats.c
-    wanted = (
-        select(t.stream, t.hash, t.ordinal, seat.outcome)
-        .outerjoin(tables.seats, seat.stream == t.stream)
-        .where(t.study == study, t.origin != ORIGIN)
-        .order_by(t.ordinal)
-    )
+    wanted = select(t.stream, t.hash, t.ordinal).where(t.study == study, t.origin != ORIGIN).order_by(t.ordinal)
     with database.connect() as connection:
         sessions = connection.execute(wanted).all()
     known, counts, found = Studies(database), Counter[str](), list[str]()
-    for number, (stream, hash_, ordinal, outcome) in enumerate(sessions):
+    for number, (stream, hash_, ordinal) in enumerate(sessions):
         where = f"session {ordinal} ({stream})"
-        found += [f"{where}, {text}" for text in _session(known.get(hash_), load(database, stream), outcome, counts)]
+        with database.connect() as connection:  # facts and seat as of one moment: people may be taking part
+            events = facts(connection, stream)
+            outcome = connection.execute(select(seat.outcome).where(seat.stream == stream)).scalar()
+        found += [f"{where}, {text}" for text in _session(known.get(hash_), events, outcome, counts)]
         told(number + 1, len(sessions))
     return Verified(len(sessions), counts["assigned"], counts["drawn"], tuple(found))
 
@@ -75,6 +73,8 @@ def _derived(study: Study, state: State, event: Event) -> Iterator[str]:
     if event.kind == "assigned":
         again = assigned(study, state.seed, event.data)
     elif event.kind == "drawn":
+        if not all(event.data.get("taken", {}).values()):
+            return  # of an older version, which told only of those that were drawn
         place = here(study, state)
         if place is None or place.path != event.path:
             yield f"fact {event.seq}: a draw at {event.path!r}, where the session was at {place and place.path!r}"

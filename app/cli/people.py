@@ -22,17 +22,14 @@ from experiments.core.events import Action
 from experiments.core.session import decide, fold
 from storage.engine import Database, open_database, writer
 from storage.errors import Conflict, StorageError
-from storage.exports.filtering import read_prolific
 from storage.finding import sessions_called
 from storage.log import Log
 from storage.participants import Participants, Person
-from storage.prolific import PROLIFIC
+from storage.prolific import OVER, PROLIFIC, statuses
 from storage.seats import release
 from storage.studies import Studies
 from storage.verify import verify as verify_study
 
-GIVEN_BACK = ("RETURNED", "TIMED-OUT", "REJECTED")
-"""What Prolific says of those whose place it gives to somebody else."""
 TRIES = 20
 
 
@@ -77,7 +74,7 @@ def returns(
     database = open_database(settings.database_url)
     name = Studies(database).newest(name_of(study)).name
     people = Participants(database, secret_of(settings))
-    back = [id_ for id_, status in read_prolific(export) if status in GIVEN_BACK]
+    back = [id_ for id_, status in statuses(export).items() if status in OVER]
     streams = [people.find(name, Person(PROLIFIC, id_)) for id_ in back]
     now_us = WorldClock().now_us()
     with writer(database) as connection, connection.begin():

@@ -25,8 +25,8 @@ from storage.errors import StorageError
 log = logging.getLogger(__name__)
 
 Act = Callable[[str, Action], Awaitable[Any]]
-Key = tuple[str, str]
-"""A session's stream, and the reply's slot."""
+Key = tuple[str, str, str]
+"""A session's stream, the place, and the reply's slot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Answering:
         for job in owed(study, state):
             if job.kind != "reply":
                 continue
-            key = (stream, job.slot)
+            key = (stream, job.path, job.slot)
             if key not in self._running:
                 reply = Reply(stopped=bool(job.data.get("stopped")))
                 task = asyncio.create_task(self._answer(key, study, state, job, reply))
@@ -55,16 +55,16 @@ class Answering:
             elif job.data.get("stopped"):
                 self._running[key].reply.stop()
 
-    async def follow(self, stream: str, slot: str, offset: int) -> AsyncIterator[tuple[str, int]]:
+    async def follow(self, key: Key, offset: int) -> AsyncIterator[tuple[str, int]]:
         """A reply on its way, after its first `offset` characters; ends when it is recorded."""
-        running = self._running.get((stream, slot))
+        running = self._running.get(key)
         if running is not None:
             async for piece in running.reply.follow(offset):
                 yield piece
 
     async def settled(self, stream: str) -> None:
         """Wait until no reply is on its way in a session."""
-        tasks = [running.task for (whose, _), running in self._running.items() if whose == stream]
+        tasks = [running.task for (whose, *_), running in self._running.items() if whose == stream]
         if tasks:
             await asyncio.wait(tasks)
 
@@ -77,7 +77,7 @@ class Answering:
 
     async def _answer(self, key: Key, study: Study, state: State, job: Job, reply: Reply) -> None:
         """Record what becomes of a reply; whatever happens, those who listen are let go."""
-        stream, _ = key
+        stream, *_ = key
         means = self._means(stream, job, state)
         seed = f"{state.seed}:{job.path}:{state.seq}" + (f":{job.slot}" if job.slot else "")
         try:

@@ -170,13 +170,13 @@ class Arrival:
             told["language"] = language
         try:
             return await self._runtime.enrol(study, origin="person", identity=identity, stream=stream, told=told)
-        except (Conflict, Refused):
+        except (Conflict, Refused) as error:
             # The same person in another tab was first, or the button was clicked twice.
             if person is not None:
                 found = await asyncio.to_thread(self._participants.find, study.name, person)
                 stream = found or stream
             live = await self._runtime.live(stream) if stream else None
-            if live is None:
+            if live is None or (isinstance(error, Refused) and attempt > 1 and live.state.outcome):
                 raise
             return live
 

@@ -83,7 +83,7 @@ async def _sweep(runtime: Runtime) -> None:
         try:
             await runtime.sweep()
         except ParleyError as error:
-            log.error("the clock could not act on every session: %s", error)
+            log.error("the clock could not look for sessions that are due: %s", error)
 
 
 class _Doorstep:

@@ -35,6 +35,9 @@ ONE_LEFT = "You have one more try."
 MORE_LEFT = "You have {count} more tries."
 
 
+PASSED_BY = "`limit`: who waits would pass it unjudged; write `then: end`, or another `policy`"
+
+
 @step
 class Check(Step):
     """Questions with right answers. Who does not give them is recorded, warned, or screened out: the session ends."""
@@ -212,6 +215,7 @@ class Check(Step):
         return [
             *(f"`right`: no question is called {name!r}{allowed(name, asked)}" for name in strays),
             *(f"`right.{name}`: {fault}" for name, found in never.items() for fault in found),
+            *([PASSED_BY] if self.policy == "screen_out" and self.limit and self.limit.then == "go_on" else []),
         ]
 
 

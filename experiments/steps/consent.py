@@ -5,7 +5,7 @@ Facts here: submitted, or declined, which ends the session with the outcome `no_
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from experiments.core.events import Action, Fact, Job
@@ -52,6 +52,11 @@ class Consent(Step):
     def owed(self, place: Place) -> tuple[Job, ...]:
         """The end, for who does not agree."""
         return (Job("finish", place.path, {"outcome": "no_consent"}),) if _declined(place) else ()
+
+    def faults(self, models: Sequence[str]) -> Sequence[str]:
+        """A limit after which the study would go on without consent."""
+        passes = self.limit is not None and self.limit.then == "go_on"
+        return ["`limit`: who waits would go on without having agreed; write `then: end`"] if passes else []
 
     def ends(self) -> Mapping[str, str]:
         """No consent, where it can be declined."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from app.bots.random_bot import RandomBot
 from app.web.paint import StudyLook, paint
 from experiments.core.events import Action
+from experiments.core.resolve import resolve
 from experiments.core.screen import Code
 from experiments.core.session import decide, fold, owed, screen
-from experiments.errors import Refused
+from experiments.errors import Refused, StudyError
 from tests.fakes.checked import BAD, act, begun, check, study_of
 
 CONSENT = {"step": "consent", "text": "Please agree.", "tick": "I do."}
@@ -64,3 +67,26 @@ def test_nothing_is_on_offer_between_the_last_answer_and_the_end() -> None:
         state = fold(decide(study, begun(study), action), begun(study))
         assert screen(study, state).actions == ()
         assert [job.kind for job in owed(study, state)] == ["finish"]
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        {"step": "consent", "text": "Do you agree?"},
+        {
+            "step": "check",
+            "kind": "screening",
+            "questions": [{"ask": "single", "name": "x", "text": "?", "options": ["a", "b"]}],
+            "right": {"x": "a"},
+        },
+    ],
+)
+def test_nobody_passes_a_gate_by_waiting(step: dict[str, Any]) -> None:
+    def gate(then: str) -> dict[str, Any]:
+        flow = [step | {"limit": {"after_s": 60, "then": then}}, {"step": "finish"}]
+        return {"study": "gate", "title": "Gate", "flow": flow}
+
+    resolve(gate("end"), {}, {})
+    with pytest.raises(StudyError) as error:
+        resolve(gate("go_on"), {}, {})
+    assert ["who waits" in fault.what for fault in error.value.found] == [True]

@@ -17,6 +17,8 @@ READ_CHARS = 6_000
 QUOTE_CHARS = 90
 QUOTE_WORDS = 14
 PLAIN = " '’,-–+=/%:?"
+WHOLE, STRAY = re.compile(r"\\\(.*?\\\)|\\\[.*?\\\]", re.DOTALL), re.compile(r"\\[()\[\]]")
+"""A whole formula, and a delimiter of one that is not."""
 FINAL = re.compile(r"(?<![-.] )\*\*([^*\n]*[^*\n.:])\*\*")
 """An answer that the tutor commits to is set in bold; a heading in bold ends in `.` or `:`, or begins a list item."""
 
@@ -59,7 +61,7 @@ class Turn:
     def claim(self) -> str | None:
         """The answer that the tutor last committed to: what it set in bold last."""
         found = [bold for reply in self.replies for bold in FINAL.findall(reply)[-1:]]
-        return found[-1] if found else None
+        return found[-1] if found and not STRAY.search(WHOLE.sub("", found[-1])) else None
 
     def pick(self, slot: str, options: Sequence[str]) -> str:
         """Choose a phrase, another one each turn."""

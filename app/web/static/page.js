@@ -85,7 +85,7 @@ async function show(painting) {
   refresh();
   tellLate();
   keepTime(now.timing, { over: timeIsUp, changed: refresh });
-  watching.then((loaded) => loaded?.watch(now, note));
+  watching.then((loaded) => loaded?.watch(now, note, save));
   showFaults(now.faults);
   document.title = $("#left h1")?.textContent || document.title;
   document.documentElement.dataset.waiting = String(now.slots.length > 0);

@@ -7,6 +7,7 @@ import { WORDS } from "./words.js";
 
 const EVERY_MS = 15_000; // how often is sent what there is
 const PATIENCE_MS = 10_000; // how long an answer is waited for
+const ALIVE_MS = 60_000; // how often the server is told that somebody is there
 const PAUSE_MS = 2_000; // a longer gap between two keys is no typing
 const LONGEST_MS = 30 * 24 * 3600 * 1000;
 const MOST_COUNT = 1_000_000;
@@ -20,6 +21,8 @@ const at = () => performance.now();
 const whole = (number, most) => Math.max(0, Math.min(most, Math.round(number) || 0));
 const ms = (number) => whole(number, LONGEST_MS);
 
+let save = null; // keeps what is typed on the server, by which it knows that somebody is there
+let told = 0; // when it was told so last
 let note = () => {}; // says a sentence on the page
 let messagePaste = "allow"; // what pasting into the message box does
 
@@ -107,8 +110,9 @@ function told() {
 }
 
 // Called by page.js when a screen is painted.
-export const watch = safely((now, say) => {
+export const watch = safely((now, say, keep) => {
   note = say;
+  save = now.ended ? null : keep;
   messagePaste = now.paste;
   idleAfter(now.idle_s);
   const mark = `${now.path} ${now.marks.left}`;
@@ -244,6 +248,7 @@ function ask() {
     dialog.remove();
     stirred = at();
     if (screen) add(screen.path, { kind: "here" });
+    alive();
     doze();
   }));
   document.body.append(dialog);
@@ -251,4 +256,13 @@ function ask() {
   if (screen) add(screen.path, { kind: "idle", after_ms: ms(at() - stirred) });
 }
 
-listen(document, ["keydown", "pointerdown", "pointermove", "wheel", "touchstart", "scroll"], () => (stirred = at()));
+listen(document, ["keydown", "pointerdown", "pointermove", "wheel", "touchstart", "scroll"], () => {
+  stirred = at();
+  if (idleMs && stirred - told > ALIVE_MS) alive();
+});
+
+// Where it matters whether somebody is there, the server is told once a minute: what stands in the forms is saved again.
+function alive() {
+  told = at();
+  save?.();
+}
