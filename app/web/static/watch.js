@@ -22,7 +22,7 @@ const whole = (number, most) => Math.max(0, Math.min(most, Math.round(number) ||
 const ms = (number) => whole(number, LONGEST_MS);
 
 let save = null; // keeps what is typed on the server, by which it knows that somebody is there
-let told = 0; // when it was told so last
+let aliveAt = 0; // when it was told so last
 let note = () => {}; // says a sentence on the page
 let messagePaste = "allow"; // what pasting into the message box does
 
@@ -258,11 +258,11 @@ function ask() {
 
 listen(document, ["keydown", "pointerdown", "pointermove", "wheel", "touchstart", "scroll"], () => {
   stirred = at();
-  if (idleMs && stirred - told > ALIVE_MS) alive();
+  if (idleMs && stirred - aliveAt > ALIVE_MS) alive();
 });
 
 // Where it matters whether somebody is there, the server is told once a minute: what stands in the forms is saved again.
 function alive() {
-  told = at();
+  aliveAt = at();
   save?.();
 }
