@@ -8,15 +8,18 @@ from typing import Any
 
 import httpx2
 from fastapi import FastAPI
+from sqlalchemy import func, select
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.clock import Clock
+from app.counting import Live
 from app.library import load_study
 from app.runtime import Runtime
 from app.web.api import ParticipantApi
 from app.web.arrival import Arrival
 from app.web.cookies import Cookies
 from experiments.core.resolve import Study
+from storage import tables
 from storage.engine import Database
 from storage.participants import Participants
 from tests.fakes import studies
@@ -83,11 +86,21 @@ def study(folder: Path, again: str) -> Study:
     return load_study(str(studies.write(folder, raw)))
 
 
+class Seeded(Runtime):
+    """A runtime in which the same people draw the same: what hypothesis tries again has to be as it was."""
+
+    async def enrol(self, study: Study, *, seed: str = "", **known: Any) -> Live:
+        """Begin a session whose seed is how many were begun before."""
+        with self._database.connect() as connection:
+            begun = connection.execute(select(func.count()).select_from(tables.sessions)).scalar_one()
+        return await super().enrol(study, seed=seed or f"{begun}", **known)
+
+
 class Server:
     """A process that serves the study: arrival, cookies, participant API and runtime, without the gate before them."""
 
     def __init__(self, folder: Path, database: Database, clock: Clock, study: Study) -> None:
-        self.runtime = Runtime(database, settings_for(folder), clock)
+        self.runtime = Seeded(database, settings_for(folder), clock)
         self.runtime.prepare(study)
         cookies = Cookies(SECRET, secure=False)
         arrival = Arrival(self.runtime, Participants(database, SECRET), cookies, {NAME: study})
