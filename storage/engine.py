@@ -20,10 +20,12 @@ from storage.tables import metadata
 Database: TypeAlias = Engine
 """An open database; other rooms name it and hand it on."""
 
+PATIENCE = "busy_timeout=10000"
+"""How many milliseconds a connection waits for another's transaction."""
 PRAGMAS = (
     "journal_mode=WAL",
     "synchronous=FULL",
-    "busy_timeout=10000",
+    PATIENCE,
     "foreign_keys=ON",
     "trusted_schema=OFF",
     "secure_delete=ON",  # what somebody withdrew is overwritten, not only unlinked

@@ -17,14 +17,14 @@ from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from experiments.core.events import Event
 from storage import tables
+from storage.engine import PATIENCE
 from storage.schemas.registry import schemas
 
 _ERASED = select(tables.erasures.c.stream).where(tables.erasures.c.stream == bindparam("stream"))
 """Made once: every click asks."""
 _SESSION = select(tables.sessions.c.stream).where(tables.sessions.c.stream == bindparam("stream"))
+NOT_EMPTIED = "SQLite's journal still holds what was erased, until it is next emptied"
 log = logging.getLogger(__name__)
-PATIENCE = "busy_timeout=10000"
-"""As long as `engine` lets a connection wait for another's transaction."""
 EMPTIED: Mapping[str, Any] = MappingProxyType({"request": {}, "text": "", "path": "", "cause": None})
 """What an attempt of somebody who withdrew has in place of content."""
 
@@ -56,9 +56,11 @@ def empty_journal(connection: Connection) -> None:
             return
         try:
             journal.execute("PRAGMA busy_timeout=0").close()
-            journal.execute("PRAGMA wal_checkpoint(TRUNCATE)").close()
+            (busy, *_) = journal.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            if busy:
+                log.warning("%s: somebody is reading just now", NOT_EMPTIED)
         except OperationalError as error:
-            log.warning("SQLite's journal still holds what was erased, until it is next emptied: %s", error)
+            log.warning("%s: %s", NOT_EMPTIED, error)
         finally:
             journal.execute(f"PRAGMA {PATIENCE}").close()
 

@@ -185,7 +185,7 @@ def _outcomes(connection: Connection, batch: Sequence[_Item]) -> list[Append | B
                 return [_write(connection, batch[0].work, connection.begin)]
             with connection.begin():
                 if _counting(batch):
-                    lock(connection)
+                    lock(connection)  # before any row is, or two batches might wait for each other
                 return [_write(connection, item.work, connection.begin_nested) for item in batch]
         except OperationalError as error:
             if not left or not any(words in str(error.orig) for words in IN_THE_WAY):
