@@ -78,10 +78,19 @@ seats = Table(
     Column("outcome", String(32)),
     Column("released_us", BigInteger),
     Column("due_us", BigInteger),
+    Column("begun_us", BigInteger, nullable=False, default=0),
+    Column("last_us", BigInteger, nullable=False, default=0),
+    Column("place", Text, nullable=False, default=""),
+    Column("language", String(16), nullable=False, default=""),
+    Column("flags", Text, nullable=False, default=""),
+    Column("pasted", Integer, nullable=False, default=0),
+    Column("excluded", Text),
+    Index("ix_seat_begun", "study", "origin", "begun_us"),
     Index("ix_seat_counts", "study", "origin", "outcome", "cell"),
     Index("ix_seat_due", "due_us", sqlite_where=DUE, postgresql_where=DUE),
 )
-"""Who counts in which cell; a projection of the log but for `released_us`, when a recruiter had somebody returned."""
+"""A row for each session: who counts in which cell, where they are, and what is odd about them. A projection of the log
+but for `released_us`, when a recruiter had somebody returned, and `pasted`, how often the page told of pasting."""
 
 identities = Table(
     "participant_identity",
@@ -133,6 +142,23 @@ attempts = Table(
 
 Beside the log, because a transcript holds only what was said; `turn` is the session's last fact when it was asked.
 """
+
+usage = Table(
+    "model_usage",
+    metadata,
+    Column("study", String(60), primary_key=True),
+    Column("model", Text, primary_key=True),
+    Column("hour_us", BigInteger, primary_key=True, autoincrement=False),
+    Column("calls", Integer, nullable=False),
+    Column("failed", Integer, nullable=False),
+    Column("unknown", Integer, nullable=False),
+    Column("prompt_tokens", BigInteger, nullable=False),
+    Column("completion_tokens", BigInteger, nullable=False),
+    Column("cost", Float, nullable=False),
+    Column("first_token_us", BigInteger, nullable=False),
+    Column("total_us", BigInteger, nullable=False),
+)
+"""The attempts added up by hour, so that what a study has used is read in no time however many there are."""
 
 telemetry = Table(
     "telemetry",
