@@ -15,7 +15,10 @@ from storage.engine import Database, writer
 from storage.errors import AccountError
 
 LASTS_US = 24 * 3600 * 1_000_000
-SPENT = "This link was used already, or is older than a day. Ask for a new one: `parley user invite` makes it."
+SPENT = (
+    "This link was used already, is older than a day, or is no longer wanted. Ask who gave it to you for a new one; "
+    "at a terminal `parley user invite` makes it."
+)
 _who, _invited = tables.researchers.c, tables.invitations.c
 ANYBODY = select(_who.name).exists()
 _OWNER = select(_who.name).where(_who.name == _invited.by, _who.role == "owner", _who.removed_us.is_(None)).exists()

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import httpx2
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
-from starlette.routing import Mount, Route
-from starlette.staticfiles import StaticFiles
+from starlette.routing import Route
 from starlette.types import ASGIApp
 
-import app.web.console
 from app.web.console.access import Access
 from app.web.console.gate import Gate
-from app.web.console.visitor import KEY
+from app.web.console.visitor import VISITOR
 from tests.fakes.accounts import Place
 
-STATIC = Path(app.web.console.__file__).parent / "static"
 SECRET = "0123456789abcdef0123456789abcdef"
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 ADDRESS = "198.51.100.7"
@@ -35,14 +31,13 @@ def behind(place: Place, *, secure: bool = False) -> ASGIApp:
         return PlainTextResponse("ok")
 
     async def reached(request: Request) -> Response:
-        visitor = request.scope[KEY]
+        visitor = request.scope[VISITOR]
         body = await request.body()
         return JSONResponse({"reached": request.url.path, "by": visitor and visitor.name, "bytes": len(body)})
 
     routes = [
         *access.routes(),
         Route("/healthz", healthy),
-        Mount("/console", StaticFiles(directory=STATIC)),
         Route("/{path:path}", reached, methods=METHODS),
     ]
     return Gate(Starlette(routes=routes), access.visitor)

@@ -15,11 +15,12 @@ from tests.fakes.console_door import METHODS, Browser, behind, browser, mark
 
 pytestmark = pytest.mark.anyio
 TOKEN = "x" * 43
-PUBLIC = {("GET", "/login"), ("GET", f"/welcome/{TOKEN}"), ("GET", "/healthz"), ("GET", "/console/access.css"),
+PUBLIC = {("GET", "/login"), ("GET", f"/welcome/{TOKEN}"), ("GET", "/healthz"), ("GET", "/login.css"),
           ("POST", "/login"), ("POST", f"/welcome/{TOKEN}")}  # fmt: skip
 FOR_VISITORS = {
     *(("GET", path) for path in (
-        "/", "/console/console.js", "/download/a.b-c_d=~", "/report/demo", "/assets/index.js", "/static/x.css",
+        "/", "/console/console.js", "/parley/font.woff2", "/download/a.b-c_d=~", "/report/demo",
+        "/assets/index.js", "/static/x.css",
         "/svelte/x", "/theme.css", "/favicon.ico", "/gradio_api/app_id", "/gradio_api/startup-events",
     )),
     ("POST", "/logout"), ("POST", "/gradio_api/run/predict"),

@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from app.web.console.visitor import Visitor
@@ -29,9 +29,8 @@ MOST_FIELDS = 10
 MOST_QUERY = 500
 STALE = "This form was open for too long, or your browser keeps no cookies. Please try again."
 TWICE = "The two passwords are not the same. Type the same one twice."
-_TEMPLATES = Environment(
-    loader=FileSystemLoader(Path(__file__).parent / "templates"), autoescape=True, undefined=StrictUndefined
-)
+TEMPLATES = Path(__file__).parent / "templates"
+_TEMPLATES = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
 
 
 class Access:
@@ -46,8 +45,9 @@ class Access:
         self.form_cookie = f"{self.cookie}-form"
 
     def routes(self) -> list[Route]:
-        """`/login`, `/logout`, and `/welcome/{token}` for who was invited."""
+        """`/login`, `/logout`, `/welcome/{token}` for who was invited, and the one style that a stranger may read."""
         return [
+            Route("/login.css", style, methods=["GET", "HEAD"]),
             Route("/login", self.ask, methods=["GET", "HEAD"]),
             Route("/login", self.log_in, methods=["POST"]),
             Route("/logout", self.log_out, methods=["POST"]),
@@ -127,13 +127,13 @@ class Access:
     ) -> Response:
         query = request.url.query[:MOST_QUERY]
         action = f"/login?{query}" if query else "/login"
-        return self._form_page(request, "login.html", status, note, form or {}, action=action)
+        return self._form_page(request, "login.html.j2", status, note, form or {}, action=action)
 
     def _welcome_page(
         self, request: Request, role: str, status: int = 200, note: str = "", form: Mapping[str, str] | None = None
     ) -> Response:
         known = {"role": role, "least": LEAST_CHARS, "action": request.url.path}
-        return self._form_page(request, "welcome.html", status, note, form or {}, **known)
+        return self._form_page(request, "welcome.html.j2", status, note, form or {}, **known)
 
     def _form_page(
         self, request: Request, template: str, status: int, note: str, form: Mapping[str, str], **values: object
@@ -166,6 +166,11 @@ class Access:
         )
 
 
+async def style(_: Request) -> Response:
+    """How these pages look: beside their templates, so that it is no part of the console's own styles."""
+    return FileResponse(TEMPLATES / "login.css")
+
+
 async def _form(request: Request) -> dict[str, str]:
     """The fields of a form that was sent; none of what is no form."""
     try:
@@ -181,4 +186,4 @@ def _page_behind(request: Request) -> str:
 
 
 def _spent() -> Response:
-    return HTMLResponse(_TEMPLATES.get_template("spent.html").render(note=SPENT), 404)
+    return HTMLResponse(_TEMPLATES.get_template("spent.html.j2").render(note=SPENT), 404)

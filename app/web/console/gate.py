@@ -16,18 +16,18 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.web.console.visitor import KEY, Visitor
+from app.web.console.visitor import VISITOR, Visitor
 from app.web.gate import Answer, again, whole_body
 
 MOST_BODY = 1024 * 1024
 OPEN: Mapping[str, re.Pattern[str]] = {
-    "GET": re.compile(r"/login|/welcome/[\w-]{1,100}|/healthz|/console/access\.css"),
+    "GET": re.compile(r"/login|/welcome/[\w-]{1,100}|/healthz|/login\.css"),
     "POST": re.compile(r"/login|/welcome/[\w-]{1,100}"),
 }
 """What everybody may ask."""
 KNOWN: Mapping[str, re.Pattern[str]] = {
     "GET": re.compile(
-        r"/|/console/[\w.-]+|/(download|report)/[\w./=~-]{1,500}|/(assets|static|svelte)/[\w./-]+"
+        r"/|/(console|parley)/[\w.-]+|/(download|report)/[\w./=~-]{1,500}|/(assets|static|svelte)/[\w./-]+"
         r"|/theme\.css|/favicon\.ico|/gradio_api/(app_id|startup-events)"
     ),
     "POST": re.compile(r"/logout|/gradio_api/run/predict"),
@@ -48,7 +48,7 @@ class Gate:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope["type"] == "http":
-            await self._http({**scope, KEY: None}, receive, Answer(scope, send, _protect))
+            await self._http({**scope, VISITOR: None}, receive, Answer(scope, send, _protect))
 
     async def _http(self, scope: Scope, receive: Receive, answer: Answer) -> None:
         refusal = await self._refusal(scope, Headers(scope=scope))
@@ -68,8 +68,8 @@ class Gate:
             return JSONResponse({"note": "Another site may not ask this. Open the console and do it there."}, 403)
         if not _listed(OPEN, scope):
             request = Request(scope)
-            scope[KEY] = await asyncio.to_thread(self._visitor, request)
-            if scope[KEY] is None:
+            scope[VISITOR] = await asyncio.to_thread(self._visitor, request)
+            if scope[VISITOR] is None:
                 return _to_login(scope, headers)
             if not _listed(KNOWN, scope):
                 return PlainTextResponse("not found", 404)
@@ -106,5 +106,10 @@ def _protect(headers: MutableHeaders, path: str, status: int) -> None:
     headers["referrer-policy"] = "same-origin" if path.startswith(("/login", "/welcome/")) else "no-referrer"
     if path.startswith("/assets/") and status == 200:
         headers["cache-control"] = FOREVER
-    elif not path.startswith(("/console/", "/static/", "/theme.css", "/favicon.ico", "/svelte/")) or status != 200:
+    elif (
+        not path.startswith(
+            ("/console/", "/parley/", "/login.css", "/static/", "/theme.css", "/favicon.ico", "/svelte/")
+        )
+        or status != 200
+    ):
         headers["cache-control"] = "no-store"

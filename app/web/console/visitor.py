@@ -1,13 +1,13 @@
-"""Who is at the console: put into each request by the gate, and by nothing that a browser sends."""
+"""Who is at the console."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
 
-from starlette.types import Scope
+from storage.accounts.names import Role
 
-KEY = "parley.visitor"
+VISITOR = "parley.visitor"
+"""Under which name the gate leaves in a request's scope who asks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,18 +15,11 @@ class Visitor:
     """A researcher who is logged in."""
 
     name: str
-    role: Literal["owner", "analyst"]
+    role: Role
     login: str = field(default="", repr=False, compare=False)
     """Which of their logins it is, for what ends all but this one; no token."""
 
     @property
     def owner(self) -> bool:
-        """Whether they may do everything."""
+        """Whether they may change studies, manage people and see identities; analysts look, note and export."""
         return self.role == "owner"
-
-
-def visitor_of(scope: Scope) -> Visitor:
-    """Who makes a request that has passed the gate."""
-    found = scope[KEY]
-    assert isinstance(found, Visitor)  # noqa: S101  (nothing else is ever put there)
-    return found
