@@ -22,6 +22,7 @@ TABLE = "user_answers"
 COLUMNS = ("worker_id", "model", "condition", "answer_type", "dataset", "question_id", "acc")
 """The columns that are needed."""
 ATTENTION = "attention_check"
+ALL = "all models"
 MOMENTS = {"alone": "alone", "before": "alone, before the chatbot", "with_AI": "with the chatbot"}
 METHOD = (
     "Accuracy is the share of right answers over all answers of a group, in per cent. Its 95 % interval is Wilson's, "
@@ -112,11 +113,12 @@ def _changes(counted: pd.DataFrame) -> Iterator[Estimate]:
     pairs = before[[*key, "acc"]].merge(after[[*key, "acc"]], on=key, suffixes=("_before", "_after"))
     pairs["change"] = pairs["acc_after"] - pairs["acc_before"]
     by_model = [(str(model), rows) for model, rows in pairs.groupby("model", sort=True)]
-    every = [("all models", pairs)] if len(by_model) > 1 else []
+    every = [(ALL, pairs)] if len(by_model) > 1 else []
     for model, rows in (*every, *by_model):
         found = mean_of(rows["change"].to_numpy(), *_clusters(rows), scale=(-1, 1))
         group = _group(f"chatbench.change.{slug(model)}", model, rows, {"model": model})
-        said = f"With {model}, accuracy changed by {{}} from the answer before the chatbot to the answer with it"
+        by = f"With {model}" if model != ALL else "Over all models"
+        said = f"{by}, accuracy changed by {{}} from the answer before the chatbot to the answer with it"
         yield estimate(group, found, said, POINTS, "pairs of answers")
 
 
