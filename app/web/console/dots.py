@@ -13,6 +13,8 @@ from app.web.console.charts import COLOURS, INK, inline, styled
 
 ROW_PX, AXIS_PX = 34, 24
 TITLES: dict[Unit, str] = {SHARE: "per cent", POINTS: "percentage points", NUMBER: ""}
+SAVE = {"export": True, "source": False, "compiled": False, "editor": False}
+"""What the chart's menu offers: to save it as a picture. The editor would be another's server."""
 HINTS = ("group", "estimate", "interval", "n", "participants")
 
 
@@ -22,7 +24,9 @@ def drawn(finding: Finding) -> Any:
     ends = [size * end for end in finding.axis]
     axis = altair.Axis(values=[size * tick for tick in ticked(finding.axis)], title=TITLES[finding.unit] or None)
     place = altair.X("value:Q", scale=altair.Scale(domain=ends, nice=False, zero=False), axis=axis)
-    group = altair.Y("group:N", sort=None, title=None, axis=altair.Axis(labelLimit=240, ticks=False, domain=False))
+    group = altair.Y(
+        "group:N", sort=None, title=None, axis=altair.Axis(labelLimit=240, labelPadding=12, ticks=False, domain=False)
+    )
     base = altair.Chart(inline([_row(one, finding.unit, size) for one in finding.estimates])).encode(
         y=group, tooltip=[altair.Tooltip(f"{name}:N") for name in HINTS]
     )
@@ -33,7 +37,8 @@ def drawn(finding: Finding) -> Any:
         x=place, fill=altair.condition("isValid(datum.low)", altair.value(COLOURS[0]), altair.value("transparent"))
     )
     layers = [*_compared(finding, size), line, dot]
-    return styled(altair.layer(*layers), AXIS_PX + ROW_PX * len(finding.estimates))
+    chart = altair.layer(*layers).properties(usermeta={"embedOptions": {"actions": SAVE}})
+    return styled(chart, AXIS_PX + ROW_PX * len(finding.estimates))
 
 
 def _row(one: Estimate, unit: Unit, size: int) -> dict[str, Any]:

@@ -64,8 +64,9 @@ class ResultsRoom:
     def _figure(self, number: int) -> tuple[gr.HTML, gr.Plot, gr.HTML]:
         """A heading, a plot and a table."""
         heading = gr.HTML(elem_id=f"results-title-{number}", visible=False, padding=False, apply_default_css=False)
-        plot = gr.Plot(elem_id=f"results-plot-{number}", visible=False, show_label=False, container=False)
-        table = gr.HTML(elem_id=f"results-table-{number}", visible=False, padding=False, apply_default_css=False)
+        with gr.Row(elem_classes="results-figure"):
+            plot = gr.Plot(elem_id=f"results-plot-{number}", visible=False, show_label=False, container=False)
+            table = gr.HTML(elem_id=f"results-table-{number}", visible=False, padding=False, apply_default_css=False)
         return heading, plot, table
 
     def _wire(self) -> None:
