@@ -59,7 +59,7 @@ def _export(database: Database, wish: Wish, folder: Path, tell: Tell) -> Exporte
         sources=plan.sources,
         filtered=filtered,
         safe=wish.safe,
-        selected=plan.passing.selected if plan.passing else None,
+        selected=plan.selected,
     )
     describe(exported)
     return exported
@@ -101,6 +101,7 @@ def _rows(
     header = [column.name for column in chosen.columns]
     writer = JsonWriter(out, chosen.columns) if chosen.json else CsvWriter(file, header, texts=texts)
     count = 0
+    tell(count)
     for rows in chosen.stream(connection, texts=texts):
         writer.rows(_escaped(rows, chosen.columns) if escaping else rows)
         count += len(rows)
@@ -135,8 +136,8 @@ def _formulas(connection: Connection, chosen: Chosen) -> dict[str, int]:
 def _sessions(connection: Connection, study: str, plan: Plan) -> int:
     """How many sessions are in it; of imported data those that the files hold, of which a study may have others."""
     t = tables.sessions.c
-    if plan.passing:
-        return plan.passing.selected.number
+    if plan.selected:
+        return plan.selected.number
     if plan.origin != ORIGIN:
         query = select(func.count()).select_from(tables.sessions).where(t.study == study, t.origin == plan.origin)
         return connection.execute(query).scalar_one()

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import Connection, func, select
 
 from storage import tables
 from storage.engine import Database
 from storage.exported import Selected
-from storage.exports.planning import Wish, filter_files, planned, recorded
+from storage.exports.planning import Plan, Wish, filter_files, planned, recorded
 from storage.exports.rows import Chosen
 from storage.exports.selecting import cells_of, languages_of, values_of
 from storage.origins import ORIGINS
@@ -48,9 +48,11 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What an export would hold; `selected` is None where every session of the origin would be in it."""
+    """What an export would hold; `selected` is None where every session of the origin would be in it. Of imported data
+    the number of sessions is not asked for, as that reads every row."""
 
     origin: str
+    sessions: int | None
     files: tuple[Expected, ...]
     selected: Selected | None
 
@@ -89,7 +91,7 @@ def files(database: Database, wish: Wish, most: int = MOST_COUNTED) -> Outlook:
             _expected(chosen, None if chosen.among is not None else chosen.count_to(connection, most + 1), most)
             for chosen in plan.files
         )
-        return Outlook(plan.origin, found, plan.passing.selected if plan.passing else None)
+        return Outlook(plan.origin, _sessions(connection, wish, plan), found, plan.selected)
 
 
 def preview(database: Database, wish: Wish, file: str, most: int = PREVIEW) -> Preview:
@@ -99,6 +101,14 @@ def preview(database: Database, wish: Wish, file: str, most: int = PREVIEW) -> P
         filter_files(connection, wish, chosen)
         rows = [tuple(row) for some in chosen.stream(connection, texts=False, most=most) for row in some]
     return Preview(chosen.path, tuple(column.name for column in chosen.columns), tuple(rows))
+
+
+def _sessions(connection: Connection, wish: Wish, plan: Plan) -> int | None:
+    if plan.selected is not None:
+        return plan.selected.number
+    t = tables.sessions.c
+    its = select(func.count()).select_from(tables.sessions).where(t.study == wish.study, t.origin == plan.origin)
+    return None if plan.origin == ORIGIN else connection.execute(its).scalar_one()
 
 
 def _expected(chosen: Chosen, rows: int | None, most: int) -> Expected:

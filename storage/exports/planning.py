@@ -16,7 +16,7 @@ from sqlalchemy import Connection, select
 from experiments.errors import allowed
 from storage import tables
 from storage.errors import StorageError
-from storage.exported import Kept
+from storage.exported import Kept, Selected
 from storage.exports.filtering import ATTENTION, Statuses, kept, kept_sessions
 from storage.exports.rows import Chosen
 from storage.exports.selecting import ALL, Passing, Selection, passing
@@ -47,6 +47,11 @@ class Plan:
     files: tuple[Chosen, ...]
     sources: tuple[dict[str, Any], ...] = ()
     passing: Passing | None = None
+
+    @property
+    def selected(self) -> Selected | None:
+        """Which sessions it is restricted to, if it is."""
+        return self.passing.selected if self.passing else None
 
     def named(self, file: str) -> Chosen:
         """A file by its path within the export or its name, the first if that is empty; raises StorageError."""
