@@ -60,7 +60,8 @@ class Link:
     token: str
     path: Path
     name: str
-    about: Wish
+    about: str
+    """What it holds, in words."""
     sessions: int
     bytes: int
     sha256: str
@@ -73,6 +74,7 @@ class Job:
     wrong, once it is done."""
 
     wish: Wish
+    about: str
     asked_us: int
     file: str = ""
     rows: int = 0
@@ -108,13 +110,13 @@ class Downloads:
         self._timers: list[threading.Timer] = []
         self._root: Path | None = None
 
-    def start(self, visitor: Visitor, database: Database, wish: Wish) -> bool:
-        """Begin to make an export; not while another of this visitor's is under way."""
+    def start(self, visitor: Visitor, database: Database, wish: Wish, about: str = "") -> bool:
+        """Begin to make an export, which is `about` that in words; not while another of this visitor's is under way."""
         with self._lock:
             before = self._jobs.get(visitor.name)
             if before is not None and not before.done:
                 return False
-            job = self._jobs[visitor.name] = Job(wish, self._clock.now_us())
+            job = self._jobs[visitor.name] = Job(wish, about, self._clock.now_us())
             thread = threading.Thread(
                 target=self._work, args=(visitor, database, job), name="parley-export", daemon=True
             )
@@ -240,7 +242,7 @@ class Downloads:
             token=str(self._tokens.dumps(key)),
             path=packed.parent.with_name(f"{key}.zip"),
             name=packed.name,
-            about=job.wish,
+            about=job.about,
             sessions=sessions,
             bytes=packed.stat().st_size,
             sha256=sha256,
