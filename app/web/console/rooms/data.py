@@ -37,7 +37,7 @@ class DataRoom:
     def __init__(self, desk: Desk, place: Place) -> None:
         self._desk = desk
         self._place = place
-        self.outputs: list[Component] = []
+        self.outputs: list[Any] = []
 
     def build(self) -> None:
         """Make the room's components, and wire them."""
@@ -93,7 +93,7 @@ class DataRoom:
         desk.on(self._stop.click, self._halt, (), self._made)
         desk.on(self._timer.tick, lambda visitor: self._progress(visitor), (), self._made, quiet=True)
 
-    def paint(self, visitor: Visitor, at: At) -> Mapping[Component, Any]:
+    def paint(self, visitor: Visitor, at: At) -> Mapping[Any, Any]:
         """The form for a study, nothing chosen but what is meant first."""
         found = offers(self._desk.database, at.study)
         if not found.schemas:
@@ -111,20 +111,20 @@ class DataRoom:
             **self._progress(visitor),
         }
 
-    def _look(self, visitor: Visitor, *values: Any) -> Mapping[Component, Any]:
+    def _look(self, visitor: Visitor, *values: Any) -> Mapping[Any, Any]:
         """What an export would hold now."""
         study, origin, schema, *more, file = values
         found = offers(self._desk.database, _text(study))
         known = found.schemas.get(_text(origin), ())
-        schema = schema if schema in known else next(iter(known), "")
-        offered = self._offer(found, _text(origin), schema)
-        return {**offered, **self._show(_wish(study, origin, schema, *more), _text(file))}
+        schema = schema if schema in known else next(iter(known), schema)
+        shown = self._show(_wish(study, origin, schema, *more), _text(file))
+        return {**self._offer(found, _text(origin), schema), **shown}
 
-    def _look_into(self, visitor: Visitor, *values: Any) -> Mapping[Component, Any]:
+    def _look_into(self, visitor: Visitor, *values: Any) -> Mapping[Any, Any]:
         *asked, file = values
         return {self._preview: self._first_rows(_wish(*asked), _text(file))}
 
-    def _make(self, visitor: Visitor, *values: Any) -> Mapping[Component, Any]:
+    def _make(self, visitor: Visitor, *values: Any) -> Mapping[Any, Any]:
         """Begin to make a zip."""
         *asked, safe = values
         wish = _wish(*asked, safe)
@@ -135,11 +135,11 @@ class DataRoom:
         self._desk.did(visitor, "exported", f"{wish.study}: {said}")
         return self._progress(visitor)
 
-    def _halt(self, visitor: Visitor) -> Mapping[Component, Any]:
+    def _halt(self, visitor: Visitor) -> Mapping[Any, Any]:
         self._desk.downloads.stop(visitor)
         return self._progress(visitor)
 
-    def _progress(self, visitor: Visitor) -> Mapping[Component, Any]:
+    def _progress(self, visitor: Visitor) -> Mapping[Any, Any]:
         """How far an export is, and the links there are."""
         downloads = self._desk.downloads
         job, links = downloads.job(visitor), downloads.links(visitor)
@@ -151,7 +151,7 @@ class DataRoom:
             self._timer: gr.Timer(ASK_S, active=busy),
         }
 
-    def _offer(self, found: Offers, origin: str, schema: str) -> dict[Component, Any]:
+    def _offer(self, found: Offers, origin: str, schema: str) -> dict[Any, Any]:
         """The choices of origin and schema."""
         known = found.schemas.get(origin, ())
         named = [(f"{schemas()[name].title} ({name})", name) for name in known]
@@ -160,7 +160,7 @@ class DataRoom:
             self._schema: gr.update(choices=named, value=schema or next(iter(known), "")),
         }
 
-    def _show(self, wish: Wish, file: str = "") -> dict[Component, Any]:
+    def _show(self, wish: Wish, file: str = "") -> dict[Any, Any]:
         """What an export would hold, and the first rows of a file, of its first one unless it has that."""
         outlook = files(self._desk.database, wish)
         paths = [expected.path for expected in outlook.files]
