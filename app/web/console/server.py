@@ -12,4 +12,5 @@ def build_app(desk: Desk) -> FastAPI:
     """The console of a desk, without its gate."""
     app = FastAPI(title="Parley: console", docs_url=None, redoc_url=None, openapi_url=None)
     report.add(app, desk)
+    app.router.routes.append(desk.downloads.route())
     return page.mount(app, desk)
