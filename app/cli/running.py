@@ -20,8 +20,9 @@ from rich.tree import Tree
 
 from app import settings as configuration
 from app.bots.simulate import START_US, simulate
-from app.cli.common import app, err, out, settings_in_use
+from app.cli.common import app, err, out, reachable, settings_in_use
 from app.cli.translating import tell_languages
+from app.cli.users import invite_first
 from app.clock import VirtualClock
 from app.errors import SettingsError
 from app.library import load_study
@@ -73,13 +74,15 @@ def _serve(references: list[str], *, demo: bool = False, open_browser: bool = Fa
         raise SettingsError(f"Two of these studies have one name: {', '.join(names)}. Serve them apart, or rename one.")
     database = open_database(settings.database_url)
     server = build_app(settings, database, studies, again=demo)
-    address = settings.public_url or f"http://{_reachable(settings.host)}:{settings.port}"
+    address = settings.public_url or f"http://{reachable(settings.host)}:{settings.port}"
     out.print(f"Parley is at [bold]{address}[/bold]  (stop it with Ctrl-C)")
     for study in studies:
         out.print(f"  {study.file.title}: {address}/s/{study.name}")
     if not studies:
         _tell_published(database, address)
     out.print(f"  data: {settings.database_url}", highlight=False)
+    if not demo:
+        invite_first(settings, database)
     if open_browser and sys.stdout.isatty():
         threading.Thread(target=_open_when_up, args=(address, settings), daemon=True).start()
     # What is there now stays: to look through it again and again for garbage would stop everybody for 0.1 s each time.
@@ -111,7 +114,7 @@ def _open_when_up(address: str, settings: Settings) -> None:
     """Open the page in a browser as soon as the server answers."""
     for _ in range(START_TRIES):
         try:
-            socket.create_connection((_reachable(settings.host), settings.port), timeout=1).close()
+            socket.create_connection((reachable(settings.host), settings.port), timeout=1).close()
         except OSError:
             time.sleep(0.1)
         else:
@@ -129,12 +132,8 @@ def _must_be_free(settings: Settings) -> None:
         except OSError as error:
             raise SettingsError(
                 f"Parley cannot listen on {settings.host}:{settings.port} ({error.strerror}). Stop what is there, "
-                "or choose another port: PARLEY_PORT=7861"
+                "or choose another port: PARLEY_PORT=7870"
             ) from None
-
-
-def _reachable(host: str) -> str:
-    return "127.0.0.1" if host in ("0.0.0.0", "::") else host  # noqa: S104  (compared, not bound)
 
 
 @app.command()
