@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import orjson
@@ -22,7 +22,7 @@ from storage.engine import Database
 COMPLETE = "complete"
 ONE_AT_A_TIME = 0x5EA75
 """The number of PostgreSQL's advisory lock: one for all studies, so that two batches cannot wait for each other."""
-_seat, _fact = tables.seats.c, tables.events.c
+_seat = tables.seats.c
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,21 @@ class Seat:
     """How the session ended, if it has."""
     due_us: int | None = None
     """When the clock acts on it next."""
+    last_us: int = 0
+    """When the last fact was that no researcher wrote."""
+    place: str = ""
+    """The folded path of the present screen, or of the last one."""
+    furthest: str = ""
+    """That of the step furthest down the study that was come to, which in a later turn of a loop is its last."""
+    flags: str = ""
+    """What is odd about it (`experiments.core.flags`), comma-joined."""
+    excluded: str | None = None
+    """Why a researcher has excluded it, if it is."""
+
+
+_CHANGING = tuple(field.name for field in fields(Seat))
+_CHANGE = update(tables.seats).where(_seat.stream == bindparam("of")).values({n: bindparam(n) for n in _CHANGING})
+"""Made once: it is part of every click."""
 
 
 def lock(connection: Connection) -> None:
@@ -42,14 +57,13 @@ def lock(connection: Connection) -> None:
 
 
 def take(connection: Connection, stream: str, seat: Mapping[str, Any], cell: Mapping[str, str]) -> None:
-    """Give a new session its seat: `study`, `origin`, `until_us` and a cell."""
+    """Give a new session its seat: `study`, `origin`, `language`, `begun_us`, `until_us` and a cell."""
     connection.execute(insert(tables.seats), [{**seat, "stream": stream, "cell": orjson.dumps(dict(cell)).decode()}])
 
 
 def change(connection: Connection, stream: str, seat: Seat) -> None:
     """Write what facts change in a seat."""
-    values = {"due_us": seat.due_us, **({"outcome": seat.outcome, "due_us": None} if seat.outcome else {})}
-    connection.execute(update(tables.seats).where(_seat.stream == stream).values(values))
+    connection.execute(_CHANGE, {"of": stream, **{name: getattr(seat, name) for name in _CHANGING}})
 
 
 def release(connection: Connection, stream: str, now_us: int) -> bool:
@@ -66,8 +80,7 @@ def counts(connection: Connection, study: str, origin: str, now_us: int, lease_s
 
 def _counting() -> Select[Any]:
     """Who has completed, and who is taking part: under the lease of the beginning, or since their last fact."""
-    latest = select(_fact.at_us).where(_fact.stream == _seat.stream).order_by(_fact.seq.desc()).limit(1)
-    here = or_(_seat.until_us > bindparam("now_us"), latest.scalar_subquery() > bindparam("since_us"))
+    here = or_(_seat.until_us > bindparam("now_us"), _seat.last_us > bindparam("since_us"))
     held = and_(_seat.outcome.is_(None), _seat.released_us.is_(None), here)
     ours = and_(_seat.study == bindparam("study"), _seat.origin == bindparam("origin"))
     return select(_seat.cell, func.count()).where(ours, or_(_seat.outcome == COMPLETE, held)).group_by(_seat.cell)
