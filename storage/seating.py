@@ -70,7 +70,7 @@ def until_us(study: Study, now_us: int) -> int:
 def reseat(connection: Connection, studies: Studies) -> None:
     """Make the table anew and fill it from the log."""
     known = {stream: (cell, us) for stream, cell, us in connection.execute(_KNOWN)}
-    pasted: dict[str, int] = dict(connection.execute(_PASTED).tuples())
+    pasted: dict[str, int] = {stream: count for stream, count in connection.execute(_PASTED)}
     tables.metadata.drop_all(connection, [tables.seats])
     tables.metadata.create_all(connection, [tables.seats])
     columns = (_session.stream, _session.study, _session.hash, _session.origin)

@@ -29,10 +29,16 @@ def lock(connection: Connection) -> None:
 
 def add(connection: Connection, values: Mapping[str, Any]) -> None:
     """Add an attempt, in the transaction that writes it."""
-    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-    new = dialect.insert(tables.usage)
+    connection.execute(_ADD[connection.dialect.name], [_counted(values)])
+
+
+def _adding(insert_into: Any) -> Any:
+    new = insert_into(tables.usage)
     more = {column.name: column + new.excluded[column.name] for column in _used if column.name not in KEY}
-    connection.execute(new.on_conflict_do_update(index_elements=KEY, set_=more), [_counted(values)])
+    return new.on_conflict_do_update(index_elements=KEY, set_=more)
+
+
+_ADD = {"sqlite": _adding(sqlite.insert), "postgresql": _adding(postgresql.insert)}
 
 
 def _counted(values: Mapping[str, Any]) -> dict[str, Any]:
