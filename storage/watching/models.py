@@ -18,12 +18,12 @@ class Used:
     """The calls of a model, added up; `unknown` are replies whose cost nobody said, the times are those of replies."""
 
     model: str
+    cost: float
     calls: int
     failed: int
     unknown: int
     prompt_tokens: int
     completion_tokens: int
-    cost: float
     first_token_us: int
     total_us: int
 
@@ -55,15 +55,16 @@ class Latency:
 
 def used(connection: Connection, study: str) -> tuple[Used, ...]:
     """Each model that was called, dearest first."""
-    found = [
-        Used(model, *(float(n) if k == _COST else int(n) for k, n in enumerate(sums)))
-        for model, *sums in connection.execute(_USED, {"study": study})
-    ]  # PostgreSQL's sums are decimals
+    found = (_read(*row) for row in connection.execute(_USED, {"study": study}))
     return tuple(sorted(found, key=lambda one: (-one.cost, one.model)))
 
 
-_SUMS = ("calls", "failed", "unknown", "prompt_tokens", "completion_tokens", "cost", "first_token_us", "total_us")
-_COST = _SUMS.index("cost")
+def _read(model: str, cost: float, *sums: int) -> Used:
+    """A row as it is: PostgreSQL adds whole numbers up to decimals."""
+    return Used(model, float(cost), *map(int, sums))
+
+
+_SUMS = ("cost", "calls", "failed", "unknown", "prompt_tokens", "completion_tokens", "first_token_us", "total_us")
 _USED = (
     select(_used.model, *(func.sum(_used[name]) for name in _SUMS))
     .where(_used.study == bindparam("study"))

@@ -1,4 +1,4 @@
-"""Who is where: sessions by cell and step, who waits longest, what is odd about some, and when they came and completed."""
+"""Who is where: sessions by cell and step, who waits longest, what is odd, and when they came and completed."""
 
 from __future__ import annotations
 
@@ -104,8 +104,8 @@ def over_time(connection: Connection, known: Mapping[str, Any]) -> tuple[Bucket,
     width_us = _width(last_us - first_us)
     begin_us = first_us - first_us % width_us
     arrived, completed = (
-        dict(_pairs(connection, column, and_(OURS, further), known, begin_us, width_us))
-        for column, further in ((_seat.begun_us, OURS), (_seat.last_us, _seat.outcome == COMPLETE))
+        _counted(connection, column, ours, known, begin_us, width_us)
+        for column, ours in ((_seat.begun_us, OURS), (_seat.last_us, and_(OURS, _seat.outcome == COMPLETE)))
     )
     return tuple(
         Bucket(begin_us + n * width_us, width_us, arrived.get(n, 0), completed.get(n, 0))
@@ -124,8 +124,9 @@ def _width(whole_us: int) -> int:
     return next(fits, None) or WIDTHS[-1] * -(-whole_us // (WIDTHS[-1] * (MOST_BUCKETS - 2)))
 
 
-def _pairs(
+def _counted(
     connection: Connection, column: Any, ours: Any, known: Mapping[str, Any], begin_us: int, width_us: int
-) -> Iterator[tuple[int, int]]:
+) -> dict[int, int]:
     number = ((column - begin_us) // width_us).label("number")
-    yield from connection.execute(select(number, func.count()).where(ours).group_by("number"), known).tuples()
+    found = connection.execute(select(number, func.count()).where(ours).group_by("number"), known)
+    return {place: count for place, count in found}

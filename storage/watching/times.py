@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from itertools import groupby
 from statistics import median
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection, select
 
 from experiments.core.events import Event
 from experiments.core.spans import spans
 from experiments.core.telemetry import folded
 from storage import tables
+from storage.seats import OURS
 
 MOST_SESSIONS = 200
 _seat, _fact = tables.seats.c, tables.events.c
@@ -39,8 +40,7 @@ def typical(connection: Connection, study: str, origin: str) -> Mapping[str, Typ
 
 _LAST = (
     select(_seat.stream)
-    .where(_seat.study == bindparam("study"), _seat.origin == bindparam("origin"))
-    .where(_seat.outcome.is_not(None), _seat.outcome != "withdrawn")
+    .where(OURS, _seat.outcome.is_not(None), _seat.outcome != "withdrawn")
     .order_by(_seat.begun_us.desc())
     .limit(MOST_SESSIONS)
 )
