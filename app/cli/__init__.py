@@ -5,7 +5,7 @@ One of the three edges where everything is caught: an error of ours is a message
 
 from __future__ import annotations
 
-from app.cli import attempts, blinding, data, money, pay, people, places, running, times, translating
+from app.cli import attempts, blinding, data, money, pay, people, places, remarking, running, times, translating
 from app.cli.common import app, err
 from problems.errors import ParleyError
 
@@ -19,6 +19,7 @@ __all__ = [
     "pay",
     "people",
     "places",
+    "remarking",
     "running",
     "times",
     "translating",
