@@ -66,7 +66,7 @@ def _words(note: Note) -> str:
     try:
         return read_text(note.text, MOST_CHARS, required=True)
     except Invalid as fault:
-        if note.text.strip():
+        if len(note.text) > MOST_CHARS:
             raise StorageError(
                 f"{len(note.text):,} characters are too many; at most {MOST_CHARS:,} are kept"
             ) from fault
