@@ -6,7 +6,7 @@ For researchers who look back on a session; nothing of this is ever on a partici
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from string import ascii_lowercase
 from typing import Any
 
@@ -28,6 +28,8 @@ class Answered:
     question: str
     given: tuple[str, ...]
     value: Any = None
+    chosen: bool = False
+    """Whether `given` are options, in the study's words, and not the participant's own."""
     right: tuple[str, ...] = ()
     """What is right: any of these, or all of them of a question with several answers."""
     correct: bool | None = None
@@ -36,26 +38,35 @@ class Answered:
 def answered(place: Place, fields: Sequence[Field], given: Data) -> tuple[Answered, ...]:
     """The answers to some questions that were put at a place, as far as any were given."""
     right = place.node.right_answers(place) if isinstance(place.node, Step) else {}
+    return tuple(_answered(field, given, right) for field in fields if field.name in given)
+
+
+def as_sent(fields: Sequence[Field], given: Data) -> dict[str, Any]:
+    """Answers as their form sent them."""
+    return {field.name: _as_shown(given[field.name], _letters(field, given)) for field in fields if field.name in given}
+
+
+def _letters(field: Field, given: Data) -> Mapping[str, str]:
+    """The letters by which a browser knew options that were shown in an order of the participant's own."""
     order = {key: letter for letter, key in zip(ascii_lowercase, given.get("order", ()), strict=False)}
-    return tuple(_answered(field, given[field.name], right, order) for field in fields if field.name in given)
+    return order if isinstance(field, Optioned) and set(field.options) <= set(order.values()) else {}
 
 
-def _answered(field: Field, value: Any, right: Mapping[str, Any], order: Mapping[str, str]) -> Answered:
-    """`order` has the letters by which a browser knew options that were shown in an order of the participant's own."""
-    lettered = order if isinstance(field, Optioned) and set(field.options) <= set(order.values()) else {}
-    shown = _as_shown(value, lettered)
-    known = Answered(field.name, field.text, words(field, shown), value)
+def _answered(field: Field, given: Data, right: Mapping[str, Any]) -> Answered:
+    value, letters = given[field.name], _letters(field, given)
+    shown = _as_shown(value, letters)
+    known = Answered(field.name, field.text, words(field, shown), value, isinstance(field, Optioned))
     if field.name not in right:
         return known
-    wanted = _as_shown(right[field.name], lettered)
-    correct = None if lettered and value == UNSURE else _passes(field, wanted, shown)
-    return Answered(known.name, known.question, known.given, value, _right_words(field, wanted), correct)
+    wanted = _as_shown(right[field.name], letters)
+    correct = None if letters and value == UNSURE else _passes(field, wanted, shown)
+    return replace(known, right=_right_words(field, wanted), correct=correct)
 
 
-def _as_shown(value: Any, lettered: Mapping[str, str]) -> Any:
+def _as_shown(value: Any, letters: Mapping[str, str]) -> Any:
     if isinstance(value, tuple | list):
-        return type(value)(_as_shown(one, lettered) for one in value)
-    return lettered.get(value, value) if isinstance(value, str) else value
+        return type(value)(_as_shown(one, letters) for one in value)
+    return letters.get(value, value) if isinstance(value, str) else value
 
 
 def _passes(field: Field, wanted: Any, given: Any) -> bool | None:

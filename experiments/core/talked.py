@@ -51,6 +51,11 @@ class Talk:
     again: bool = False
     waiting: bool = False
 
+    @property
+    def rated(self) -> bool:
+        """Whether anything was answered about its turns."""
+        return any(turn.answers for turn in self.turns)
+
 
 def talks(place: Place, panel: Panel, given: Data) -> tuple[Talk, ...]:
     """The conversations on a screen: those looked back on, with the answers given there, and the one that is held."""
