@@ -11,9 +11,11 @@ from gradio.components import Component
 from app.web.console.desk import Desk
 from app.web.console.reading import Reading
 from app.web.console.replay import replay
-from app.web.console.room import At, Picker, Place
+from app.web.console.room import At, Place, picker
 from app.web.console.visitor import Visitor
 from app.web.console.wishes import ANY, FLAGS, NAMES, STANDS, cell_choices, choices, wish_of
+from experiments.core.flags import flags
+from experiments.core.session import fold
 from experiments.core.story import story
 from storage.errors import StorageError
 from storage.notes import Kind, Note, note_on
@@ -192,9 +194,10 @@ class SessionsRoom:
                 self._story: html("imported.html.j2", tables=known, cell=_cell),
             }
         told, count = story(session.study, session.events), len(session.events)
+        odd = flags(session.study, fold(session.events))
         reading = Reading(dollars=session.study.file.dollar_maths)
         return {
-            self._head: html("session_head.html.j2", entry=entry, told=told, study=session.study, flags=()),
+            self._head: html("session_head.html.j2", entry=entry, told=told, study=session.study, flags=odd),
             self._story: html("story.html.j2", told=told, read=reading, line=reading.line, how=HOW),
             self._actions: gr.update(visible=told.outcome != "withdrawn"),
             self._slider: gr.update(visible=count > 1, maximum=max(2, count), value=count),
@@ -238,8 +241,10 @@ def _box(name: str, label: str, example: str, *, visible: bool = True) -> gr.Tex
     return gr.Textbox(label=label, elem_id=f"sessions-{name}", **about)
 
 
-def _pick(name: str, label: str, offered: list[tuple[str, str]]) -> Picker:
-    return Picker(offered, value=ANY, label=label, elem_id=f"sessions-{name}", min_width=110, interactive=True)
+def _pick(name: str, label: str, offered: list[tuple[str, str]]) -> gr.Dropdown:
+    made = picker(label=label, elem_id=f"sessions-{name}", min_width=110)
+    made.choices, made.value = offered, ANY
+    return made
 
 
 def _cell(value: Any) -> str:
