@@ -150,9 +150,7 @@ async def measure(folder: Path) -> Measured:
     add_owner(server.database_url)
     server.start()
     console.start()
-    people = [
-        asyncio.create_task(takes_part(server.url, million.STUDY, number, clicks)) for number in range(PEOPLE)
-    ]
+    people = [asyncio.create_task(takes_part(server.url, million.STUDY, number, clicks)) for number in range(PEOPLE)]
     try:
         await asyncio.sleep(SETTLE_S)
         for _ in range(ROUNDS):
