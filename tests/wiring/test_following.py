@@ -150,10 +150,10 @@ async def test_what_this_server_lacks_is_logged_and_nobody_is_let_into_half_a_st
 
 @pytest.mark.slow
 async def test_a_process_without_names_follows_the_database(tmp_path: Path) -> None:
-    process = Process(tmp_path, (), forked=False)
-    await asyncio.to_thread(process.start)
+    process = Process(tmp_path, ())
     database = open_database(process.database_url)
     try:
+        await asyncio.to_thread(process.start)
         study = load_study(str(studies.short(tmp_path)))
         await answers(process.url, "/s/short", 404)
         release(database, study)
