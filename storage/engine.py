@@ -7,15 +7,16 @@ IMMEDIATE, because a transaction that reads first and writes later is refused at
 from __future__ import annotations
 
 from pathlib import Path
+from threading import Lock
 from typing import Any, TypeAlias
 
 import orjson
-from sqlalchemy import Connection, Engine, create_engine, event, inspect, make_url, select
+from sqlalchemy import Connection, Engine, create_engine, event, inspect, make_url, select, text
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
 
 from storage.errors import StorageError
 from storage.schemas.registry import schemas
-from storage.tables import metadata
+from storage.tables import metadata, seats, usage
 
 Database: TypeAlias = Engine
 """An open database; other rooms name it and hand it on."""
@@ -23,20 +24,23 @@ Database: TypeAlias = Engine
 PATIENCE = "busy_timeout=10000"
 """How many milliseconds a connection waits for another's transaction."""
 PRAGMAS = (
+    PATIENCE,  # first, as the next one may have to wait as well
     "journal_mode=WAL",
     "synchronous=FULL",
-    PATIENCE,
     "foreign_keys=ON",
     "trusted_schema=OFF",
     "secure_delete=ON",  # what somebody withdrew is overwritten, not only unlinked
 )
+_joining = Lock()
 WRITING = "parley_writing"
+MAKING = 0x7AB1E5
+"""The number of PostgreSQL's advisory lock under which tables are made."""
 
 
 def open_database(url: str, *, outdated: bool = False) -> Database:
     """An engine on a database whose tables exist; raises StorageError with what to do.
 
-    Released tables as an older Parley made them are an error, unless they may be `outdated`.
+    Tables made from the log that an older Parley made are an error, unless they may be `outdated`.
     """
     try:
         engine = create_engine(make_url(url), json_serializer=dumps, json_deserializer=orjson.loads)
@@ -50,26 +54,40 @@ def open_database(url: str, *, outdated: bool = False) -> Database:
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _prepare)
         event.listen(engine, "begin", _begin)
-    schemas()  # their tables join the metadata
+    with _joining:
+        schemas()  # their tables join the metadata
     try:
-        metadata.create_all(engine)
-        for index in (index for table in metadata.sorted_tables for index in table.indexes):
-            index.create(engine, checkfirst=True)  # one that an older Parley did not make
+        with writer(engine) as connection, connection.begin():
+            old = _make_tables(connection)
     except OperationalError as error:
         raise StorageError(f"the database {engine.url!r} cannot be opened: {error.orig}") from error
-    if not outdated and (old := _outdated(engine)):
+    if old and not outdated:
         raise StorageError(
-            f"{engine.url!r}: an older Parley made the table {old}. The log is as it was; make the released tables "
-            "anew from it, with the server stopped: parley db rebuild"
+            f"{engine.url!r}: an older Parley made the table {old[0]}. The log is as it was; make the tables that "
+            "follow from it anew, with the server stopped: parley db rebuild"
         )
     return engine
 
 
-def _outdated(engine: Engine) -> str:
-    """A released table that has other columns than it should; empty if none has."""
-    found = inspect(engine)
-    made = [table.table() for schema in schemas().values() for table in schema.tables]
-    return next((t.name for t in made if {c["name"] for c in found.get_columns(t.name)} != set(t.columns.keys())), "")
+def _make_tables(connection: Connection) -> list[str]:
+    """Make the tables that are not there yet, and what an older Parley did not make of them, by one process at a time;
+    the names of those that are outdated."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": MAKING})
+    metadata.create_all(connection)
+    old = _outdated(connection)
+    for table in metadata.sorted_tables:
+        for index in table.indexes if table.name not in old else ():
+            index.create(connection, checkfirst=True)
+    return old
+
+
+def _outdated(connection: Connection) -> list[str]:
+    """The tables made from the log that have other columns than they should."""
+    found = inspect(connection)
+    released = [table.table() for schema in schemas().values() for table in schema.tables]
+    made = (seats, usage, *released)
+    return [t.name for t in made if {c["name"] for c in found.get_columns(t.name)} != set(t.columns.keys())]
 
 
 def ping(database: Database) -> None:
