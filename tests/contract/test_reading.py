@@ -165,3 +165,16 @@ def test_whatever_happens_makes_another_mark(own: Database) -> None:
     assert len(set(marks)) == len(marks)
     assert mark(own, "demo", "bot") == marks[-1]
     assert origins_of(own, "demo") == ("bot",)
+
+
+def test_it_reads_from_every_kind_of_database(database_url: str) -> None:
+    database = open_database(database_url)
+    asyncio.run(fill(database, ["demo"], 2, "1"))
+    one, other = seats(database)
+    change(database, one, excluded="pasted everything")
+    assert set(frame(database, "demo", "mathconverse_interactions", "bot")[SESSION]) == {other}
+    assert results(database, "demo", "bot").analysed == 1
+    assert flow(database, "demo", "bot").excluded == {"pasted everything": 1}
+    assert mark(database, "demo", "bot")[0] == 2
+    assert (recorded(database, "demo"), origins_of(database, "demo")) == (("chatbench", "mathconverse"), ("bot",))
+    database.dispose()

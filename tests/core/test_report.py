@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
+import altair
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +15,7 @@ from app.analysis.forest import forest, ticked
 from app.analysis.intervals import Interval
 from app.analysis.report import Arm, Report, Version, html
 from app.analysis.results import Results
-from app.web.console.dots import drawn
+from app.web.console.dots import spec
 from storage.reading import Flow
 
 NASTY = '<script>alert("x")</script>'
@@ -139,23 +140,27 @@ def test_places_on_the_axis_keep_order_and_stay_on_it(triples: list[list[float]]
 def test_ticks_are_round_in_order_and_within_the_axis(low: float, width: float) -> None:
     ticks = ticked((low, low + width))
     assert list(ticks) == sorted(set(ticks))
-    assert 2 <= len(ticks) <= 7 or width < 1e-2
+    assert 2 <= len(ticks) <= 8 or width < 1e-2
     assert all(low - 1e-6 * width - 1e-9 <= tick <= low + width * (1 + 1e-6) + 1e-9 for tick in ticks)
 
 
 def test_the_axes_in_use_have_the_ticks_one_expects() -> None:
     assert ticked((0, 1)) == (0, 0.2, 0.4, 0.6, 0.8, 1)
     assert ticked((-1, 1)) == (-1, -0.5, 0, 0.5, 1)
-    assert ticked((0, 6)) == (0, 2, 4, 6)
-    assert ticked((-0.2, 1)) == (0, 0.25, 0.5, 0.75, 1)
+    assert ticked((0, 6)) == (0, 1, 2, 3, 4, 5, 6)
+    assert ticked((-0.2, 1)) == (-0.2, 0, 0.2, 0.4, 0.6, 0.8, 1)
 
 
 def test_the_chart_shows_what_the_table_says_and_asks_nobody_else() -> None:
-    spec = drawn(finding(Interval(0.5, 0.25, 0.75), Interval(1, why="Too few."))).to_dict()
-    line, dot = (spec["datasets"][layer["data"]["name"]] for layer in spec["layer"][1:])
-    assert [(row["value"], row.get("low"), row.get("high"), row["n"]) for row in dot] == [
+    found = spec(finding(Interval(0.5, 0.25, 0.75), Interval(1, why="Too few.")))
+    assert [(row["value"], row.get("low"), row.get("high"), row["n"]) for row in found["data"]["values"]] == [
         (50, 25, 75, "1,200"),
         (100, None, None, "1,201"),
     ]
-    assert line == dot
-    assert spec["usermeta"]["embedOptions"]["actions"]["editor"] is False
+    assert found["usermeta"]["embedOptions"]["actions"]["editor"] is False
+
+
+@pytest.mark.parametrize("unit", ["share", "points", "number"])
+def test_the_chart_is_what_vega_lite_allows(unit: Unit) -> None:
+    found = spec(finding(Interval(0.5, 0.25, 0.75), Interval(1, why="Too few."), unit=unit))
+    altair.LayerChart.from_dict({name: part for name, part in found.items() if name != "$schema"})
