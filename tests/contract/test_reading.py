@@ -153,11 +153,14 @@ def test_the_flow_adds_up(own: Database) -> None:
 
 
 def test_whatever_happens_makes_another_mark(own: Database) -> None:
-    one, *_ = seats(own)
+    one, another, *_ = seats(own)
     marks = [mark(own, "demo", "bot")]
     for values in ({"last_us": 9 * 10**15}, {"excluded": "too fast"}, {"outcome": None}):
         change(own, one, **values)
         marks.append(mark(own, "demo", "bot"))
+    change(own, one, excluded=None)
+    change(own, another, excluded="too fast")  # in place of the other
+    marks.append(mark(own, "demo", "bot"))
     with writer(own) as connection, connection.begin():
         row = dict(connection.execute(select(tables.seats).where(SEAT.stream == one)).one()._mapping)
         connection.execute(insert(tables.seats), [row | {"stream": "new"}])

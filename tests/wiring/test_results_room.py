@@ -15,11 +15,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.clock import VirtualClock
 from app.settings import Settings
-from app.web.console.desk import VISITOR, Desk
+from app.web.console.desk import Desk
 from app.web.console.room import At, Place
 from app.web.console.rooms.results import MOST, ResultsRoom
 from app.web.console.server import build_app
-from app.web.console.visitor import Visitor
+from app.web.console.visitor import VISITOR, Visitor
 from storage import tables
 from storage.engine import Database, open_database, writer
 from tests.fakes.databases import fill
