@@ -8,5 +8,6 @@ from app.web.console.desk import Desk
 from app.web.console.room import Place, Room
 from app.web.console.rooms.data import DataRoom
 from app.web.console.rooms.live import LiveRoom
+from app.web.console.rooms.results import ResultsRoom
 
-ROOMS: Sequence[Callable[[Desk, Place], Room]] = (LiveRoom, DataRoom)
+ROOMS: Sequence[Callable[[Desk, Place], Room]] = (LiveRoom, DataRoom, ResultsRoom)
