@@ -159,6 +159,26 @@ def test_what_an_export_would_hold_is_what_it_holds(lab: Database, asked: Select
         assert [row[column] for row in first.rows] == [row["question_id"] for row in whole[:most]]
 
 
+def test_every_kind_of_database_selects_alike(database_url: str) -> None:
+    database = open_database(database_url)
+    asyncio.run(fill(database, [STUDY], 3, "1"))
+    exclude(database, {0: "no", 2: "no"})
+    first, second, third = seats(database)
+    asked = Selection(tuple(second.cell.items()), second.begun_us, second.begun_us + 1, True, second.language)
+    assert [passes(seat, asked) for seat in (first, second, third)] == [False, True, False]
+    names = workers(database)
+    for path in FILES:
+        whole = rows(database, EVERYBODY, path)
+        wish = replace(EVERYBODY, selection=asked)
+        its = [row for row in whole if names[row["worker_id"]] == second.stream]
+        assert rows(database, wish, path) == its
+        assert len(preview(database, wish, path, 5).rows) == min(5, len(its))
+    told = files(database, replace(EVERYBODY, selection=asked)).selected
+    assert told is not None
+    assert (told.number, told.left_out, told.excluded) == (1, (("excluded by a researcher", 2),), (("no", 2),))
+    database.dispose()
+
+
 def test_rows_that_are_numbered_in_their_file_are_numbered_anew(tmp_path: Path) -> None:
     database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
     asyncio.run(fill(database, ["dices"], 3, "1"))
