@@ -6,7 +6,7 @@ import asyncio
 import csv
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from io import BytesIO, StringIO
 from pathlib import Path
@@ -264,22 +264,6 @@ def test_an_export_can_be_stopped_while_it_runs(lab: Database, tmp_path: Path) -
     assert max(count for path, count in told if path == FILES[0]) == len(rows(lab, EVERYBODY, FILES[0]))
     left = set(contents(tmp_path))
     assert left == set(FILES[:2]), "no half file and no description of what is not there"
-
-
-@pytest.mark.parametrize(
-    ("ask", "said"),
-    [
-        (lambda: Selection(where_of(["condition"])), "write it as condition=answer-first"),
-        (lambda: Selection(where_of(["conditon=x"])), "no session of 'chatbench' has a factor 'conditon'"),
-        (lambda: Selection(where_of(["condition=answer-frist"])), "Did you mean 'answer-first'"),
-        (lambda: Selection(language="fr"), "nobody took 'chatbench' in 'fr'; allowed: de, en"),
-        (lambda: Selection(since_us=5, until_us=5), "give a later end"),
-        (lambda: Selection(since_us=moment_of("last week")), "write 2026-01-31 or 2026-01-31T14:00"),
-    ],
-)
-def test_a_filter_that_cannot_hold_is_told(lab: Database, ask: Callable[[], Selection], said: str) -> None:
-    with pytest.raises(StorageError, match=said.replace("(", "\\(")):
-        files(lab, Wish(STUDY, STUDY, selection=ask()))
 
 
 def test_a_date_as_an_end_is_the_end_of_its_day() -> None:
