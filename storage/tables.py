@@ -28,6 +28,7 @@ from sqlalchemy import (
 metadata = MetaData()
 FINISHED = text("kind = 'finished'")
 DUE = text("due_us IS NOT NULL")
+EXCLUDED = text("excluded IS NOT NULL")
 
 events = Table(
     "event",
@@ -89,6 +90,7 @@ seats = Table(
     Index("ix_seat_begun", "study", "origin", "begun_us"),
     Index("ix_seat_counts", "study", "origin", "outcome", "cell"),
     Index("ix_seat_due", "due_us", sqlite_where=DUE, postgresql_where=DUE),
+    Index("ix_seat_excluded", "study", "origin", "excluded", sqlite_where=EXCLUDED, postgresql_where=EXCLUDED),
 )
 """A row for each session: who counts in which cell, where they are, and what is odd about them. A projection of the log
 but for `released_us`, when a recruiter had somebody returned, and `pasted`, how often the page told of pasting."""

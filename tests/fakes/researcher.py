@@ -36,6 +36,8 @@ class Researcher:
 
     url: str
     heard: list[bytes] = field(default_factory=list)
+    page: str = "test"
+    """By what Gradio tells one open page from another; of a new one it knows no choices yet, and checks none."""
 
     def __post_init__(self) -> None:
         """Bring the client."""
@@ -87,7 +89,7 @@ class Researcher:
     async def fire(self, event: Wired, values: Mapping[str, Any], *, must: bool = True) -> Mapping[str, Any]:
         """The same of an event as it is wired; nothing where it is refused, unless it `must` not be."""
         data = [values.get(self._name(number), self._shown(number)) for number in event.inputs]
-        body = {"fn_index": event.number, "data": data, "session_hash": "test"}
+        body = {"fn_index": event.number, "data": data, "session_hash": self.page}
         response = await self.send("POST", EVENT, json=body)
         if not must and response.status_code in (401, 403):
             return {}
