@@ -41,7 +41,7 @@ PICKS = (
     " window.parleyConsole.picked = row.dataset.session; trigger('click'); });"
 )
 """A click on a session opens it here; with a key held down it is a link like any other."""
-PICKED = "(study) => [study, window.parleyConsole.picked ?? '']"
+PICKED = "(study, _) => [study, window.parleyConsole.picked ?? '']"
 Updates = Mapping[Component, Any]
 
 
@@ -117,8 +117,8 @@ class SessionsRoom:
         on(self._older.click, self._list_older, [*asked, self._next], listed)
         on([self._find.click, self._person.submit], self._list_person, [place.study, self._person], listed, owner=True)
         opened = [place.session, *self._shown]
-        on(self._list.click, self._open, [place.study], opened, js=PICKED)
         here = [place.study, place.session]
+        on(self._list.click, self._open, here, opened, js=PICKED)
         on(self._slider.input, self._replay, [*here, self._slider], [self._page], quiet=True)
         on(self._reveal.click, self._show_id, here, [self._identity], owner=True)
         after = [self._said, *self._shown, *listed]
