@@ -79,7 +79,7 @@ class SessionsRoom:
         with gr.Row(elem_id="sessions-filters"):
             known["text"] = _box("text", "Number or id", "12")
             known["stands"] = _pick("stands", "Stands", choices(STANDS, "any"))
-            known["cell"] = _pick("cell", "Condition", [("any condition", ANY)])
+            known["cell"] = _pick("cell", "Condition", [("any", ANY)])
             known["flag"] = _pick("flag", "Flag", choices(FLAGS, "any"))
             known["excluded"] = _pick("excluded", "Excluded", choices(("yes", "no"), "either"))
             known["origin"] = _pick("origin", "Who", choices(ORIGINS, "anybody"))
