@@ -55,6 +55,13 @@ class Settings(BaseSettings):
         None,
         description="The address that participants see, behind a proxy; https makes cookies Secure.",
     )
+    console_port: int = Field(
+        7861, ge=0, le=65_535, description="The port on which the researchers' console listens, on the same address."
+    )
+    console_url: WebAddress | None = Field(
+        None,
+        description="The address at which researchers open the console, behind a proxy; https makes its cookie Secure.",
+    )
     trusted_proxies: str = Field(
         "",
         description="Addresses of reverse proxies whose X-Forwarded-For is believed, with commas; none unless set.",
@@ -79,6 +86,9 @@ class Settings(BaseSettings):
     )
     replay_dir: Path | None = Field(
         None, description="The folder of the recorded conversations with which the backend `replay` answers."
+    )
+    studies_dir: Path = Field(
+        Path("studies"), description="The folder in which the console keeps the studies that are being written."
     )
     connect_timeout_s: Seconds = Field(5, description="Seconds to wait for a connection to a model server.")
     first_token_timeout_s: Seconds = Field(
@@ -113,6 +123,11 @@ class Settings(BaseSettings):
     request_burst: int = Field(30, ge=1, description="Requests that one participant may make at once.")
     log_level: LogLevel = Field("INFO", description="How much is logged: DEBUG, INFO, WARNING, ERROR or CRITICAL.")
 
+    @property
+    def console_address(self) -> str:
+        """Where researchers find the console."""
+        return (self.console_url or f"http://{reachable(self.host)}:{self.console_port}").rstrip("/")
+
     def server(self, name: str) -> Server:
         """The model server that a study calls `name`; raises SettingsError if there is none."""
         if name not in self.servers:
@@ -123,6 +138,11 @@ class Settings(BaseSettings):
                 f"""{env_name("servers")}='{{"{name}": {{"url": "https://..."}}}}'."""
             )
         return self.servers[name]
+
+
+def reachable(host: str) -> str:
+    """An address at which this machine reaches what listens on a host."""
+    return "127.0.0.1" if host in ("0.0.0.0", "::") else host  # noqa: S104  (compared, not bound)
 
 
 def load() -> Settings:

@@ -5,7 +5,22 @@ One of the three edges where everything is caught: an error of ours is a message
 
 from __future__ import annotations
 
-from app.cli import attempts, blinding, data, money, pay, people, places, remarking, running, times, translating
+from app.cli import (
+    attempts,
+    blinding,
+    console,
+    data,
+    money,
+    pay,
+    people,
+    places,
+    remarking,
+    running,
+    times,
+    translating,
+    users,
+    versions,
+)
 from app.cli.common import app, err
 from problems.errors import ParleyError
 
@@ -13,6 +28,7 @@ __all__ = [
     "app",
     "attempts",
     "blinding",
+    "console",
     "data",
     "main",
     "money",
@@ -23,6 +39,8 @@ __all__ = [
     "running",
     "times",
     "translating",
+    "users",
+    "versions",
 ]
 
 

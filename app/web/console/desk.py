@@ -21,6 +21,7 @@ from app.errors import NotAllowed
 from app.settings import Settings
 from app.web import markdown
 from app.web.console import words
+from app.web.console.downloads import Downloads
 from app.web.console.visitor import VISITOR, Visitor
 from problems.errors import ParleyError
 from storage.engine import Database
@@ -46,6 +47,7 @@ class Desk:
         self.studies = Studies(database)
         self.participants = Participants(database, secret)
         self.log = Log(database)
+        self.downloads = Downloads(secret, clock)
         self.note = gr.HTML(elem_id="note", padding=False, apply_default_css=False, render=False)
         self._did = did
 
