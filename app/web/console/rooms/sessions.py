@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gradio as gr
@@ -241,9 +241,9 @@ def _box(name: str, label: str, example: str, *, visible: bool = True) -> gr.Tex
     return gr.Textbox(label=label, elem_id=f"sessions-{name}", **about)
 
 
-def _pick(name: str, label: str, offered: list[tuple[str, str]]) -> gr.Dropdown:
+def _pick(name: str, label: str, offered: Sequence[tuple[str, str]]) -> gr.Dropdown:
     made = picker(label=label, elem_id=f"sessions-{name}", min_width=110)
-    made.choices, made.value = offered, ANY
+    made.choices, made.value = list(offered), ANY
     return made
 
 
