@@ -1,0 +1,182 @@
+"""Watching a study with a million facts: what each of the console's queries takes, against a tenth of the facts.
+
+`python -m tests.bench.million` simulates some sessions of ChatBench, copies their rows under new names and earlier
+times until there are enough facts, and keeps the database in a folder for the next time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from sqlalchemy import Connection, func, select, text
+
+from app.bots.random_bot import RandomBot
+from app.bots.simulate import START_US, simulate
+from app.clock import VirtualClock
+from app.runtime import Runtime
+from app.settings import Settings
+from experiments.core.funnel import funnel
+from storage import tables, usage
+from storage.engine import Database, open_database, writer
+from storage.operations import operations_in
+from storage.schemas.registry import schemas
+from storage.seats import meant, tally_in
+from storage.watching import watch
+from storage.watching.models import recent, used
+from storage.watching.people import groups, odd, over_time, waiting
+from storage.watching.times import typical
+from tests.fakes.sessions import study
+
+FACTS = 1_000_000
+WHOLE, LIVE = 160, 40
+NAME, ORIGIN = "chatbench", "person"
+BAR_MS = 100.0
+LATER_US = 6 * 3_600_000_000
+"""How much earlier each copy is than the one before it."""
+TOLD = 5
+"""Rows of telemetry for each session."""
+
+
+async def originals(database: Database) -> None:
+    """Sessions that are whole, and some that are under way at the end of the simulated time."""
+    clock = VirtualClock(START_US)
+    runtime = Runtime(database, Settings(), clock)
+    runtime.studies.register(study(NAME))
+    end_us = 0
+    async for walked in simulate(runtime, clock, study(NAME), WHOLE, "million"):
+        end_us = max(end_us, walked.live.state.events[-1].at_us)
+    for number in range(LIVE):
+        clock.set(end_us - number * 1_000_000)
+        live = await runtime.enrol(study(NAME), origin="bot", seed=f"live {number}")
+        bot = RandomBot(f"live {number}")
+        for _ in range(number):
+            await runtime.settled(live.stream)
+            live = await runtime.live(live.stream) or live
+            if live.screen.ended:
+                break
+            kind, values = bot.act(live.screen)
+            seen = live.screen
+            live = await runtime.participant(live.stream, kind, seen.path, values, seen=seen.seen)
+    await runtime.close()
+
+
+def multiply(database: Database, facts: int) -> None:
+    """Copy all rows of the sessions until there are so many facts; who is copied is a person."""
+    released = [table.table() for schema in schemas().values() for table in schema.tables]
+    own = [tables.events, tables.sessions, tables.seats, tables.attempts, *released]
+    with writer(database) as connection, connection.begin():
+        there, sessions = (count(connection, table) for table in (tables.events, tables.sessions))
+        for number in range(1, -(-facts // there)):
+            for table in own:
+                connection.execute(text(copied(table, number, sessions)))
+        connection.execute(text("DELETE FROM session WHERE origin = 'bot'"))
+        connection.execute(text("DELETE FROM seat WHERE origin = 'bot'"))
+        for number in range(1, TOLD + 1):
+            values = f"stream, {number}, NULL, 'consent', last_us, 'here', '{{}}'"
+            connection.execute(text(f"INSERT INTO telemetry SELECT {values} FROM seat"))
+        usage.recount(connection)
+    with database.connect() as connection:
+        connection.execute(text("ANALYZE"))
+
+
+def copied(table: Any, number: int, sessions: int) -> str:
+    """A statement that copies the first sessions' rows once more."""
+    stream = "_session" if "_session" in table.c else "stream"
+    made = {stream: f"substr({stream}, 1, 30) || '{number:06x}'", "origin": "'person'", "_origin": "'person'"}
+    made["ordinal"] = f"ordinal + {number * sessions}"
+    earlier = (number - 1) * LATER_US
+    made |= {
+        name: f"{name} - {earlier}" for name in ("at_us", "begun_us", "last_us", "until_us", "due_us", "started_us")
+    }
+    names = ", ".join(f'"{column.name}"' for column in table.columns)
+    values = ", ".join(made.get(column.name, f'"{column.name}"') for column in table.columns)
+    first = f"SELECT stream FROM session WHERE origin = 'bot' AND ordinal <= {sessions}"
+    return f'INSERT INTO "{table.name}" ({names}) SELECT {values} FROM "{table.name}" WHERE {stream} IN ({first})'
+
+
+def count(connection: Connection, table: Any) -> int:
+    return int(connection.execute(select(func.count()).select_from(table)).scalar_one())
+
+
+def database_of(folder: Path, facts: int) -> Database:
+    """The database with so many facts, made unless it is there."""
+    path = folder / f"facts-{facts}.db"
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        making = path.with_suffix(".making")
+        making.unlink(missing_ok=True)
+        database = open_database(f"sqlite:///{making}")
+        asyncio.run(originals(database))
+        multiply(database, facts)
+        database.dispose()
+        making.rename(path)
+    return open_database(f"sqlite:///{path}")
+
+
+def queries(database: Database) -> dict[str, Callable[[Connection], Any]]:
+    """What is measured, each with an open connection."""
+    own = study(NAME)
+    lease_s = own.file.times.lease_s
+    with database.connect() as connection:
+        now_us = connection.execute(select(func.max(tables.seats.c.last_us))).scalar_one() + 60_000_000
+    known = meant(NAME, ORIGIN, now_us, lease_s)
+    return {
+        "watch, all together": lambda connection: watch(database, own, ORIGIN, now_us),
+        "operations": lambda connection: operations_in(connection, NAME),
+        "tally": lambda connection: tally_in(connection, NAME, ORIGIN, now_us, lease_s),
+        "funnel": lambda connection: funnel(own, groups(connection, known)),
+        "waiting": lambda connection: waiting(connection, known),
+        "odd": lambda connection: odd(connection, known),
+        "times of steps": lambda connection: typical(connection, NAME, ORIGIN),
+        "over time": lambda connection: over_time(connection, known),
+        "models": lambda connection: used(connection, NAME),
+        "recent latency": lambda connection: recent(connection, NAME),
+    }
+
+
+def measured(database: Database, runs: int) -> dict[str, list[float]]:
+    """Milliseconds of each query, in turns."""
+    asked, found = queries(database), dict[str, list[float]]()
+    with database.connect() as connection:
+        for _ in range(runs + 1):
+            for name, ask in asked.items():
+                begun = time.perf_counter()
+                ask(connection)
+                found.setdefault(name, []).append(1e3 * (time.perf_counter() - begun))
+    return {name: sorted(times[1:]) for name, times in found.items()}
+
+
+def main(given: list[str] | None = None) -> int:
+    """Measure and print; 1 if watching takes too long."""
+    parser = argparse.ArgumentParser(description="Measure what watching a large study takes.")
+    parser.add_argument("--facts", type=int, default=FACTS)
+    parser.add_argument("--runs", type=int, default=30)
+    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "parley-bench")
+    wanted = parser.parse_args(given)
+    few, many = (database_of(wanted.folder, facts) for facts in (wanted.facts // 10, wanted.facts))
+    with many.connect() as connection:
+        sizes = ", ".join(
+            f"{count(connection, t):,} of {t.name}" for t in (tables.events, tables.seats, tables.attempts)
+        )
+    table = Table("what", "p50 ms", "p95 ms", "p50 at a tenth", title=f"Watching a study: {sizes}")
+    before, now = measured(few, wanted.runs), measured(many, wanted.runs)
+    for name, times in now.items():
+        p95 = times[int(0.95 * (len(times) - 1))]
+        middle, small = times[len(times) // 2], before[name][len(times) // 2]
+        table.add_row(name, f"{middle:.1f}", f"{p95:.1f}", f"{small:.1f}")
+    Console(width=120).print(table)
+    whole = now["watch, all together"]
+    return int(whole[int(0.95 * (len(whole) - 1))] > BAR_MS)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
