@@ -5,7 +5,22 @@ One of the three edges where everything is caught: an error of ours is a message
 
 from __future__ import annotations
 
-from app.cli import attempts, blinding, data, money, pay, people, places, running, times, translating
+from app.cli import (
+    attempts,
+    blinding,
+    console,
+    data,
+    money,
+    pay,
+    people,
+    places,
+    remarking,
+    running,
+    times,
+    translating,
+    users,
+    versions,
+)
 from app.cli.common import app, err
 from problems.errors import ParleyError
 
@@ -13,15 +28,19 @@ __all__ = [
     "app",
     "attempts",
     "blinding",
+    "console",
     "data",
     "main",
     "money",
     "pay",
     "people",
     "places",
+    "remarking",
     "running",
     "times",
     "translating",
+    "users",
+    "versions",
 ]
 
 
