@@ -93,6 +93,11 @@ class Watching:
         self._known: dict[tuple[str, str], Watched] = {}
         self._spent: defaultdict[tuple[str, str], Spent] = defaultdict(dict)
 
+    def forget(self, study: str) -> None:
+        """Ask anew when somebody looks: something was decided."""
+        for key in [key for key in self._known if key[0] == study]:
+            self._known.pop(key, None)
+
     def look(self, study: Study, origin: str, now_us: int) -> Watched:
         """How a study stands, as of two seconds ago at most; who looks while it is being asked gets the same answer."""
         key = (study.name, origin)

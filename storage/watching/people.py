@@ -12,6 +12,7 @@ from sqlalchemy import Connection, and_, case, func, literal, select
 
 from experiments.core.funnel import Group
 from storage import tables
+from storage.engine import Database
 from storage.seats import COMPLETE, LIVE, OURS, Tally, cell_key
 
 MOST_WAITING = 10
@@ -59,6 +60,15 @@ class Crowd:
     flags: tuple[str, ...]
     pasted: int
     excluded: int
+
+
+def first_origin(database: Database, study: str, origins: Sequence[str]) -> str:
+    """The first of these origins that a study has sessions of; the first of all if it has none."""
+    with database.connect() as connection:
+        for origin in origins:
+            if connection.execute(_FIRST, {"study": study, "origin": origin}).scalar() is not None:
+                return origin
+    return origins[0]
 
 
 def crowds(connection: Connection, known: Mapping[str, Any]) -> tuple[Crowd, ...]:
