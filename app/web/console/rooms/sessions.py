@@ -167,7 +167,7 @@ class SessionsRoom:
         last = str(found.entries[-1].number) if found.entries else ""
         return {self._list: html, self._older: gr.update(interactive=found.more), self._next: last}
 
-    def _open(self, visitor: Visitor, study: str, number: str) -> Updates:
+    def _open(self, visitor: Visitor, study: str, number: str = "") -> Updates:
         return {self._place.session: number, **self._opened(visitor, At(study, number))}
 
     def _opened(self, visitor: Visitor, at: At) -> Updates:
