@@ -21,12 +21,12 @@ from tempfile import TemporaryDirectory
 
 from rich.console import Console
 from rich.table import Table
+from tests.fakes.users import OWNER, add_owner
 
 from tests.bench import million
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.researcher import Researcher
 from tests.fakes.served import Process
-from tests.fakes.users import OWNER, add_owner
 
 PEOPLE = 200
 THINK_S = (4.0, 12.0)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import logging
+import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
@@ -17,8 +21,11 @@ from app.web.console.desk import Desk
 from app.web.console.gate import Gate
 from app.web.health import health
 from app.web.secret import secret_of
+from problems.errors import ParleyError
 from storage.accounts.accounts import Accounts
 from storage.engine import Database
+
+log = logging.getLogger(__name__)
 
 
 def build_console(settings: Settings, database: Database, clock: Clock | None = None) -> ASGIApp:
@@ -26,8 +33,8 @@ def build_console(settings: Settings, database: Database, clock: Clock | None = 
     clock, secret = clock or WorldClock(), secret_of(settings)
     accounts = Accounts(database, clock.now_us)
     access = Access(accounts, secret, secure=(settings.console_url or "").startswith("https://"))
-    app = build_app(Desk(settings, database, secret, clock, accounts))
-    app.router.routes[:0] = [*access.routes(), Route("/healthz", health(database), methods=["GET", "HEAD"])]
+    app = build_app(Desk(settings, database, secret, clock, accounts.did))
+    app.router.routes[:0] = access.routes()  # before the page, which takes whatever is left
     return Gate(app, access.visitor)
 
 
@@ -37,9 +44,19 @@ def build_app(desk: Desk) -> FastAPI:
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
         yield
-        desk.close()
+        desk.downloads.close()
+        desk.log.close()
 
     app = FastAPI(title="Parley: console", lifespan=life, docs_url=None, redoc_url=None, openapi_url=None)
+    app.add_exception_handler(ParleyError, _apologise)
+    app.router.routes.append(Route("/healthz", health(desk.database), methods=["GET", "HEAD"]))
     report.add(app, desk)
     app.router.routes.append(desk.downloads.route())
     return page.mount(app, desk)
+
+
+async def _apologise(request: Request, error: Exception) -> Response:
+    """Whoever asks may be a stranger, so the cause is in the server's log alone."""
+    reference = secrets.token_hex(4)
+    log.error("%s %s: %s [%s]", request.method, request.url.path, error, reference)
+    return JSONResponse({"note": f"That is not possible at the moment. The server's log says why. ({reference})"}, 503)

@@ -10,5 +10,6 @@ from app.web.console.rooms.data import DataRoom
 from app.web.console.rooms.live import LiveRoom
 from app.web.console.rooms.people import PeopleRoom
 from app.web.console.rooms.results import ResultsRoom
+from app.web.console.rooms.sessions import SessionsRoom
 
-ROOMS: Sequence[Callable[[Desk, Place], Room]] = (LiveRoom, DataRoom, ResultsRoom, PeopleRoom)
+ROOMS: Sequence[Callable[[Desk, Place], Room]] = (LiveRoom, SessionsRoom, DataRoom, ResultsRoom, PeopleRoom)
