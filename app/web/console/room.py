@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABCMeta
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -12,16 +13,21 @@ from gradio.components import Component
 from app.web.console.visitor import Visitor
 
 
+def _as_it_came(_: gr.Dropdown, payload: Any) -> Any:
+    return payload
+
+
+# Made past Gradio's own metaclass, which would write a file beside ours. It has to be a class: for each browser that it
+# was updated in Gradio makes a component anew.
+_Picker: type[gr.Dropdown] = ABCMeta.__new__(
+    type(gr.Dropdown), "_Picker", (gr.Dropdown,), {"preprocess": _as_it_came, "is_template": True}
+)
+
+
 def picker(**options: Any) -> gr.Dropdown:
     """A dropdown whose choices are known only when it is painted. What comes back from the browser is not checked here,
     so whoever reads it must."""
-    made = gr.Dropdown(choices=[], interactive=True, **options)
-    made.preprocess = _as_it_came  # type: ignore[method-assign]  # a class of our own would write files beside ours
-    return made
-
-
-def _as_it_came(payload: Any) -> Any:
-    return payload
+    return _Picker(choices=[], interactive=True, **options)
 
 
 @dataclass(frozen=True, slots=True)
