@@ -24,7 +24,6 @@ from storage.imports.records import Deviation, shown
 from storage.recorded import ORIGIN, fact, imports, person_stream, row_of, study_stream
 from storage.schemas.base import Row, Schema
 from storage.upserts import Whose, own_columns
-from storage.upserts import Whose, own_columns
 
 ABOUT, SAYS = 32, 24
 KEPT = 4_096

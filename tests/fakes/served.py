@@ -156,7 +156,9 @@ class Process:
         if self.forked:
             context = multiprocessing.get_context("forkserver")
             context.set_forkserver_preload(["app.cli", "app.web.server"])
-            self._running = context.Process(target=_parley, args=(self.folder, env, self.command, *map(str, self.studies)))
+            self._running = context.Process(
+                target=_parley, args=(self.folder, env, self.command, *map(str, self.studies))
+            )
             self._running.start()
         else:
             command = [str(Path(sys.executable).parent / "parley"), self.command, *map(str, self.studies)]
