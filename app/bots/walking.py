@@ -151,7 +151,11 @@ async def _gone(study: Study, wish: Wish, cell: Cell, stream: str) -> tuple[Even
     words = _listed({**wish.factors, **({"language": wish.language} if wish.language else {})})
     raise StudyError(
         study.name,
-        [Fault(wish.step, f"was not met by {MOST_TRIES} simulated participants with {words}. Is its `when` ever true?")],
+        [
+            Fault(
+                wish.step, f"was not met by {MOST_TRIES} simulated participants with {words}. Is its `when` ever true?"
+            )
+        ],
     )
 
 

@@ -5,7 +5,7 @@ One of the three edges where everything is caught: an error of ours is a message
 
 from __future__ import annotations
 
-from app.cli import attempts, blinding, data, money, pay, people, places, running, times, translating
+from app.cli import attempts, blinding, data, money, pay, people, places, running, times, translating, walking
 from app.cli.common import app, err
 from problems.errors import ParleyError
 
@@ -22,6 +22,7 @@ __all__ = [
     "running",
     "times",
     "translating",
+    "walking",
 ]
 
 
