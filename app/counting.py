@@ -124,8 +124,8 @@ def arrived(live: Live, who: Arriving, others: Others) -> Append:
     """What is written for somebody who begins; raises Refused where nobody new can."""
     study, origin = live.study, who.data["origin"]
     operations = others.operations(study)
-    if origin == "person" and operations.paused is not None:
-        raise Refused("closed", CLOSED.format(study=study.name, why=operations.paused))
+    if origin == "person" and operations.shut is not None:
+        raise Refused("closed", CLOSED.format(study=study.name, why=operations.shut))
     origin = "pilot" if origin == "person" and operations.pilot else origin
     caps = (*(operations.caps_of(study.file.caps) if origin == "person" else ()), *who.closed)
     places(study, others.counts(study, origin), caps)

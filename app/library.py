@@ -6,14 +6,15 @@ beside the study), the problems, and what only the backends and schemas can chec
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from app.backends import registry as backends
+from app.marked import Marked, marked
 from app.translations import in_its_languages, language_faults
 from experiments.core.resolve import Study
 from experiments.errors import Fault, StudyError, allowed
@@ -25,6 +26,10 @@ from storage.schemas.registry import schemas
 EXPERIMENTS = Path(__file__).parent.parent / "experiments"
 STUDIES = EXPERIMENTS / "studies"
 PROTOCOLS = EXPERIMENTS / "protocols"
+PROTOCOL = "protocol "
+"""How an error of a protocol begins, before its name."""
+Load = Callable[[str, str, Path], tuple[Problem, ...]]
+"""What reads problems: a source, a path, and the folder in which that is looked for."""
 
 
 def shipped() -> list[str]:
@@ -35,7 +40,7 @@ def shipped() -> list[str]:
 def find(reference: str) -> Path:
     """The file of a study: a path, or the name of one that comes with Parley; raises StudyError."""
     path = Path(reference)
-    if path.suffix in (".yaml", ".yml") or path.exists():
+    if path.suffix in (".yaml", ".yml") or path.is_file():
         if not path.is_file():
             raise StudyError(reference, [Fault("", "there is no such file")])
         return path
@@ -50,9 +55,14 @@ def find(reference: str) -> Path:
 def load_study(reference: str) -> Study:
     """Read, resolve and check a study; raises StudyError with every fault."""
     path = find(reference)
-    raw = _with_translations(read_yaml(path), path)
+    return study_of(read_yaml(path), path)
+
+
+def study_of(raw: dict[str, Any], path: Path, load: Load = problems.load) -> Study:
+    """The study that a file holds; raises StudyError with every fault. `load` reads the problems of a source."""
+    raw = _with_translations(raw, path)
     faults: list[Fault] = []
-    pools = _pools(raw, path.parent, faults)
+    pools = _pools(raw, path.parent, load, faults)
     unread = bool(faults)
     faults += _outside(raw)
     try:
@@ -60,52 +70,39 @@ def load_study(reference: str) -> Study:
     except StudyError as error:
         # What follows from a pool that could not be read is not told again.
         found = [fault for fault in error.found if not (unread and "pool" in fault.what)]
+        if error.name.startswith(PROTOCOL):
+            found = [replace(fault, where=f"{error.name}: {fault.where}") for fault in found]
         raise StudyError(str(path), [*faults, *found]) from None
     if faults:
         raise StudyError(str(path), faults)
     return study
 
 
-class _Loader(yaml.SafeLoader):
-    """YAML as version 1.2 has it: yes, no, on and off are words, and only true and false are truth values."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """As ever, but a key that stands twice is an error; YAML itself lets the last win."""
-        seen: set[Any] = set()
-        for key, _ in node.value:
-            if not isinstance(key, yaml.ScalarNode):
-                raise yaml.MarkedYAMLError(problem="a key is no word", problem_mark=key.start_mark)
-            if key.value in seen and key.value != "<<":
-                raise yaml.MarkedYAMLError(problem=f"the key {key.value!r} stands twice", problem_mark=key.start_mark)
-            seen.add(key.value)
-        return super().construct_mapping(node, deep)
-
-
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:bool"]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("true|True|TRUE|false|False|FALSE"), list("tTfF"))
-
-
 def read_yaml(path: Path) -> dict[str, Any]:
     """A YAML file that holds a mapping; raises StudyError."""
     try:
-        raw = yaml.load(path.read_text(encoding="utf-8"), _Loader)  # noqa: S506  (a safe loader)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        raise StudyError(
-            str(path), [Fault(where, f"is no YAML: {error.problem}. Is a text with `:`, `?` or `{{{{` unquoted?")]
-        ) from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        return mapping_of(marked(path.read_text(encoding="utf-8")), str(path))
+    except yaml.YAMLError as error:
+        raise StudyError(str(path), [no_yaml(error)]) from None
+    except UnicodeDecodeError as error:
         raise StudyError(str(path), [Fault("", f"is no YAML in UTF-8: {error}")]) from None
-    if not isinstance(raw, dict):
-        raise StudyError(
-            str(path),
-            [Fault("", f"holds {type(raw).__name__}, not a mapping with `study`, `title` and `flow`")],
-        )
-    return raw
+
+
+def mapping_of(read: Marked, name: str) -> dict[str, Any]:
+    """What a text says if it is a mapping; raises StudyError."""
+    if not isinstance(read.value, dict):
+        what = f"holds {type(read.value).__name__}, not a mapping with `study`, `title` and `flow`"
+        raise StudyError(name, [Fault("", what)])
+    return read.value
+
+
+def no_yaml(error: yaml.YAMLError) -> Fault:
+    """What is wrong with a text that is no YAML."""
+    if not isinstance(error, yaml.MarkedYAMLError):
+        return Fault("", f"is no YAML in UTF-8: {error}")
+    mark = error.problem_mark
+    where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+    return Fault(where, f"is no YAML: {error.problem}. Is a text with `:`, `?` or `{{{{` unquoted?")
 
 
 def read_protocols(beside: Path) -> dict[str, Mapping[str, Any]]:
@@ -136,13 +133,13 @@ def _with_translations(raw: dict[str, Any], path: Path) -> dict[str, Any]:
     return {**raw, "translations": read} if read else raw
 
 
-def _pools(raw: Mapping[str, Any], base: Path, faults: list[Fault]) -> dict[str, tuple[Problem, ...]]:
+def _pools(raw: Mapping[str, Any], base: Path, load: Load, faults: list[Fault]) -> dict[str, tuple[Problem, ...]]:
     pools: dict[str, tuple[Problem, ...]] = {}
     sources = raw.get("problems")
     for name, source in sources.items() if isinstance(sources, dict) else ():
         if isinstance(source, dict) and "source" in source:
             try:
-                pools[name] = problems.load(str(source["source"]), str(source.get("path", "sample")), base)
+                pools[name] = load(str(source["source"]), str(source.get("path", "sample")), base)
             except ProblemError as error:
                 faults.append(Fault(f"problems.{name}", str(error)))
     return pools
@@ -163,5 +160,5 @@ def _outside(raw: Mapping[str, Any]) -> Iterator[Fault]:
             for text in backends.check_options(backend, model.get("options", {})):
                 yield Fault(f"models.{name}", text)
     for name in records if isinstance(records, list) else ():
-        if name not in schemas():
+        if str(name) not in schemas():
             yield Fault("records", f"no schema is called {name!r}{allowed(str(name), list(schemas()))}")

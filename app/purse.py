@@ -73,7 +73,7 @@ class Purse:
                 known = self._known[study.name] = await asyncio.to_thread(self._read, study, self._clock.now_us())
         used_up = EVERYBODY in self._used_up(study, known)
         self._tell(study.name, used_up)
-        return known.operations.paused or (BUDGET if used_up else FULL if known.full else None)
+        return known.operations.shut or (BUDGET if used_up else FULL if known.full else None)
 
     def shut(self, study: Study) -> tuple[Cap, ...]:
         """The cells in which nobody new can begin as their budget is spent, as caps; by what was read last."""

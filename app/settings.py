@@ -80,6 +80,9 @@ class Settings(BaseSettings):
     replay_dir: Path | None = Field(
         None, description="The folder of the recorded conversations with which the backend `replay` answers."
     )
+    studies_dir: Path = Field(
+        Path("studies"), description="The folder in which the console keeps the studies that are being written."
+    )
     connect_timeout_s: Seconds = Field(5, description="Seconds to wait for a connection to a model server.")
     first_token_timeout_s: Seconds = Field(
         20,

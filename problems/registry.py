@@ -63,22 +63,23 @@ def load(name: str, path: str, base: Path) -> tuple[Problem, ...]:
     path relative to `base` (so "./sample" is a folder of yours).
     Raises ProblemError with all that is wrong with the source.
     """
-    if name not in names():
-        hint = did_you_mean(name, names())
-        raise ProblemError(f"There is no problem source {name!r}; allowed: {', '.join(names())}.{hint}")
-    place = _place(name, path, base)
-    problems = _SOURCES[name].read(place)
-    _refuse_repeated(problems, place)
+    found = place(name, path, base)
+    problems = _SOURCES[name].read(found)
+    _refuse_repeated(problems, found)
     return problems
 
 
-def _place(name: str, path: str, base: Path) -> Path:
+def place(name: str, path: str, base: Path) -> Path:
+    """The file or folder that a source would read; raises ProblemError if there is none."""
+    if name not in names():
+        hint = did_you_mean(name, names())
+        raise ProblemError(f"There is no problem source {name!r}; allowed: {', '.join(names())}.{hint}")
     if path == SAMPLE or path.startswith(f"{SAMPLE}/"):
         return _sample(name, path.removeprefix(SAMPLE).removeprefix("/"))
-    place = base / path
-    if not place.exists():
-        raise ProblemError(f"{place}: no such file or folder. Paths are relative to {base}.{_sibling(place)}")
-    return place
+    found = base / path
+    if not found.exists():
+        raise ProblemError(f"{found}: no such file or folder. Paths are relative to {base}.{_sibling(found)}")
+    return found
 
 
 def _sample(name: str, file: str) -> Path:

@@ -7,7 +7,10 @@ takes the stream's next number under the database's writing lock.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from sqlalchemy import Connection, func, insert, select
@@ -31,19 +34,51 @@ def operations_of(database: Database, study: str) -> Operations:
 
 def operations_in(connection: Connection, study: str) -> Operations:
     """The same, as a connection sees it."""
+    return every_operations_in(connection, [study])[study]
+
+
+def every_operations_in(connection: Connection, studies: Collection[str]) -> dict[str, Operations]:
+    """The same for many studies at once."""
     columns = (_fact.seq, _fact.at_us, _fact.by, _fact.path, _fact.kind, _fact.data, _fact.key)
-    wanted = select(*columns).where(_fact.stream == study_stream(study), _fact.kind.in_(KINDS)).order_by(_fact.seq)
-    return fold_operations(Event(*row) for row in connection.execute(wanted))
+    streams = {study_stream(study): study for study in studies}
+    wanted = select(_fact.stream, *columns).where(_fact.stream.in_(streams), _fact.kind.in_(KINDS))
+    found: dict[str, list[Event]] = {study: [] for study in studies}
+    for stream, *fact in connection.execute(wanted.order_by(_fact.stream, _fact.seq)):
+        found[streams[stream]].append(Event(*fact))
+    return {study: fold_operations(events) for study, events in found.items()}
 
 
 def decide_on(database: Database, study: str, kind: str, data: Mapping[str, Any], *, by: By, at_us: int) -> None:
     """Add a decision; raises Conflict where another one came between."""
+    with deciding(database, study) as now:
+        now.add(kind, data, by=by, at_us=at_us)
+
+
+@dataclass(frozen=True, slots=True)
+class Deciding:
+    """A transaction in which decisions about a study are made."""
+
+    connection: Connection
+    stream: str
+    numbers: Iterator[int]
+
+    def add(self, kind: str, data: Mapping[str, Any], *, by: By, at_us: int) -> None:
+        """Add a decision."""
+        own = {"stream": self.stream, "seq": next(self.numbers), "recorded_us": time.time_ns() // 1000}
+        told = {"at_us": at_us, "by": by, "path": "", "kind": kind, "data": dict(data), "key": None}
+        self.connection.execute(insert(tables.events), [own | told])
+
+
+@contextmanager
+def deciding(database: Database, study: str) -> Iterator[Deciding]:
+    """A transaction in which decisions are made; raises Conflict where another one came between.
+
+    The stream's last number is read first: what is read within is then all that was decided before.
+    """
     stream = study_stream(study)
-    fact = {"stream": stream, "at_us": at_us, "by": by, "path": "", "kind": kind, "data": dict(data), "key": None}
     try:
         with writer(database) as connection, connection.begin():
             last = connection.execute(select(func.max(_fact.seq)).where(_fact.stream == stream)).scalar() or 0
-            row = {**fact, "seq": last + 1, "recorded_us": time.time_ns() // 1000}
-            connection.execute(insert(tables.events), [row])
+            yield Deciding(connection, stream, count(last + 1))
     except IntegrityError as error:
         raise Conflict(f"{study}: another decision came between: {error.orig}") from error

@@ -11,6 +11,7 @@ from problems.errors import did_you_mean
 from storage import tables
 from storage.engine import writer
 from storage.errors import StorageError
+from storage.recorded import study_stream
 from storage.schemas.registry import schemas
 from storage.upserts import Whose, upsert_rows
 
@@ -34,10 +35,13 @@ class Studies:
         return self._kept[hash_]
 
     def newest(self, name: str) -> Study:
-        """The study of that name that was registered last; raises StorageError if the database has none."""
-        t = tables.studies.c
+        """The study of that name that was published last, or else registered; raises StorageError if there is none."""
+        t, fact = tables.studies.c, tables.events.c
+        ours = fact.stream == study_stream(name), fact.kind == "published"
         with self._engine.connect() as connection:
-            found = connection.execute(select(t.hash).where(t.name == name).order_by(t.registered_us.desc())).scalar()
+            told = connection.execute(select(fact.data).where(*ours).order_by(fact.seq.desc()).limit(1)).scalar()
+            last = select(t.hash).where(t.name == name).order_by(t.registered_us.desc()).limit(1)
+            found = told["hash"] if told else connection.execute(last).scalar()
             known = connection.execute(select(t.name).distinct()).scalars().all()
         if found is None:
             hint = f"it has {', '.join(sorted(known))}.{did_you_mean(name, known)}" if known else "it has none yet."

@@ -5,7 +5,20 @@ One of the three edges where everything is caught: an error of ours is a message
 
 from __future__ import annotations
 
-from app.cli import attempts, blinding, data, money, pay, people, places, running, times, translating, walking
+from app.cli import (
+    attempts,
+    blinding,
+    data,
+    money,
+    pay,
+    people,
+    places,
+    running,
+    times,
+    translating,
+    versions,
+    walking,
+)
 from app.cli.common import app, err
 from problems.errors import ParleyError
 
@@ -22,6 +35,7 @@ __all__ = [
     "running",
     "times",
     "translating",
+    "versions",
     "walking",
 ]
 

@@ -1,4 +1,4 @@
-"""The commands that say who is where in a study, and who may begin: status, cap, pilot, pause, open."""
+"""The commands that say who is where in a study, and who may begin: status, cap, pilot, pause, close, open."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from app.cli.common import StudyName, app, name_of, out, settings_in_use
 from app.clock import WorldClock
 from app.errors import SettingsError
 from experiments.core.cells import Cell, cells, matches, open_cells
+from experiments.core.operations import StudyState
 from experiments.core.outcomes import OUTCOMES
 from experiments.core.participation import Cap
 from experiments.core.resolve import Study
@@ -30,6 +31,13 @@ Where = Annotated[
         "--where", help="Only with this value of a factor, `condition=answer-first`; may stand more than once."
     ),
 ]
+
+STANDS: Mapping[StudyState, str] = {
+    "draft": "A draft: nobody can begin until it is piloted or opened.",
+    "pilot": "A pilot: who begins now is marked, and in no export unless asked for.",
+    "paused": "Paused ({why}): nobody new can begin.",
+    "closed": "Closed ({why}): nobody new can begin.",
+}
 
 
 def cell_of(study: Study, where: list[str] | None) -> dict[str, str]:
@@ -77,9 +85,19 @@ def pause(
     out.print("Nobody new can begin. Those who have begun go on. `parley open` lets people begin again.")
 
 
+@app.command()
+def close(
+    study: StudyName,
+    why: Annotated[str, typer.Option(help="A note for yourself; participants do not read it.")] = "closed",
+) -> None:
+    """End a study: nobody new can begin, and those who have begun go on."""
+    _decide(study, "closed", {"why": why or "closed"})
+    out.print("The study is closed: nobody new can begin. Those who have begun go on. `parley open` opens it again.")
+
+
 @app.command(name="open")
 def open_(study: StudyName) -> None:
-    """Let people begin, after a pause or a pilot; their data count."""
+    """Let people begin: a draft, or after a pause, a pilot or the end; their data count."""
     _decide(study, "opened", {})
     out.print("People can begin, and their data count.")
 
@@ -110,13 +128,10 @@ def status(
     held = operations_of(database, found.name)
     caps = held.caps_of(found.file.caps) if origin == "person" else ()
     if as_json:
-        state = "paused" if held.paused is not None else "pilot" if held.pilot else "open"
-        print(json.dumps({"study": found.name, "state": state, **_told(now)}, indent=2, ensure_ascii=False))
+        print(json.dumps({"study": found.name, "state": held.state, **_told(now)}, indent=2, ensure_ascii=False))
         return
-    if held.paused is not None:
-        out.print(f"[yellow]Paused ({escape(held.paused)}): nobody new can begin.[/yellow]")
-    elif held.pilot:
-        out.print("[yellow]A pilot: who begins now is marked, and in no export unless asked for.[/yellow]")
+    if held.state in STANDS:
+        out.print(f"[yellow]{STANDS[held.state].format(why=escape(held.shut or ''))}[/yellow]")
     outcomes = Table("outcome", "sessions")
     for name in ("live", *OUTCOMES, "left"):
         outcomes.add_row(name.replace("_", " "), f"{now.outcomes.get(name, 0):,}")

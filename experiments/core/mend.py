@@ -80,7 +80,7 @@ def _set_aside(rest: dict[str, Any], path: list[int | str], kind: str) -> None:
     if isinstance(owner, list) and isinstance(owner[int(last)], dict) and "ask" not in owner[int(last)]:
         step = (owner, last)
     if isinstance(owner, dict) and (kind == "extra_forbidden" or (step is None and last in owner)):
-        del owner[last]
+        owner.pop(last, None)  # it may have gone with what it lay in
     elif step is not None:
         node = step[0][step[1]]
         ends = isinstance(node, dict) and node.get("step") == "finish"

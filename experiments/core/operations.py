@@ -1,23 +1,28 @@
 """What was decided about a running study: facts of its own stream, outside its hash, folded like a session's.
 
+    published {hash, version}  who begins from now on gets this version
     budgeted {amount, where}   what its models' replies may cost; null for no limit
     capped {where, most}       how many are wanted there; 0 lets nobody new in, null lifts it
     paused {why}               nobody new can begin
+    closed {why}               nobody new can begin, and none is expected to
     piloted {}                 who begins now tries it out: their data are marked
     opened {}                  people can begin, and their data count
 
 `where` are factors with their values, none for all participants. Those who have begun always go on.
+A study of which nothing was decided is open; one that was published first is a draft until it is piloted or opened.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from experiments.core.events import Data, Event
 from experiments.core.participation import Cap
 
-KINDS = ("budgeted", "capped", "paused", "piloted", "opened")
+KINDS = ("published", "budgeted", "capped", "paused", "closed", "piloted", "opened")
+StudyState = Literal["draft", "pilot", "open", "paused", "closed"]
 Where = tuple[tuple[str, str], ...]
 """Factors with their values, sorted, so that the same ones are equal."""
 EVERYBODY: Where = ()
@@ -32,9 +37,32 @@ class Operations:
     caps: Mapping[Where, int | None] = field(default_factory=dict)
     """How many are wanted in place of what the study says; None for as many as come."""
     paused: str | None = None
-    """Why nobody new can begin; None while people can."""
+    """Why nobody new can begin for a while."""
+    closed: str | None = None
+    """Why nobody new can begin any more."""
     pilot: bool = False
     """Whether who begins tries it out."""
+    published: str | None = None
+    """The hash of the version that was published last."""
+    decided: bool = False
+    """Whether it was ever said if people can begin."""
+
+    @property
+    def state(self) -> StudyState:
+        """How the study stands, in a word."""
+        if self.closed is not None:
+            return "closed"
+        if self.paused is not None:
+            return "paused"
+        if self.published is not None and not self.decided:
+            return "draft"
+        return "pilot" if self.pilot else "open"
+
+    @property
+    def shut(self) -> str | None:
+        """Why nobody new can begin; None while people can."""
+        said = self.paused if self.closed is None else self.closed
+        return "draft" if said is None and self.state == "draft" else said
 
     @property
     def budget(self) -> float | None:
@@ -67,12 +95,14 @@ def fold_operations(events: Iterable[Event]) -> Operations:
                 now = replace(now, budgets=_budgets(now.budgets, event.data))
             case "capped":
                 now = replace(now, caps={**now.caps, where_of(event.data["where"]): event.data["most"]})
+            case "published":
+                now = replace(now, published=event.data["hash"])
             case "paused":
-                now = replace(now, paused=event.data["why"])
-            case "piloted":
-                now = replace(now, paused=None, pilot=True)
-            case "opened":
-                now = replace(now, paused=None, pilot=False)
+                now = replace(now, paused=event.data["why"], decided=True)
+            case "closed":
+                now = replace(now, closed=event.data["why"], decided=True)
+            case "piloted" | "opened":
+                now = replace(now, paused=None, closed=None, pilot=event.kind == "piloted", decided=True)
             case _:
                 pass
     return now
