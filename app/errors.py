@@ -2,6 +2,7 @@
 
     ParleyError                  (problems/errors.py)
     ├── SettingsError            operator's move: a PARLEY_* variable is wrong or missing
+    ├── NotAllowed               a researcher's move: ask an owner of the console
     └── BackendError             a model gave no usable reply
         ├── BackendUnavailable   model server's move: connection, 429, 5xx, timeouts; may be retried
         ├── BackendRejected      operator's or study author's move: 400, 401, 404, bad options; never retry
@@ -15,6 +16,10 @@ from problems.errors import ParleyError
 
 class SettingsError(ParleyError):
     """A setting is wrong or missing: the operator's move."""
+
+
+class NotAllowed(ParleyError):
+    """A researcher asked for what their role does not allow."""
 
 
 class BackendError(ParleyError):

@@ -7,10 +7,11 @@ IMMEDIATE, because a transaction that reads first and writes later is refused at
 from __future__ import annotations
 
 from pathlib import Path
+from threading import Lock
 from typing import Any, TypeAlias
 
 import orjson
-from sqlalchemy import Connection, Engine, create_engine, event, inspect, make_url, select
+from sqlalchemy import Connection, Engine, create_engine, event, inspect, make_url, select, text
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
 
 from storage.errors import StorageError
@@ -23,14 +24,17 @@ Database: TypeAlias = Engine
 PATIENCE = "busy_timeout=10000"
 """How many milliseconds a connection waits for another's transaction."""
 PRAGMAS = (
+    PATIENCE,  # first, as the next one may have to wait as well
     "journal_mode=WAL",
     "synchronous=FULL",
-    PATIENCE,
     "foreign_keys=ON",
     "trusted_schema=OFF",
     "secure_delete=ON",  # what somebody withdrew is overwritten, not only unlinked
 )
+_joining = Lock()
 WRITING = "parley_writing"
+MAKING = 0x7AB1E5
+"""The number of PostgreSQL's advisory lock under which tables are made."""
 
 
 def open_database(url: str, *, outdated: bool = False) -> Database:
@@ -50,11 +54,11 @@ def open_database(url: str, *, outdated: bool = False) -> Database:
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _prepare)
         event.listen(engine, "begin", _begin)
-    schemas()  # their tables join the metadata
+    with _joining:
+        schemas()  # their tables join the metadata
     try:
-        metadata.create_all(engine)
-        for index in (index for table in metadata.sorted_tables for index in table.indexes):
-            index.create(engine, checkfirst=True)  # one that an older Parley did not make
+        with writer(engine) as connection, connection.begin():
+            _make_tables(connection)
     except OperationalError as error:
         raise StorageError(f"the database {engine.url!r} cannot be opened: {error.orig}") from error
     if not outdated and (old := _outdated(engine)):
@@ -63,6 +67,15 @@ def open_database(url: str, *, outdated: bool = False) -> Database:
             "anew from it, with the server stopped: parley db rebuild"
         )
     return engine
+
+
+def _make_tables(connection: Connection) -> None:
+    """The tables that are not there yet, and what an older Parley did not make of them; by one process at a time."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": MAKING})
+    metadata.create_all(connection)
+    for index in (index for table in metadata.sorted_tables for index in table.indexes):
+        index.create(connection, checkfirst=True)
 
 
 def _outdated(engine: Engine) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from sqlalchemy import Engine, insert, select
+from sqlalchemy import Engine, insert, select, union
 
 from experiments.core.resolve import Study, restore
 from problems.errors import did_you_mean
@@ -33,6 +33,12 @@ class Studies:
                 raise StorageError(f"no study of hash {hash_} is in this database")
             self._kept[hash_] = restore(document)
         return self._kept[hash_]
+
+    def names(self) -> list[str]:
+        """The studies that the database knows, also by imported sessions alone."""
+        with self._engine.connect() as connection:
+            known = union(select(tables.studies.c.name), select(tables.sessions.c.study))
+            return sorted(connection.execute(known).scalars())
 
     def newest(self, name: str) -> Study:
         """The study of that name that was published last, or else registered; raises StorageError if there is none."""

@@ -7,19 +7,15 @@ then fetches the updates of all components from it. No event reaches Gradio's se
 
 from __future__ import annotations
 
-import re
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import gradio as gr
 from fastapi import FastAPI
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Mount, Route
+from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
-from starlette.types import Message
 
-from app.web.theme import theme
+from app.web import mounting
+from app.web.mounting import Page
 
 STATIC = Path(__file__).parent / "static"
 OUTPUTS = ("head", "left", "talk", "chat", "side", "box", "send", "preview", "note")
@@ -34,24 +30,12 @@ LATEX: list[dict[str, str | bool]] = [
     {"left": "\\(", "right": "\\)", "display": False},
 ]
 _RING = "window.parleyBus = (n) => { props.value = String(n); trigger('change'); }; window.parley?.begin();"
-_UNWANTED = re.compile(
-    rb'<meta\s+(?:property="og:|name="twitter:)[^>]*>|<link rel="manifest"[^>]*>'
-    rb"|<script>\s*\(\(\) => \{(?:(?!</script>)[\s\S])*iframeResizer(?:(?!</script>)[\s\S])*</script>"
-)
-
-
-class _Page(gr.Blocks):
-    """Blocks without a queue: no event of ours is ever put into it, and polling it costs some percent of a core."""
-
-    def run_startup_events(self) -> None:
-        """Start nothing."""
-        self.is_running = True
 
 
 def build() -> gr.Blocks:
     """The page, empty."""
     blocks: gr.Blocks
-    with _Page(title="Study", analytics_enabled=False, fill_width=True) as blocks:
+    with Page(title="Study", analytics_enabled=False, fill_width=True) as blocks:
         made: dict[str, gr.components.Component] = {
             "head": gr.HTML(elem_id="head", padding=False, apply_default_css=False)
         }
@@ -105,72 +89,13 @@ def _conversation() -> dict[str, gr.components.Component]:
 
 def mount(app: FastAPI) -> FastAPI:
     """Put the page at `/` of `app`, and its script and style under `/parley/`. Call it after all routes are added."""
-    blocks = build()
     app.router.routes.append(Mount("/parley", StaticFiles(directory=STATIC)))
-    app.router.routes.append(Route("/", _index(app), methods=["GET", "HEAD"]))
-    gr.mount_gradio_app(
-        app,
-        blocks,
-        path="/",
-        theme=theme(),
-        run_history=False,
-        footer_links=[],
-        show_error=False,
-        enable_monitoring=False,
-        pwa=False,
-        ssr_mode=False,
-        mcp_server=False,
-        max_file_size="1kb",
-        app_kwargs={"docs_url": None, "redoc_url": None, "openapi_url": None},
-    )
-    return app
+    return mounting.mount(app, build(), head())
 
 
-def _index(app: FastAPI) -> Callable[[Request], Awaitable[Response]]:
-    """GET /: Gradio's page, made once, since it is the same for everybody (5 ms of CPU each otherwise)."""
-    made: list[bytes] = []
-
-    async def index(request: Request) -> Response:
-        if not made:
-            made.append(finished(await _gradios_page(app)))
-        return Response(made[0], media_type="text/html", headers={"cache-control": "no-store"})
-
-    return index
-
-
-async def _gradios_page(app: FastAPI) -> bytes:
-    """What Gradio answers to GET /, asked with a request of our own: no visitor's headers are in it."""
-    gradio = next(route for route in reversed(app.router.routes) if isinstance(route, Mount))
-    parts: list[bytes] = []
-
-    async def receive() -> Message:
-        return {"type": "http.request", "body": b"", "more_body": False}
-
-    async def send(message: Message) -> None:
-        parts.append(message.get("body", b""))
-
-    scope = {
-        "type": "http",
-        "method": "GET",
-        "scheme": "http",
-        "http_version": "1.1",
-        "path": "/",
-        "raw_path": b"/",
-        "root_path": "",
-        "query_string": b"",
-        "headers": [(b"host", b"localhost")],
-        "server": ("localhost", 80),
-        "client": ("localhost", 1),
-        "app": app,
-    }
-    await gradio.app(scope, receive, send)
-    return b"".join(parts)
-
-
-def finished(page: bytes) -> bytes:
-    """Gradio's page with our style and script before its own, and without its advertisements."""
+def head() -> str:
+    """Our style and script."""
     early = "".join(f'<link rel="modulepreload" href="/parley/{name}.js">' for name in SCRIPTS)
     styles = "".join(f'<link rel="stylesheet" href="/parley/{name}.css">' for name in ("page", "compare", "slider"))
-    head = f"""<meta name="robots" content="noindex">{styles}{early}
-<script type="module" src="/parley/page.js" data-outputs="{" ".join(OUTPUTS)}"></script>""".encode()
-    return _UNWANTED.sub(b"", page).replace(b'<script type="module"', head + b'<script type="module"', 1)
+    return f"""<meta name="robots" content="noindex">{styles}{early}
+<script type="module" src="/parley/page.js" data-outputs="{" ".join(OUTPUTS)}"></script>"""

@@ -28,7 +28,8 @@ SAID = {"Refused": 1, "Invalid": 0, "say": 0}
 """Calls that say something to a participant, each with the place of its text among the arguments."""
 INSIDE = {"_researcher", "_system", "_model", "expired", "enrol"}
 """Functions whose refusals only programs read: no participant can make these actions."""
-TEMPLATES = sorted((ROOT / "app" / "web").rglob("*.j2"))
+PARTICIPANTS = (ROOT / "app" / "web" / "forms", ROOT / "app" / "web" / "pages")
+TEMPLATES = sorted(path for folder in PARTICIPANTS for path in folder.rglob("*.j2"))
 OWN_WORD = re.compile(r"""\bt\(\s*"([^"]*)\"""")
 NOUNS = {"question", "theorem", "problem", "item", "conversation", "set", "check"}
 """What the loops of Parley's own studies are called; any study may call its loops so."""

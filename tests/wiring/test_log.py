@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,7 @@ import pytest
 from experiments.core.events import Event
 from storage.engine import Database, open_database
 from storage.errors import Conflict, StorageError
-from storage.log import Log
+from storage.log import Log, last_seq
 from storage.work import Append, Draft, Spent
 
 
@@ -93,3 +93,17 @@ def test_a_database_that_is_gone_is_told_and_the_writer_lives(log: Log, database
         connection.exec_driver_sql("ALTER TABLE away RENAME TO event")
     log.append(fact("s", 1)).result(5)
     assert len(log.load("s")) == 1
+
+
+def test_many_open_an_empty_database_at_once(database_url: str) -> None:
+    together = threading.Barrier(8)
+
+    def opened(_: int) -> int:
+        together.wait()
+        database = open_database(database_url)
+        found = last_seq(database, "nobody")
+        database.dispose()
+        return found
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(opened, range(8))) == [0] * 8

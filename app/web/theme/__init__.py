@@ -31,6 +31,7 @@ def theme() -> gr.themes.Base:
         input_background_fill_dark="var(--card)",
         input_border_color="var(--edge)",
         input_border_color_dark="var(--edge)",
+        color_accent="var(--accent)",
         button_primary_background_fill="var(--accent)",
         button_primary_background_fill_dark="var(--accent)",
         button_primary_text_color="var(--on-accent)",

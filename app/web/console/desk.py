@@ -1,0 +1,135 @@
+"""The desk: what every room of the console works with, and how its events are wired.
+
+An event runs on Gradio's direct route (no queue, so no polling and no heartbeat), and only for who is logged in: the
+gate says who asks. What a room's function raises of our errors is shown as a note; nothing is lost by it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import gradio as gr
+from gradio.components import Component
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from app.clock import Clock
+from app.errors import NotAllowed
+from app.settings import Settings
+from app.web import markdown
+from app.web.console import words
+from app.web.console.visitor import Visitor
+from problems.errors import ParleyError
+from storage.engine import Database
+from storage.log import Log
+from storage.participants import Participants
+from storage.studies import Studies
+
+log = logging.getLogger(__name__)
+TEMPLATES = Path(__file__).parent / "templates"
+VISITOR = "parley.visitor"
+"""Under which name the gate leaves in a request's scope who asks."""
+Act = Callable[..., Mapping[Any, Any]]
+Did = Callable[[str, str, str], None]
+"""Writes the audit log: who did what, and about which study or session."""
+
+
+class Desk:
+    """What the rooms share: the database, the clock, who did what, and the page's note."""
+
+    def __init__(self, settings: Settings, database: Database, secret: str, clock: Clock, did: Did) -> None:
+        self.settings = settings
+        self.database = database
+        self.secret = secret
+        self.clock = clock
+        self.studies = Studies(database)
+        self.participants = Participants(database, secret)
+        self.log = Log(database)
+        self.note = gr.HTML(elem_id="note", padding=False, apply_default_css=False, render=False)
+        self._did = did
+
+    def did(self, visitor: Visitor, what: str, about: str = "") -> None:
+        """Write down what somebody did or looked at."""
+        self._did(visitor.name, what, about)
+
+    def say(self, text: str, kind: Literal["good", "warn", "bad"] = "good") -> dict[Component, Any]:
+        """An update that shows a note."""
+        return {self.note: _note(text, kind)}
+
+    def html(self, template: str, **values: Any) -> str:
+        """A template of the console, with these values."""
+        return _TEMPLATES.get_template(template).render(values)
+
+    def on(
+        self,
+        triggers: Any,
+        act: Act,
+        inputs: Sequence[Component] = (),
+        outputs: Sequence[Any] = (),
+        *,
+        owner: bool = False,
+        js: str | None = None,
+        quiet: bool = False,
+    ) -> None:
+        """Let an event, or each of several, run `act(visitor, *values)`, which gives updates by component.
+
+        A `quiet` one, which nobody asked for, leaves the note where it is.
+        """
+
+        def handle(request: gr.Request, *values: Any) -> dict[Any, Any]:
+            asked = request.request
+            assert asked is not None  # noqa: S101  (there is one wherever an event comes from a page)
+            visitor: Visitor = asked.scope[VISITOR]
+            try:
+                if owner and not visitor.owner:
+                    raise NotAllowed("Only owners may do this. Ask one of them, or have your role changed.")
+                return {self.note: gr.skip() if quiet else "", **act(visitor, *values)}
+            except ParleyError as error:
+                log.info("%s: %s", visitor.name, error)
+                return self.say(str(error), "bad")
+
+        gr.on(
+            triggers=triggers if isinstance(triggers, list) else [triggers],
+            fn=handle,
+            inputs=list(inputs),
+            outputs=[*outputs, self.note],
+            js=js,
+            queue=False,
+            show_progress="hidden",
+            trigger_mode="always_last",
+            concurrency_limit=None,
+            api_visibility="private",
+        )
+
+
+def _note(text: str, kind: str) -> str:
+    role = "alert" if kind == "bad" else "status"
+    return f'<div class="note {kind}" role="{role}">{escape(text)}</div>'
+
+
+def _markdown(text: str) -> Markup:
+    return Markup(markdown.html(text, images=False))  # noqa: S704  (markdown.py lets no tag of an author through)
+
+
+def _line(text: str) -> Markup:
+    return Markup(markdown.line(text))  # noqa: S704  (as above)
+
+
+_TEMPLATES = Environment(
+    loader=FileSystemLoader(TEMPLATES),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_TEMPLATES.filters |= {
+    "markdown": _markdown,
+    "line": _line,
+    "when": words.when,
+    "duration": words.duration,
+    "number": words.number,
+    "percent": words.percent,
+}

@@ -1,0 +1,119 @@
+"""The console's page: a bar with the study, and a tab for each room.
+
+What is shown for a study is painted by the room that is open: when the page loads, when the study or the tab changes,
+and every few seconds where a room says so. The page's address keeps the place (console.js).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+from fastapi import FastAPI
+from gradio.components import Component
+from starlette.routing import Mount
+from starlette.staticfiles import StaticFiles
+
+from app.web import mounting
+from app.web.console.desk import Desk
+from app.web.console.room import At, Picker, Place, Room
+from app.web.console.rooms import ROOMS
+from app.web.console.visitor import Visitor
+from app.web.mounting import Page
+from app.web.page import STATIC as PARTICIPANTS
+
+STATIC = Path(__file__).parent / "static"
+REFRESH_S = 5
+READ_PLACE = "() => window.parleyConsole.place()"
+KEEP_PLACE = "(study, tab, session) => { window.parleyConsole.keep(study, tab, session); return []; }"
+
+
+def mount(app: FastAPI, desk: Desk) -> FastAPI:
+    """Put the console's page at `/` of `app`, and its script and styles under `/console/`."""
+    app.router.routes.append(Mount("/console", StaticFiles(directory=STATIC)))
+    app.router.routes.append(Mount("/parley", StaticFiles(directory=PARTICIPANTS)))
+    return mounting.mount(app, build(desk), head(), asks=True)
+
+
+def head() -> str:
+    """The console's script and styles."""
+    first = ("console",)
+    names = [*first, *sorted(path.stem for path in STATIC.glob("*.css") if path.stem not in first)]
+    styles = "".join(f'<link rel="stylesheet" href="/console/{name}.css">' for name in names)
+    return f'<meta name="robots" content="noindex">{styles}<script type="module" src="/console/console.js"></script>'
+
+
+def build(desk: Desk) -> gr.Blocks:
+    """The page, with nothing of a study in it."""
+    blocks: gr.Blocks
+    with Page(title="Parley console", analytics_enabled=False, fill_width=True) as blocks:
+        with gr.Row(elem_id="bar"):
+            gr.HTML('<h1><span aria-hidden="true">◗</span> Parley</h1>', elem_id="brand", padding=False)
+            study = Picker(label="Study", elem_id="study", choices=[], interactive=True, container=False, scale=0)
+            who = gr.HTML(elem_id="who", padding=False, apply_default_css=False)
+        tab = gr.Textbox(elem_id="tab", visible="hidden")
+        session = gr.Textbox(elem_id="session", visible="hidden")
+        place = Place(study, tab, session)
+        desk.note.render()  # type: ignore[no-untyped-call]
+        rooms = [room(desk, place) for room in ROOMS]
+        tabs = _tabs(desk, place, rooms)
+        _wire(blocks, desk, place, rooms, tabs, who)
+    return blocks
+
+
+def _tabs(desk: Desk, place: Place, rooms: Sequence[Room]) -> gr.Tabs:
+    tabs: gr.Tabs
+    with gr.Tabs(elem_id="rooms") as tabs:
+        for room in rooms:
+            with gr.Tab(room.label, id=room.name, elem_id=f"room-{room.name}") as tab:
+                room.build()
+            desk.on(
+                tab.select,
+                partial(_enter, room, place),
+                [place.study, place.session],
+                [place.tab, *room.outputs],
+            )
+    return tabs
+
+
+def _enter(room: Room, place: Place, visitor: Visitor, study: str, session: str) -> Mapping[Component, Any]:
+    return {place.tab: room.name, **room.paint(visitor, At(study or "", session or ""))}
+
+
+def _wire(blocks: gr.Blocks, desk: Desk, place: Place, rooms: Sequence[Room], tabs: gr.Tabs, who: gr.HTML) -> None:
+    """What the page does as a whole: load, change the study, look again after a while, and keep its address."""
+    named = {room.name: room for room in rooms}
+    outputs = [component for room in rooms for component in room.outputs]
+    inputs = [place.study, place.tab, place.session]
+
+    def paint(visitor: Visitor, study: str, tab: str, session: str) -> Mapping[Component, Any]:
+        room = named.get(tab, rooms[0])
+        return room.paint(visitor, At(study or "", session or ""))
+
+    def load(visitor: Visitor, study: str, tab: str, session: str) -> Mapping[Any, Any]:
+        names = desk.studies.names()
+        study = study if study in names else next(iter(names), "")
+        tab = tab if tab in named else rooms[0].name
+        return {
+            place.study: gr.update(choices=names, value=study or None),
+            place.tab: tab,
+            place.session: session,
+            tabs: gr.Tabs(selected=tab),
+            who: desk.html("who.html.j2", visitor=visitor),
+            **paint(visitor, study, tab, session),
+        }
+
+    desk.on(blocks.load, load, inputs, [*inputs, tabs, who, *outputs], js=READ_PLACE)
+    desk.on(place.study.input, paint, inputs, outputs)
+    live = next(room for room in rooms if room.name == "live")
+    timer = gr.Timer(REFRESH_S)
+
+    def again(visitor: Visitor, study: str, tab: str, session: str) -> Mapping[Component, Any]:
+        return paint(visitor, study, tab, session) if tab == live.name else {}
+
+    desk.on(timer.tick, again, inputs, live.outputs, quiet=True)
+    changes = [one.change for one in inputs]  # type: ignore[attr-defined]  # Gradio adds its events when it runs
+    gr.on(changes, fn=None, inputs=inputs, outputs=[], js=KEEP_PLACE, api_visibility="private")

@@ -1,0 +1,11 @@
+"""The console's rooms, one a file, in the order of their tabs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from app.web.console.desk import Desk
+from app.web.console.room import Place, Room
+from app.web.console.rooms.live import LiveRoom
+
+ROOMS: Sequence[Callable[[Desk, Place], Room]] = (LiveRoom,)

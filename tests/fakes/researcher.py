@@ -1,0 +1,106 @@
+"""A researcher at the console over HTTP: logs in, loads the page, fires its events; everything heard is kept.
+
+Events are named by the component's `elem_id` and the event (`"room-live", "select"`), as the page's own configuration
+has them, so that a test can also go through all of them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import httpx2
+
+CONFIG = re.compile(r"window\.gradio_config = (\{.*?\});</script>", re.DOTALL)
+HIDDEN = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)"')
+EVENT = "/gradio_api/run/predict"
+
+
+@dataclass(frozen=True)
+class Wired:
+    """One event of the page."""
+
+    number: int
+    of: tuple[tuple[str, str], ...]
+    """The components, by elem_id, and the kinds of event."""
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+
+@dataclass
+class Researcher:
+    """Somebody at a console, with a cookie jar of their own."""
+
+    url: str
+    heard: list[bytes] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Bring the client."""
+        self.client = httpx2.AsyncClient(base_url=self.url, timeout=60, headers={"origin": self.url})
+        self._components: dict[int, dict[str, Any]] = {}
+        self.events: list[Wired] = []
+        self.place = {"study": "", "tab": "", "session": ""}
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.client.aclose()
+
+    async def send(self, method: str, path: str, **more: Any) -> httpx2.Response:
+        """One request, kept."""
+        response = await self.client.request(method, path, **more)
+        self.heard.append(b"\n".join(b"%b: %b" % pair for pair in response.headers.raw) + response.content)
+        return response
+
+    async def log_in(self, name: str, password: str) -> httpx2.Response:
+        """Fill in the form and send it."""
+        form = await self.send("GET", "/login")
+        given = {**dict(HIDDEN.findall(form.text)), "name": name, "password": password}
+        return await self.send("POST", "/login", data=given)
+
+    async def open(self, **place: str) -> Mapping[str, Any]:
+        """Load the page at a place, and paint it."""
+        page = await self.send("GET", "/")
+        found = CONFIG.search(page.text)
+        assert found is not None, page.text[:200]
+        config = json.loads(found[1])
+        self._components = {one["id"]: one for one in config["components"]}
+        self.events = list(self._wired(config))
+        self.place |= place
+        loading = next(event for event in self.events if any(kind == "load" for _, kind in event.of))
+        return await self.fire(loading, dict(self.place))
+
+    async def enter(self, room: str, **place: str) -> Mapping[str, Any]:
+        """Open a tab."""
+        self.place |= {"tab": room, **place}
+        return await self.on(f"room-{room}", "select")
+
+    async def on(self, component: str, kind: str, **values: Any) -> Mapping[str, Any]:
+        """Fire an event, with values by elem_id in place of what the page shows; the updates by elem_id."""
+        event = next(event for event in self.events if (component, kind) in event.of)
+        return await self.fire(event, {**self.place, **values})
+
+    async def fire(self, event: Wired, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The same of an event as it is wired."""
+        data = [values.get(self._name(number), self._shown(number)) for number in event.inputs]
+        body = {"fn_index": event.number, "data": data, "session_hash": "test"}
+        response = await self.send("POST", EVENT, json=body)
+        assert response.status_code == 200, (event.of, response.status_code, response.text[:300])
+        return dict(zip(map(self._name, event.outputs), response.json()["data"], strict=True))
+
+    def _wired(self, config: Mapping[str, Any]) -> Iterator[Wired]:
+        for one in config["dependencies"]:
+            if one["backend_fn"]:
+                of = tuple((self._name(number), kind) for number, kind in one["targets"])
+                yield Wired(one["id"], of, tuple(one["inputs"]), tuple(one["outputs"]))
+
+    def _name(self, number: int) -> str:
+        found = self._components.get(number)
+        return (found["props"].get("elem_id") if found else "") or f"#{number}"
+
+    def _shown(self, number: int) -> Any:
+        return self._components[number]["props"].get("value")
