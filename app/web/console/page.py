@@ -94,7 +94,7 @@ def _wire(blocks: gr.Blocks, desk: Desk, place: Place, rooms: Sequence[Room], ta
         return room.paint(visitor, At(study or "", session or ""))
 
     def load(visitor: Visitor, study: str, tab: str, session: str) -> Mapping[Any, Any]:
-        names = desk.studies.names()
+        names = desk.names()
         study = study if study in names else next(iter(names), "")
         tab = tab if tab in named else rooms[0].name
         return {

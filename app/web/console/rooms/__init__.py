@@ -7,5 +7,6 @@ from collections.abc import Callable, Sequence
 from app.web.console.desk import Desk
 from app.web.console.room import Place, Room
 from app.web.console.rooms.live import LiveRoom
+from app.web.console.rooms.studies import StudiesRoom
 
-ROOMS: Sequence[Callable[[Desk, Place], Room]] = (LiveRoom,)
+ROOMS: Sequence[Callable[[Desk, Place], Room]] = (StudiesRoom, LiveRoom)
