@@ -204,14 +204,18 @@ def _load(source: str, path: str, base: Path) -> tuple[Problem, ...]:
     place = problems.place(source, path, base)
     files = sorted(place.rglob("*")) if place.is_dir() else [place]
     stats = [(file, file.stat()) for file in files]
-    state = tuple((str(file), stat.st_mtime_ns, stat.st_size, stat.st_ino) for file, stat in stats)
+    state = tuple((str(file), stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino) for file, stat in stats)
     now_ns = time.time_ns()
-    young = any(stat.st_mtime_ns > now_ns - YOUNG_NS for _, stat in stats)
+    young = any(max(stat.st_mtime_ns, stat.st_ctime_ns) > now_ns - YOUNG_NS for _, stat in stats)
     return problems.load(source, path, base) if young else _read(source, path, base, state)
 
 
+State = tuple[tuple[str, int, int, int, int], ...]
+"""Files with what changes when they do."""
+
+
 @lru_cache(maxsize=16)
-def _read(source: str, path: str, base: Path, _state: tuple[tuple[str, int, int, int], ...]) -> tuple[Problem, ...]:
+def _read(source: str, path: str, base: Path, _state: State) -> tuple[Problem, ...]:
     return problems.load(source, path, base)
 
 

@@ -26,8 +26,6 @@ from storage.schemas.registry import schemas
 EXPERIMENTS = Path(__file__).parent.parent / "experiments"
 STUDIES = EXPERIMENTS / "studies"
 PROTOCOLS = EXPERIMENTS / "protocols"
-PROTOCOL = "protocol "
-"""How an error of a protocol begins, before its name."""
 Load = Callable[[str, str, Path], tuple[Problem, ...]]
 """What reads problems: a source, a path, and the folder in which that is looked for."""
 
@@ -70,7 +68,7 @@ def study_of(raw: dict[str, Any], path: Path, load: Load = problems.load) -> Stu
     except StudyError as error:
         # What follows from a pool that could not be read is not told again.
         found = [fault for fault in error.found if not (unread and "pool" in fault.what)]
-        if error.name.startswith(PROTOCOL):
+        if error.name != str(raw.get("study", "study")):  # a protocol's
             found = [replace(fault, where=f"{error.name}: {fault.where}") for fault in found]
         raise StudyError(str(path), [*faults, *found]) from None
     if faults:

@@ -1,9 +1,12 @@
 """Errors of this room.
 
 ParleyError
-└── StorageError   the operator: the database cannot be read or written; nothing was half written
-    ├── Conflict   nobody: another writer was first with the next fact; read again and decide again
-    └── BadFile    the analyst: a file is not what its schema says; nothing of it was imported
+├── StorageError        the operator: the database cannot be read or written; nothing was half written
+│   ├── Conflict        nobody: another writer was first with the next fact; read again and decide again
+│   └── BadFile         the analyst: a file is not what its schema says; nothing of it was imported
+└── AccountError        the researcher: an account cannot be made or changed like that
+    └── LoginRefused    who wants to come in: the name and the password do not go together
+        └── TooMany     who wants to come in: too many tries; again after `wait_s`
 """
 
 from __future__ import annotations
@@ -21,3 +24,20 @@ class Conflict(StorageError):
 
 class BadFile(StorageError):
     """A file is not what its schema says."""
+
+
+class AccountError(ParleyError):
+    """An account of the console cannot be made or changed like that; it is as it was."""
+
+
+class LoginRefused(AccountError):
+    """A name and a password that do not go together; which of the two is wrong is not told."""
+
+
+class TooMany(LoginRefused):
+    """Too many tries in too short a time."""
+
+    def __init__(self, message: str, wait_s: int) -> None:
+        super().__init__(message)
+        self.wait_s = wait_s
+        """Seconds after which another try is taken."""

@@ -35,11 +35,32 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
+class Selected:
+    """Which sessions an export was restricted to: what was asked of them, of how many, and whom that left out.
+
+    `left_out` says why and how many, each session once; `excluded` are researchers' reasons, also where those sessions
+    are in it after all.
+    """
+
+    rules: tuple[str, ...]
+    of: int
+    left_out: tuple[tuple[str, int], ...]
+    excluded: tuple[tuple[str, int], ...]
+    with_excluded: bool
+
+    @property
+    def number(self) -> int:
+        """How many sessions are left."""
+        return self.of - sum(count for _, count in self.left_out)
+
+
+@dataclass(frozen=True, slots=True)
 class Exported:
     """An export: whose sessions it holds, its files, and what explains them.
 
     `studies` are the frozen studies of the exported sessions (several if the study was changed), oldest first; none
-    for imported data, whose `sources` tell which files were read (data of the `imported` facts).
+    for imported data, whose `sources` tell which files were read (data of the `imported` facts). `selected` is None
+    where nothing was asked of sessions and nobody is excluded.
     """
 
     study: str
@@ -52,3 +73,4 @@ class Exported:
     sources: tuple[Mapping[str, Any], ...] = ()
     filtered: tuple[Kept, ...] = ()
     safe: bool = False
+    selected: Selected | None = None

@@ -1,4 +1,4 @@
-"""The tables: the log, what stands beside it, and the released schemas' tables.
+"""The tables: the log, what stands beside it, who may use the console, and the released schemas' tables.
 
 The log is append-only: triggers refuse to change a fact, and to delete one unless its stream has a row in `erasure`,
 which is both the permission and the tombstone that stays. docs/decisions/0001 says why. Only imported facts may lack
@@ -183,12 +183,60 @@ erasures = Table(
     Column("reason", Text, nullable=False),
 )
 
+researchers = Table(
+    "researcher",
+    metadata,
+    Column("name", String(60), primary_key=True),
+    Column("password", Text, nullable=False),
+    Column("role", String(16), nullable=False),
+    Column("made_us", BigInteger, nullable=False),
+    Column("removed_us", BigInteger),
+)
+"""The accounts of the console. A name stays with whom it was given to: the deeds speak of it."""
+
+logins = Table(
+    "login",
+    metadata,
+    Column("digest", String(64), primary_key=True),
+    Column("researcher", String(60), nullable=False),
+    Column("made_us", BigInteger, nullable=False),
+    Column("seen_us", BigInteger, nullable=False),
+    Column("ended_us", BigInteger),
+    Index("ix_login_researcher", "researcher", "seen_us"),
+)
+
+invitations = Table(
+    "invitation",
+    metadata,
+    Column("digest", String(64), primary_key=True),
+    Column("role", String(16), nullable=False),
+    Column("by", String(60), nullable=False),
+    Column("expires_us", BigInteger, nullable=False),
+    Column("used_us", BigInteger),
+)
+
+deeds = Table(
+    "deed",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("at_us", BigInteger, nullable=False),
+    Column("who", String(60), nullable=False),
+    Column("what", Text, nullable=False),
+    Column("about", Text, nullable=False),
+    Index("ix_deed_who", "who", "id"),
+)
+"""What was done in the console, and by whom: append-only, as the log is, and nothing ever takes a row away."""
+
 _SQLITE = (
     "CREATE TRIGGER IF NOT EXISTS event_is_fact_update BEFORE UPDATE ON event "
     "BEGIN SELECT RAISE(ABORT, 'a fact is never changed'); END",
     "CREATE TRIGGER IF NOT EXISTS event_is_fact_delete BEFORE DELETE ON event "
     "WHEN NOT EXISTS (SELECT 1 FROM erasure WHERE erasure.stream = OLD.stream) "
     "BEGIN SELECT RAISE(ABORT, 'a fact is deleted only by an erasure'); END",
+    "CREATE TRIGGER IF NOT EXISTS deed_is_done_update BEFORE UPDATE ON deed "
+    "BEGIN SELECT RAISE(ABORT, 'what was done is never changed'); END",
+    "CREATE TRIGGER IF NOT EXISTS deed_is_done_delete BEFORE DELETE ON deed "
+    "BEGIN SELECT RAISE(ABORT, 'what was done is never deleted'); END",
 )
 _POSTGRESQL = (
     "CREATE OR REPLACE FUNCTION event_is_fact() RETURNS trigger AS $$ BEGIN "
@@ -197,6 +245,10 @@ _POSTGRESQL = (
     "RAISE EXCEPTION 'a fact is deleted only by an erasure'; END IF; RETURN OLD; END $$ LANGUAGE plpgsql",
     "CREATE OR REPLACE TRIGGER event_is_fact BEFORE UPDATE OR DELETE ON event "
     "FOR EACH ROW EXECUTE FUNCTION event_is_fact()",
+    "CREATE OR REPLACE FUNCTION deed_is_done() RETURNS trigger AS $$ BEGIN "
+    "RAISE EXCEPTION 'what was done is never changed or deleted'; END $$ LANGUAGE plpgsql",
+    "CREATE OR REPLACE TRIGGER deed_is_done BEFORE UPDATE OR DELETE OR TRUNCATE ON deed "
+    "FOR EACH STATEMENT EXECUTE FUNCTION deed_is_done()",
 )
 for _statement in _SQLITE:
     event.listen(metadata, "after_create", DDL(_statement).execute_if(dialect="sqlite"))  # type: ignore[no-untyped-call]

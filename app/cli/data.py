@@ -17,8 +17,10 @@ from app.web.secret import secret_of
 from storage.describe.packing import pack
 from storage.engine import Database, open_database
 from storage.exported import Exported
-from storage.exports.exporting import Wish, export, stream
+from storage.exports.exporting import export, stream
 from storage.exports.filtering import Statuses, read_statuses
+from storage.exports.planning import Wish
+from storage.exports.selecting import Selection, moment_of, where_of
 from storage.imports.find import Found
 from storage.imports.importing import deviations, import_files
 from storage.participants import Participants, Person
@@ -28,6 +30,10 @@ from storage.schemas.registry import schemas
 PROLIFIC = "prolific"
 
 SchemaName = Annotated[str, typer.Argument(metavar="SCHEMA", help=f"One of: {', '.join(sorted(schemas()))}.")]
+Where = Annotated[
+    list[str] | None,
+    typer.Option(help="Only with this value of a factor, `condition=answer-first`; may stand more than once."),
+]
 Paths = Annotated[
     list[Path],
     typer.Argument(metavar="PATH...", help="Files of the release, or its folder with whichever of them are there."),
@@ -94,13 +100,23 @@ def export_(
         typer.Option("--safe-for-spreadsheets", help="Escape what a spreadsheet would run; no longer the exact data."),
     ] = False,
     zipped: Annotated[bool, typer.Option("--zip", help="Pack the folder into one zip beside it.")] = False,
+    where: Where = None,
+    since: Annotated[str, typer.Option(help="Only who began then or later: a date or time, UTC.")] = "",
+    until: Annotated[str, typer.Option(help="Only who began on that date or earlier, or before that time, UTC.")] = "",
+    complete: Annotated[bool, typer.Option("--complete", help="Only who completed the study.")] = False,
+    language: Annotated[str, typer.Option(help="Only who took part in this language, such as `de`.")] = "",
+    with_excluded: Annotated[
+        bool, typer.Option("--with-excluded", help="Also sessions that a researcher excluded in the console.")
+    ] = False,
 ) -> None:
     """Write a study's data as the released dataset's files, with a codebook, metadata and checksums."""
     settings = settings_in_use()
     database = open_database(settings.database_url)
     name = name_of(study)
     statuses = _statuses(settings, database, name, status) if status else None
-    wish = Wish(name, schema, origin, statuses, safe)
+    began = (moment_of(since), moment_of(until, end=True))
+    selection = Selection(where_of(where or ()), *began, complete, language, with_excluded)
+    wish = Wish(name, schema, origin, statuses, safe, selection)
     if to == STDOUT:
         stream(database, wish, sys.stdout.buffer, file)
         return
@@ -114,6 +130,8 @@ def _tell(exported: Exported, statuses: Statuses | None) -> None:
     for file in exported.files:
         out.print(f"{exported.folder / file.path}: {file.rows:,} rows", highlight=False)
     out.print(f"[dim]{exported.sessions:,} sessions of origin {exported.origin}; README.md says what is there[/dim]")
+    for why, number in exported.selected.left_out if exported.selected else ():
+        out.print(f"  left out: {number:,} {why}", highlight=False)
     for kept in exported.filtered:
         out.print(f"  {kept.step}: {kept.people:,} participants, {kept.answers:,} answers", highlight=False)
     if statuses and statuses.unknown:

@@ -32,7 +32,8 @@ from app.trial import Trial, try_out
 from experiments.core.advice import advice
 from experiments.core.resolve import Study
 from experiments.core.schema import json_schema
-from storage.engine import open_database
+from storage.engine import Database, open_database
+from storage.publishing import standing
 
 START_TRIES = 300
 
@@ -51,10 +52,12 @@ def demo(
 
 @app.command()
 def serve(
-    studies: Annotated[list[str], typer.Argument(metavar="STUDY...", help="Study files, or names of Parley's own.")],
+    studies: Annotated[
+        list[str] | None, typer.Argument(metavar="[STUDY...]", help="Study files, or names of Parley's own.")
+    ] = None,
 ) -> None:
-    """Let people take part: serve one or more studies, each at /s/NAME."""
-    _serve(studies)
+    """Let people take part: serve studies, each at /s/NAME; without any, all that are published in the database."""
+    _serve(studies or [])
 
 
 def _serve(references: list[str], *, demo: bool = False, open_browser: bool = False) -> None:
@@ -68,11 +71,14 @@ def _serve(references: list[str], *, demo: bool = False, open_browser: bool = Fa
     names = [study.name for study in studies]
     if len(set(names)) < len(names):
         raise SettingsError(f"Two of these studies have one name: {', '.join(names)}. Serve them apart, or rename one.")
-    server = build_app(settings, open_database(settings.database_url), studies, again=demo)
+    database = open_database(settings.database_url)
+    server = build_app(settings, database, studies, again=demo)
     address = settings.public_url or f"http://{_reachable(settings.host)}:{settings.port}"
     out.print(f"Parley is at [bold]{address}[/bold]  (stop it with Ctrl-C)")
     for study in studies:
         out.print(f"  {study.file.title}: {address}/s/{study.name}")
+    if not studies:
+        _tell_published(database, address)
     out.print(f"  data: {settings.database_url}", highlight=False)
     if open_browser and sys.stdout.isatty():
         threading.Thread(target=_open_when_up, args=(address, settings), daemon=True).start()
@@ -91,6 +97,14 @@ def _serve(references: list[str], *, demo: bool = False, open_browser: bool = Fa
         timeout_keep_alive=75,
         timeout_graceful_shutdown=3,
     )
+
+
+def _tell_published(database: Database, address: str) -> None:
+    """Say what is served now where no study was named."""
+    for name, held in standing(database).items():
+        if held.offered:
+            out.print(f"  {name} ({held.state}): {address}/s/{name}", highlight=False)
+    out.print("  and every study from when it is published, and piloted or opened", highlight=False)
 
 
 def _open_when_up(address: str, settings: Settings) -> None:

@@ -27,11 +27,12 @@ from app.languages import catalogue
 from app.runtime import Runtime
 from app.web.cookies import Cookies
 from app.web.links import let_in, person_of
+from app.web.offered import Offer, Offered
 from app.web.tongue import browsers, offered, wanted
 from experiments.core.outcomes import way_out
 from experiments.core.resolve import Study
 from experiments.core.session import last_words
-from experiments.errors import Refused, StudyError
+from experiments.errors import Fault, Refused, StudyError
 from storage.errors import Conflict
 from storage.participants import Participants, Person
 
@@ -51,14 +52,14 @@ class Arrival:
         runtime: Runtime,
         participants: Participants,
         cookies: Cookies,
-        open_studies: Mapping[str, Study],
+        offered: Offered,
         *,
         again: bool = False,
     ) -> None:
         self._runtime = runtime
         self._participants = participants
         self._cookies = cookies
-        self._open = open_studies
+        self._offered = offered
         self._again = again
 
     def routes(self) -> list[Route]:
@@ -71,11 +72,11 @@ class Arrival:
 
     async def greet(self, request: Request) -> Response:
         """The start page: what the study is called, and a button."""
-        study = self._open.get(request.path_params["study"])
-        if study is None:
+        offer = await self._offered.get(request.path_params["study"])
+        if offer is None:
             return lost(request)
-        who = self._who(request, study)
-        language = wanted(request, study.file)
+        study = offer.study
+        who, language = self._who(request, study), wanted(request, study.file)
         found = await self._here_already(request, study, who)
         if found.live is None and not let_in(who, study.file.recruitment):
             return other_link(study, language)
@@ -83,6 +84,8 @@ class Arrival:
             return once(study, language)
         if found.live is None and await self._runtime.closed(study):
             return closed(study, language)
+        if found.live is None and not offer.ready:
+            return sorry(study, language)
         language = found.live.language if found.live else language
         return page(
             "start.html.j2",
@@ -95,9 +98,10 @@ class Arrival:
 
     async def start(self, request: Request) -> Response:
         """Begin, or go on where one was; then the address is clean."""
-        study = self._open.get(request.path_params["study"])
-        if study is None:
+        offer = await self._offered.get(request.path_params["study"])
+        if offer is None:
             return lost(request)
+        study = offer.study
         who, language = self._who(request, study), wanted(request, study.file)
         found = await self._here_already(request, study, who)
         if found.live is None and not let_in(who, study.file.recruitment):
@@ -111,12 +115,12 @@ class Arrival:
             form = parse_qs((await request.body()).decode("ascii", "replace"))
             language = offered(form.get("language", [""])[0], study.file) or language
             try:
-                live = await self._enrol(study, who, _ticket(form), found.attempt, language)
+                live = await self._enrol(offer, who, _ticket(form), found.attempt, language)
             except Refused:
                 return closed(study, language)
             except StudyError as error:
                 log.error("nobody can begin %s: %s", study.name, error)
-                return page("sorry.html.j2", language, status=503, title=study.say(study.file.title, language))
+                return sorry(study, language)
         response = RedirectResponse("/", status_code=303)
         self._cookies.write(response, live.stream, study.name)
         return response
@@ -131,9 +135,12 @@ class Arrival:
         address = way_out(last_words(live.study, live.state), person.id, person.submission)
         return RedirectResponse(address, status_code=303) if address else RedirectResponse("/", status_code=303)
 
-    def only(self) -> str | None:
-        """The start page's address, where a single study is open."""
-        return f"/s/{next(iter(self._open))}" if len(self._open) == 1 else None
+    async def door(self, request: Request) -> Response:
+        """For who comes to `/` without a session: to the start page, where a single study is offered."""
+        names = await self._offered.names()
+        if len(names) == 1:
+            return RedirectResponse(f"/s/{names[0]}?{request.url.query}".rstrip("?"), 303)
+        return lost(request) if names else nothing(request)
 
     def _who(self, request: Request, study: Study) -> Person | None:
         label = partial(self._participants.labelled, study.name)
@@ -163,7 +170,10 @@ class Arrival:
         await asyncio.to_thread(self._participants.renew, live.stream, person)
         await self._runtime.note(live.stream, {"what": "came back with another submission"})
 
-    async def _enrol(self, study: Study, person: Person | None, stream: str, attempt: int, language: str) -> Live:
+    async def _enrol(self, offer: Offer, person: Person | None, stream: str, attempt: int, language: str) -> Live:
+        study = offer.study
+        if not offer.ready:
+            raise StudyError(study.name, [Fault("models", "this server lacks what they need, as it said before")])
         identity = self._participants.entry(study.name, person, attempt) if person else None
         told: dict[str, Any] = {"attempt": attempt} if attempt > 1 else {}
         if len(study.file.offered) > 1:
@@ -213,6 +223,11 @@ def closed(study: Study, language: str) -> Response:
     return _around(study, "closed.html.j2", language)
 
 
+def sorry(study: Study, language: str) -> Response:
+    """For who comes while a study cannot begin, through no fault of theirs."""
+    return page("sorry.html.j2", language, status=503, title=study.say(study.file.title, language))
+
+
 def other_link(study: Study, language: str) -> Response:
     """For who comes by a link that this study does not take: without the id, or of another recruiter."""
     return _around(study, "other_link.html.j2", language, status=403)
@@ -232,6 +247,12 @@ def lost(request: Request) -> Response:
     """For a link that leads nowhere here."""
     say = browsers(request)
     return page("lost.html.j2", say.tag, status=404, title=say("Nothing here"))
+
+
+def nothing(request: Request) -> Response:
+    """For who comes while no study is offered at all."""
+    say = browsers(request)
+    return page("nothing.html.j2", say.tag, title=say("Nothing here"))
 
 
 def page(template: str, language: str, *, status: int = 200, **values: object) -> Response:

@@ -66,19 +66,19 @@ class Gate:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope["type"] == "http":
-            await self._http(scope, receive, _Answer(scope, send))
+            await self._http(scope, receive, Answer(scope, send, _protect))
 
-    async def _http(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
+    async def _http(self, scope: Scope, receive: Receive, answer: Answer) -> None:
         headers = Headers(scope=scope)
         refusal = self._refusal(scope, headers)
         if refusal is not None:
             await refusal(scope, receive, answer)
             return
-        body = await _body(receive) if scope["method"] == "POST" else b""
+        body = await whole_body(receive, MOST_BODY) if scope["method"] == "POST" else b""
         if body is None:
             await PlainTextResponse("too large", 413)(scope, receive, answer)
             return
-        await self._app(scope, _again(body, receive) if scope["method"] == "POST" else receive, answer)
+        await self._app(scope, again(body, receive) if scope["method"] == "POST" else receive, answer)
 
     def _refusal(self, scope: Scope, headers: Headers) -> ASGIApp | None:
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
@@ -106,20 +106,25 @@ class Gate:
         return not self._limiter.hit(self._limit_of_address, f"address {address}")
 
 
-class _Answer:
-    """The way back: adds the headers, and to a page the nonce."""
+class Answer:
+    """The way back: adds the headers, by `protect` those of the path and the status too, and to a page the nonce."""
 
-    def __init__(self, scope: Scope, send: Send) -> None:
+    def __init__(self, scope: Scope, send: Send, protect: Callable[[MutableHeaders, str, int], None]) -> None:
         self._path = scope["path"]
         self._send = send
+        self._protect = protect
         self._start: Message | None = None
         self._parts: list[bytes] = []
 
     async def __call__(self, message: Message) -> None:
+        """Send a part of the answer."""
         if message["type"] == "http.response.start":
             headers = MutableHeaders(raw=message["headers"])
-            _protect(headers, self._path, message["status"])
-            if headers.get("content-type", "").startswith("text/html"):
+            for name, value in HEADERS.items():
+                headers[name] = value
+            del headers["server"]
+            self._protect(headers, self._path, message["status"])
+            if headers.get("content-type", "").startswith("text/html") and "content-disposition" not in headers:
                 self._start = message
                 return
         elif self._start is not None:
@@ -141,8 +146,6 @@ class _Answer:
 
 
 def _protect(headers: MutableHeaders, path: str, status: int) -> None:
-    for name, value in HEADERS.items():
-        headers[name] = value
     if path.startswith("/s/"):
         # A form posted from a page without referrer has Origin: null, which tells us nothing; so this one may tell us.
         headers["referrer-policy"] = "same-origin"
@@ -150,11 +153,10 @@ def _protect(headers: MutableHeaders, path: str, status: int) -> None:
         headers["cache-control"] = FOREVER
     elif not path.startswith(("/parley/", "/static/", "/theme.css", "/favicon.ico", "/svelte/")):
         headers["cache-control"] = "no-store"
-    del headers["server"]
 
 
-async def _body(receive: Receive) -> bytes | None:
-    """The whole body; None if it is too large."""
+async def whole_body(receive: Receive, most: int) -> bytes | None:
+    """The whole body; None if it has more bytes than are taken."""
     parts: list[bytes] = []
     size = 0
     while True:
@@ -163,13 +165,13 @@ async def _body(receive: Receive) -> bytes | None:
             return b""
         parts.append(message.get("body", b""))
         size += len(parts[-1])
-        if size > MOST_BODY:
+        if size > most:
             return None
         if not message.get("more_body"):
             return b"".join(parts)
 
 
-def _again(body: bytes, receive: Receive) -> Receive:
+def again(body: bytes, receive: Receive) -> Receive:
     """A `receive` that gives the body once and then what else comes."""
     first: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 

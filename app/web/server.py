@@ -12,7 +12,7 @@ import orjson
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -21,9 +21,10 @@ from app.runtime import Runtime
 from app.settings import Settings
 from app.web import page
 from app.web.api import ParticipantApi
-from app.web.arrival import Arrival, lost
+from app.web.arrival import Arrival
 from app.web.cookies import Cookies
 from app.web.gate import Gate
+from app.web.offered import Offered
 from app.web.secret import secret_of
 from app.web.tongue import browsers
 from app.web.walks import Walks
@@ -32,32 +33,42 @@ from experiments.errors import StudyError
 from problems.errors import ParleyError
 from storage.engine import Database, ping
 from storage.participants import Participants
+from storage.publishing import bring
 
 log = logging.getLogger(__name__)
 JSON = "application/json"
 SWEEP_S = 15
 APOLOGY = "We cannot save at the moment. Nothing that was saved is lost; please try again in a minute."
 
+NEWER = (
+    "%s: since its file was published, version %d (%s) was, which is given to who begins; "
+    "to go back to the file: parley publish FILE"
+)
 BROKEN = "This study cannot go on here. What you did is saved; please tell whoever gave you the link."
 
 
 def build_app(
     settings: Settings,
     database: Database,
-    studies: Sequence[Study],
+    studies: Sequence[Study] = (),
     clock: Clock | None = None,
     *,
     again: bool = False,
 ) -> ASGIApp:
-    """The whole server for these studies, to be run by uvicorn; with `again`, who has finished may begin anew."""
+    """The whole server for these studies, to be run by uvicorn; with `again`, who has finished may begin anew.
+
+    Without studies it serves all that are published in the database.
+    """
     runtime = Runtime(database, settings, clock or WorldClock())
     for study in studies:
         runtime.prepare(study)
+        now = bring(database, study, at_us=runtime.now_us())
+        if now.hash != study.hash:
+            log.warning(NEWER, study.name, now.file.version, now.hash[:12])
     secret = secret_of(settings)
     cookies = Cookies(secret, secure=(settings.public_url or "").startswith("https://"))
-    arrival = Arrival(
-        runtime, Participants(database, secret), cookies, {study.name: study for study in studies}, again=again
-    )
+    offered = Offered(runtime, database, studies)
+    arrival = Arrival(runtime, Participants(database, secret), cookies, offered, again=again)
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
@@ -97,12 +108,7 @@ class _Doorstep:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"] == "/" and self._cookies.read(Request(scope)) is None:
-            start = self._arrival.only()
-            query = scope["query_string"].decode("latin-1")
-            response: Response = (
-                RedirectResponse(f"{start}?{query}".rstrip("?"), 303) if start else lost(Request(scope))
-            )
-            await response(scope, receive, send)
+            await (await self._arrival.door(Request(scope)))(scope, receive, send)
             return
         await self._app(scope, receive, send)
 

@@ -59,6 +59,11 @@ class Operations:
         return "pilot" if self.pilot else "open"
 
     @property
+    def offered(self) -> bool:
+        """Whether a server that was told no names has a page for it."""
+        return self.published is not None and self.state != "draft"
+
+    @property
     def shut(self) -> str | None:
         """Why nobody new can begin; None while people can."""
         said = self.paused if self.closed is None else self.closed

@@ -13,6 +13,7 @@ import yaml
 
 from experiments.core.model import Model
 from storage.describe.checksums import NAME
+from storage.describe.choice import chosen
 from storage.describe.croissant import record_set
 from storage.describe.frozen import file_name
 from storage.describe.markdown import bullets, code, join, table
@@ -39,6 +40,7 @@ def card(exported: Exported) -> str:
         summary(exported),
         SAFE if exported.safe else "",
         _files(exported),
+        chosen(exported),
         _filtered(exported),
         _studies(exported),
         _sources(exported),

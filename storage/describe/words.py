@@ -50,4 +50,15 @@ def summary(exported: Exported) -> str:
     variant = (
         " Cells that a spreadsheet would run begin with an apostrophe: not an exact copy." if exported.safe else ""
     )
-    return f"{whose(exported)} {form}{variant}"
+    return f"{whose(exported)} {form}{left_out(exported)}{variant}"
+
+
+def left_out(exported: Exported) -> str:
+    """Whom the export leaves out, as a sentence; empty where nobody was asked for or left out."""
+    selected = exported.selected
+    if selected is None:
+        return ""
+    why = ", ".join(f"{number:,} {reason}" for reason, number in selected.left_out)
+    rules = f" Asked for: {'; '.join(selected.rules)}." if selected.rules else ""
+    left = f" Left out: {why}." if why else " Nobody is left out."
+    return f" {selected.number:,} of {count(selected.of, 'session')} are here.{rules}{left}"

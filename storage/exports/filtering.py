@@ -18,7 +18,7 @@ from sqlalchemy import Connection, MetaData, Select, String, Table, case, func, 
 from storage import tables
 from storage.errors import BadFile
 from storage.exported import Kept
-from storage.schemas.base import Released
+from storage.exports.rows import Chosen
 from storage.seats import COMPLETE
 
 ATTENTION = "attention_check"
@@ -68,12 +68,10 @@ def read_statuses(path: Path, find: Callable[[str], str | None]) -> Statuses:
     return Statuses(frozenset(stream for stream in found if stream), found.count(None))
 
 
-def kept_sessions(
-    connection: Connection, answers: Released, study: str, origin: str, done: Statuses | None
-) -> list[Kept]:
+def kept_sessions(connection: Connection, answers: Chosen, done: Statuses | None) -> list[Kept]:
     """Put the sessions that stay into KEPT, and tell what each step left. `done` takes the place of our own outcome."""
-    people = _people(connection, answers, study, origin)
-    completed = done.streams if done else _finished(connection, study, origin)
+    people = _people(connection, answers)
+    completed = done.streams if done else _finished(connection, answers.study, answers.origin)
     word = f"{' or '.join(TAKEN).lower()} on Prolific" if done else "completed the study"
     steps = [_step("answered a question", people, lambda person: person.answers)]
     rest = Kept("without the attention check", len(people), sum(person.answers - person.checks for person in people))
@@ -104,8 +102,8 @@ def _step(
     return Kept(name, len(people), sum(map(count, people)))
 
 
-def _people(connection: Connection, answers: Released, study: str, origin: str) -> list[_Person]:
-    a, t = answers.table().c, tables.sessions.c
+def _people(connection: Connection, answers: Chosen) -> list[_Person]:
+    a, t = answers.own.c, tables.sessions.c
     check = a["dataset"] == ATTENTION
     answered = case((check, None), else_=a["question_id"] + "/" + a["answer_type"])
     query = (
@@ -117,10 +115,11 @@ def _people(connection: Connection, answers: Released, study: str, origin: str) 
             func.count(func.distinct(answered)),
         )
         .join(tables.sessions, a["_session"] == t.stream)
-        .where(a["_study"] == study, t.study == study, t.origin == origin)
+        .where(a["_study"] == answers.study, t.study == answers.study, t.origin == answers.origin)
         .group_by(t.stream, t.ordinal)
         .order_by(t.ordinal)
     )
+    query = query if answers.passes is None else query.where(answers.passes)
     return [_Person(*row) for row in connection.execute(query)]
 
 

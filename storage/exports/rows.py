@@ -26,8 +26,8 @@ Rows = Sequence[Sequence[Any]]
 class Chosen:
     """Rows of a table: of a study and an origin, of a part of the release, of columns in this order.
 
-    `among` is a query of sessions to which they are restricted, `without` a dataset whose rows are left out; `source`
-    is the table that they are read from where that is another of the same columns.
+    `among` is a query of sessions to which they are restricted, `passes` what sessions must pass, `without` a dataset
+    whose rows are left out; `source` is the table that they are read from where that is another of the same columns.
     """
 
     study: str
@@ -36,6 +36,7 @@ class Chosen:
     part: str
     columns: tuple[Column, ...]
     among: Select[Any] | None = None
+    passes: ColumnElement[bool] | None = None
     without: str = ""
     source: Released | None = None
 
@@ -43,6 +44,11 @@ class Chosen:
     def own(self) -> Table:
         """The table in the database that they are read from."""
         return (self.source or self.table).table()
+
+    @property
+    def path(self) -> str:
+        """The file's path within the export."""
+        return self.table.path(self.part)
 
     @property
     def json(self) -> bool:
@@ -60,13 +66,18 @@ class Chosen:
         query = self._where(select(func.count()).select_from(self.own))
         return int(connection.execute(query if where is None else query.where(where)).scalar_one())
 
-    def stream(self, connection: Connection, *, texts: bool) -> Iterator[Rows]:
-        """The rows, some hundreds at once."""
+    def count_to(self, connection: Connection, most: int) -> int:
+        """How many rows there are, as far as `most`: quick however many there are."""
+        some = self._where(select(literal_column("1")).select_from(self.own)).limit(most).subquery()
+        return int(connection.execute(select(func.count()).select_from(some)).scalar_one())
+
+    def stream(self, connection: Connection, *, texts: bool, most: int | None = None) -> Iterator[Rows]:
+        """The rows, some hundreds at once: all of them, or the first ones."""
         spelled = self._spelled(connection)
         own = self.own
         cells: list[Any] = [own.c[column.sql] for column in self.columns]
         cells = [func.coalesce(cast(cell, Text), "") for cell in cells] if texts else cells
-        query = self._ordered(select(*cells, *([own.c["_written"]] if spelled else [])))
+        query = self._ordered(select(*cells, *([own.c["_written"]] if spelled else []))).limit(most)
         number, fetch = 0, _fetching(connection, query)
         while rows := fetch(AT_ONCE):
             if spelled:
@@ -100,7 +111,8 @@ class Chosen:
             query = query.where(or_(~others.exists(), its.exists()))  # the first is asked once, the second of each row
             return query.where(own["_session"] != literal_column("''"))  # without which SQLite leaves their order alone
         joined = query.join(tables.sessions, own["_session"] == t.stream)
-        return joined.where(t.study == self.study, t.origin == self.origin)
+        joined = joined.where(t.study == self.study, t.origin == self.origin)
+        return joined if self.passes is None else joined.where(self.passes)
 
     def _ordered(self, query: Select[Any]) -> Select[Any]:
         own = self.own.c

@@ -52,7 +52,8 @@ def import_(database: Path, *paths: str) -> int:
 def ours(database: Path, origin: str, file: str, to: str) -> int:
     """Our export of a file."""
     from storage.engine import open_database
-    from storage.exports.exporting import Wish, stream
+    from storage.exports.exporting import stream
+    from storage.exports.planning import Wish
 
     wish = Wish(IMPORTED if origin == "import" else LIVE, "chatbench", origin)
     with open(to, "wb") as out:

@@ -11,7 +11,8 @@ import pytest
 
 from storage.engine import Database, open_database
 from storage.errors import BadFile
-from storage.exports.exporting import Wish, export
+from storage.exports.exporting import export
+from storage.exports.planning import Wish
 from storage.imports.find import Found
 from storage.imports.importing import deviations, import_files
 from storage.imports.records import MOST

@@ -15,7 +15,8 @@ from storage.describe import describe
 from storage.describe.croissant import record_set
 from storage.engine import Database, open_database
 from storage.exported import Exported, File
-from storage.exports.exporting import Wish, export
+from storage.exports.exporting import export
+from storage.exports.planning import Wish
 from storage.imports.importing import import_files
 from storage.schemas.registry import schemas
 from tests.fakes.exported import ROWS, exported, value

@@ -25,7 +25,8 @@ from storage.describe.formulas import FORMULA_STARTS, escaped, is_formula
 from storage.describe.packing import pack
 from storage.engine import Database
 from storage.exported import Kept
-from storage.exports.exporting import Wish, export
+from storage.exports.exporting import export
+from storage.exports.planning import Wish
 from storage.schemas.registry import schemas
 from tests.fakes.exported import SOURCE, exported
 from tests.fakes.sessions import study

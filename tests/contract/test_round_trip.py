@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from storage.engine import Database, open_database
-from storage.exports.exporting import Wish, stream
+from storage.exports.exporting import stream
+from storage.exports.planning import Wish
 from storage.imports.find import Found
 from storage.imports.importing import deviations, import_files
 from storage.projections import differences, rebuild

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from storage.engine import Database, open_database
-from storage.exports.exporting import Wish, export
+from storage.exports.exporting import export
+from storage.exports.planning import Wish
 from storage.imports.find import Found
 from storage.imports.importing import AT_ONCE, deviations, import_files
 from storage.projections import differences, rebuild

@@ -18,6 +18,7 @@ from app.settings import Settings
 from storage.engine import Database, open_database
 from storage.exported import Exported
 from storage.exports import exporting
+from storage.exports.planning import Wish
 from storage.projections import rebuild
 from storage.schemas.registry import schemas
 from tests.fakes.sessions import study
@@ -89,4 +90,4 @@ async def fill(database: Database, names: list[str], count: int, seed: str) -> N
 
 def export(database: Database, study: str, schema: str, folder: Path, origin: str | None = None) -> Exported:
     """A study's files in a schema."""
-    return exporting.export(database, exporting.Wish(study, schema, origin), folder)
+    return exporting.export(database, Wish(study, schema, origin), folder)

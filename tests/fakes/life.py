@@ -18,6 +18,7 @@ from app.runtime import Runtime
 from app.web.api import ParticipantApi
 from app.web.arrival import Arrival
 from app.web.cookies import Cookies
+from app.web.offered import Offered
 from experiments.core.resolve import Study
 from storage import tables
 from storage.engine import Database
@@ -103,7 +104,8 @@ class Server:
         self.runtime = Seeded(database, settings_for(folder), clock)
         self.runtime.prepare(study)
         cookies = Cookies(SECRET, secure=False)
-        arrival = Arrival(self.runtime, Participants(database, SECRET), cookies, {NAME: study})
+        offered = Offered(self.runtime, database, [study])
+        arrival = Arrival(self.runtime, Participants(database, SECRET), cookies, offered)
         app = FastAPI()
         app.include_router(ParticipantApi(self.runtime, cookies).router())
         app.router.routes += arrival.routes()

@@ -22,7 +22,8 @@ from app.errors import NotAllowed
 from app.settings import Settings
 from app.web import markdown
 from app.web.console import words
-from app.web.console.visitor import Visitor
+from app.web.console.downloads import Downloads
+from app.web.console.visitor import VISITOR, Visitor
 from problems.errors import ParleyError
 from storage.engine import Database
 from storage.log import Log
@@ -31,8 +32,6 @@ from storage.studies import Studies
 
 log = logging.getLogger(__name__)
 TEMPLATES = Path(__file__).parent / "templates"
-VISITOR = "parley.visitor"
-"""Under which name the gate leaves in a request's scope who asks."""
 Act = Callable[..., Mapping[Any, Any]]
 Did = Callable[[str, str, str], None]
 """Writes the audit log: who did what, and about which study or session."""
@@ -50,6 +49,7 @@ class Desk:
         self.drafts = Drafts(settings.studies_dir)
         self.participants = Participants(database, secret)
         self.log = Log(database)
+        self.downloads = Downloads(secret, clock)
         self.note = gr.HTML(elem_id="note", padding=False, apply_default_css=False, render=False)
         self._did = did
 

@@ -19,7 +19,7 @@ from starlette.staticfiles import StaticFiles
 
 from app.web import mounting
 from app.web.console.desk import Desk
-from app.web.console.room import At, Picker, Place, Room
+from app.web.console.room import At, Place, Room, picker
 from app.web.console.rooms import ROOMS
 from app.web.console.visitor import Visitor
 from app.web.mounting import Page
@@ -52,7 +52,7 @@ def build(desk: Desk) -> gr.Blocks:
     with Page(title="Parley console", analytics_enabled=False, fill_width=True) as blocks:
         with gr.Row(elem_id="bar"):
             gr.HTML('<h1><span aria-hidden="true">◗</span> Parley</h1>', elem_id="brand", padding=False)
-            study = Picker(label="Study", elem_id="study", choices=[], interactive=True, container=False, scale=0)
+            study = picker(label="Study", elem_id="study", container=False, scale=0)
             who = gr.HTML(elem_id="who", padding=False, apply_default_css=False)
         tab = gr.Textbox(elem_id="tab", visible="hidden")
         session = gr.Textbox(elem_id="session", visible="hidden")

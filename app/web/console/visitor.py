@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
 
-Role = Literal["owner", "analyst"]
+from storage.accounts.names import Role
+
+VISITOR = "parley.visitor"
+"""Under which name the gate leaves in a request's scope who asks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +16,8 @@ class Visitor:
 
     name: str
     role: Role
+    login: str = field(default="", repr=False, compare=False)
+    """Which of their logins it is, for what ends all but this one; no token."""
 
     @property
     def owner(self) -> bool:

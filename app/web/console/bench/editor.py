@@ -37,6 +37,11 @@ class Editor:
     def build(self) -> None:
         """The text, what is wrong with it, and what publishing would do."""
         self._none = gr.HTML(padding=False, apply_default_css=False)
+        with gr.Column(visible=False, elem_classes="sure", elem_id="publishing") as self._sure:
+            self._plan = gr.HTML(padding=False, apply_default_css=False)
+            with gr.Row(elem_classes="actions"):
+                self._yes = gr.Button("Publish", size="sm", variant="primary", elem_id="publish-yes")
+                self._no = gr.Button("Not yet", size="sm", elem_id="publish-no")
         with gr.Row(visible=False, elem_id="writing") as self._desk_row:
             with gr.Column(scale=3, min_width=420):
                 self._text = gr.Code(
@@ -51,11 +56,6 @@ class Editor:
             with gr.Column(scale=2, min_width=300):
                 self._worth = gr.HTML(elem_id="faults", padding=False, apply_default_css=False)
                 self._ask = gr.Button("Publish…", size="sm", variant="primary", elem_id="publish-ask")
-        with gr.Column(visible=False, elem_classes="sure", elem_id="publishing") as self._sure:
-            self._plan = gr.HTML(padding=False, apply_default_css=False)
-            with gr.Row(elem_classes="actions"):
-                self._yes = gr.Button("Publish", size="sm", variant="primary", elem_id="publish-yes")
-                self._no = gr.Button("Not yet", size="sm", elem_id="publish-no")
         self._mark = gr.Textbox(visible="hidden", elem_id="text-mark")
         self._hash = gr.Textbox(visible="hidden", elem_id="text-hash")
         row = [self._desk_row, self._text, self._worth, self._ask]
@@ -67,7 +67,7 @@ class Editor:
 
         def go(visitor: Visitor, name: str, hash_: Any) -> Updates:
             said = self._publish(visitor, name, hash_)
-            return {**repaint(visitor, name), **said}
+            return {**repaint(visitor, name, tab="Overview"), **said}
 
         written = [study, self._text, self._mark]
         on(self._text.input, self._write, written, [self._worth, self._ask, self._mark, self._sure], owner=True)

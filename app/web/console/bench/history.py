@@ -9,7 +9,7 @@ from gradio.components import Component
 
 from app.web.console.bench.part import Repaint, Seen, Updates
 from app.web.console.desk import Desk
-from app.web.console.room import Picker, Place
+from app.web.console.room import Place, picker
 from app.web.console.visitor import Visitor
 from storage.publishing import Version, difference, readable, versions
 
@@ -27,7 +27,7 @@ class History:
     def build(self) -> None:
         """A table of versions; what one of them changed; and its file."""
         self._table = gr.HTML(elem_id="versions", padding=False, apply_default_css=False)
-        self._which = Picker(label="Show version", choices=[], visible=False, elem_id="version")
+        self._which = picker(label="Show version", visible=False, elem_id="version")
         self._one = gr.HTML(elem_id="version-shown", padding=False, apply_default_css=False)
         self.outputs = [self._table, self._which, self._one]
 

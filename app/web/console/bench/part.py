@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -18,8 +18,13 @@ from storage.operations import operations_of
 from storage.publishing import Version, versions
 
 Updates = Mapping[Component, Any]
-Repaint = Callable[[Visitor, str], Updates]
-"""Paints the whole room anew, as after a change."""
+
+
+class Repaint(Protocol):
+    """Paints the whole room anew, as after a change."""
+
+    def __call__(self, visitor: Visitor, name: str, tab: str = "") -> Updates:
+        """The room for a study, with another of its tabs in front if it is said."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from app.errors import SettingsError
 from app.outline import outline
 from app.web.console.bench.part import Repaint, Seen, Updates
 from app.web.console.desk import Desk
-from app.web.console.room import Picker, Place
+from app.web.console.room import Place, picker
 from app.web.console.visitor import Visitor
 from app.web.links import RECRUITERS
 from app.web.walks import address_of
@@ -68,7 +68,7 @@ class Running:
                 self._no = gr.Button("Keep it as it is", size="sm", elem_id="close-no")
         self._about = gr.HTML(elem_id="study-about", padding=False, apply_default_css=False)
         with gr.Row(visible=False, elem_classes="asks", elem_id="caps-form") as self._form:
-            self._where = Picker(label="Whom (everybody, unless chosen)", multiselect=True, choices=[], value=[])
+            self._where = picker(label="Whom (everybody, unless chosen)", multiselect=True, value=[])
             self._most = gr.Number(label="At most (0 lets nobody new in)", precision=0, minimum=0, maximum=MOST)
             self._set = gr.Button("Set", size="sm", elem_id="cap-set")
             self._lift = gr.Button("No limit", size="sm", elem_id="cap-lift")

@@ -15,7 +15,7 @@ from app.outline import Branch, outline
 from app.web.console.bench.part import Repaint, Seen, Updates, look
 from app.web.console.bench.running import cell_of, pairs
 from app.web.console.desk import Desk
-from app.web.console.room import Picker, Place
+from app.web.console.room import Place, picker
 from app.web.console.visitor import Visitor
 from app.web.walks import Walks
 from experiments.core.resolve import Study
@@ -39,11 +39,9 @@ class Walk:
         with gr.Column(visible=False, elem_classes="asks", elem_id="walk-form") as self._form:
             self._which = gr.Radio([WRITTEN, PUBLISHED], value=PUBLISHED, label="Which version", visible=False)
             with gr.Row():
-                self._step = Picker(label="Begin", choices=[START], value="", elem_id="walk-step")
-                self._where = Picker(
-                    label="Condition (any that fits, unless chosen)", multiselect=True, choices=[], value=[]
-                )
-                self._language = Picker(label="Language", choices=[], visible=False)
+                self._step = picker(label="Begin", choices=[START], value="", elem_id="walk-step")
+                self._where = picker(label="Condition (any that fits, unless chosen)", multiselect=True, value=[])
+                self._language = picker(label="Language", visible=False)
             self._go = gr.Button("Make a link", size="sm", variant="primary", elem_id="walk-go")
         self._link = gr.HTML(elem_id="walk-link", padding=False, apply_default_css=False)
         self.outputs = [self._about, self._form, self._which, self._step, self._where, self._language, self._link]

@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 
 from app.web.console.desk import Desk
 from app.web.console.room import Place, Room
+from app.web.console.rooms.data import DataRoom
 from app.web.console.rooms.live import LiveRoom
+from app.web.console.rooms.results import ResultsRoom
 from app.web.console.rooms.studies import StudiesRoom
 
-ROOMS: Sequence[Callable[[Desk, Place], Room]] = (StudiesRoom, LiveRoom)
+ROOMS: Sequence[Callable[[Desk, Place], Room]] = (StudiesRoom, LiveRoom, DataRoom, ResultsRoom)

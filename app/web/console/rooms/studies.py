@@ -85,8 +85,9 @@ class StudiesRoom:
     def _word(state: str, published: str | None, draft: bool) -> str:
         return "draft" if draft and published is None else state
 
-    def _repaint(self, visitor: Visitor, name: str) -> Updates:
-        return self.paint(visitor, At(name, ""))
+    def _repaint(self, visitor: Visitor, name: str, tab: str = "") -> Updates:
+        front = {self._tabs: gr.update(visible=True, selected=tab)} if tab else {}
+        return {**self.paint(visitor, At(name, "")), **front}
 
     def _begin(self, visitor: Visitor, name: Any, like: Any) -> Updates:
         """Make a study from a template, and choose it."""
@@ -96,9 +97,8 @@ class StudiesRoom:
         drafts.save(name, re.sub(r"\A# What next:.*\n", "", drafts.text(name)))
         self._desk.did(visitor, f"made a study like {like}", name)
         return {
-            **self._repaint(visitor, name),
+            **self._repaint(visitor, name, tab="Write"),
             self._place.study: gr.update(choices=self._desk.names(), value=name),
             self._called: "",
-            self._tabs: gr.update(visible=True, selected="Write"),
             **self._desk.say(f"{name} is made. It is yours to change; nobody sees it before it is published."),
         }

@@ -1,0 +1,30 @@
+"""What a study shows: plain functions on data frames in the released schemas' own columns, for notebooks too.
+
+    from app.analysis import accuracy, frame
+    for finding in accuracy(frame(database, "chatbench", "user_answers", "person")): ...
+
+Each gives findings: estimates with their intervals, and the sentences that a methods section would say.
+"""
+
+from app.analysis.accuracy import accuracy
+from app.analysis.agreement import agreement, alpha
+from app.analysis.estimates import Estimate, Finding
+from app.analysis.preference import ranks, wins
+from app.analysis.ratings import ratings, turns
+from app.analysis.reading import frame
+from app.analysis.results import Results, results
+
+__all__ = [
+    "Estimate",
+    "Finding",
+    "Results",
+    "accuracy",
+    "agreement",
+    "alpha",
+    "frame",
+    "ranks",
+    "ratings",
+    "results",
+    "turns",
+    "wins",
+]

@@ -1,0 +1,105 @@
+"""What an analysis finds: estimates, each with its interval and the sentence that a methods section would say.
+
+An estimate's name is stable: a program may go by it. Where there are no data there is no estimate; where an interval
+cannot be had the estimate says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from app.analysis.intervals import Interval
+
+Unit = Literal["share", "points", "number"]
+"""A share is a number from 0 to 1, written in per cent; a difference of shares is written in percentage points."""
+SHARE: Final = "share"
+POINTS: Final = "points"
+NUMBER: Final = "number"
+UNITS: Mapping[Unit, str] = {SHARE: " %", POINTS: " pp", NUMBER: ""}
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A figure of a group: of `n` answers (ratings, votes) of so many participants."""
+
+    name: str
+    """Stable, with dots: `chatbench.accuracy.direct-to-AI.with_AI`."""
+    label: str
+    """The group in words."""
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+    participants: int
+    groups: Mapping[str, str]
+    """What the group is: columns, each with its value."""
+    sentence: str
+    why: str = ""
+    """Why there is no interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Which group is estimated: the name and the label of the estimate, its size and its columns' values."""
+
+    name: str
+    label: str
+    n: int
+    participants: int
+    groups: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Estimates that stand in one figure and one table."""
+
+    name: str
+    title: str
+    counts: str
+    """What n counts: answers, ratings, votes."""
+    unit: Unit
+    axis: tuple[float, float]
+    estimates: tuple[Estimate, ...]
+    method: str
+    """How the estimates and intervals come about, for a methods section."""
+    code: str
+    """How to get them in a notebook."""
+    reference: float | None = None
+    """A value to compare with: chance, no difference."""
+    note: str = ""
+    """What else is to be known: what was left out."""
+
+
+def estimate(group: Group, found: Interval, said: str, unit: Unit, counts: str) -> Estimate:
+    """An estimate with its sentence; `said` is one without its full stop and with a place `{}` for the value."""
+    sure = f"95 % interval {between(found.low, found.high, unit)}; " if found.low is not None else ""
+    people = "participant" if group.participants == 1 else "participants"
+    size = f"n = {group.n:,} {counts} of {group.participants:,} {people}"
+    sentence = f"{said.format(written(found.value, unit))} ({sure}{size})."
+    values = (found.value, found.low, found.high, group.n, group.participants)
+    return Estimate(group.name, group.label, *values, group.groups, sentence, found.why)
+
+
+def written(value: float | None, unit: Unit) -> str:
+    """A value as people read it."""
+    if value is None:
+        return "–"
+    return _number(value, unit) + UNITS[unit]
+
+
+def _number(value: float, unit: Unit) -> str:
+    return (f"{value:.2f}" if unit == NUMBER else f"{100 * value:.1f}").replace("-", "−")
+
+
+def between(low: float | None, high: float | None, unit: Unit) -> str:
+    """An interval as people read it: `51.2 to 60.3 %`."""
+    if low is None or high is None:
+        return "–"
+    return f"{_number(low, unit)} to {_number(high, unit)}{UNITS[unit]}"
+
+
+def slug(text: object) -> str:
+    """A value as a part of a name: without dots and blanks."""
+    return "".join("_" if sign in ". \t\n" else sign for sign in str(text)) or "none"

@@ -1,0 +1,74 @@
+"""Where the dots and intervals of a figure stand: places from 0 to 100 along its axis, for a page to draw.
+
+Shares are drawn on the whole axis from 0 to 1; an interval beyond an axis is cut there, never the axis stretched.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import floor, log10
+
+from app.analysis.estimates import POINTS, SHARE, Estimate, Finding, Unit
+
+TICKS = 5
+"""About so many ticks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An estimate with the places of its dot and of its interval's ends; None where it has no interval."""
+
+    estimate: Estimate
+    at: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A place on the axis and what is written there."""
+
+    at: float
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Forest:
+    """A figure: a row for each estimate over one axis, with a line for the value to compare with."""
+
+    rows: tuple[Row, ...]
+    ticks: tuple[Tick, ...]
+    reference: float | None
+
+
+def forest(finding: Finding) -> Forest:
+    """The figure of a finding."""
+    low, high = axis = finding.axis
+
+    def place(value: float) -> float:
+        return round(100 * min(1.0, max(0.0, (value - low) / (high - low))), 2)
+
+    def row(one: Estimate) -> Row:
+        ends = (None, None) if one.low is None or one.high is None else (place(one.low), place(one.high))
+        return Row(one, place(one.value), *ends)
+
+    ticks = tuple(Tick(place(value), words(value, finding.unit)) for value in ticked(axis))
+    reference = None if finding.reference is None else place(finding.reference)
+    return Forest(tuple(map(row, finding.estimates)), ticks, reference)
+
+
+def ticked(axis: tuple[float, float]) -> tuple[float, ...]:
+    """Round values along an axis: steps of 1, 2, 2.5 or 5 times a power of ten."""
+    low, high = axis
+    rough = (high - low) / TICKS
+    power = 10.0 ** floor(log10(rough))
+    step = next(power * size for size in (1, 2, 2.5, 5, 10) if power * size >= rough * 0.999)
+    first = -floor(-low / step + 1e-9)
+    count = floor(high / step + 1e-9) - first
+    return tuple(round((first + n) * step, 10) + 0.0 for n in range(count + 1))
+
+
+def words(value: float, unit: Unit) -> str:
+    """A value on an axis."""
+    shown = f"{100 * value:.0f}" if unit in (SHARE, POINTS) else f"{value:g}"
+    return shown.replace("-", "−") + (" %" if unit == SHARE else "")

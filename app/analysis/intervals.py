@@ -1,0 +1,144 @@
+"""Intervals for means of answers that do not stand alone: a participant gave several, a question was answered by many.
+
+The variance of a mean is found by leaving out one cluster (a participant, a question) at a time: the cluster jackknife,
+CV3 of MacKinnon, Nielsen and Webb (2023, Journal of Applied Econometrics 38:671). For G clusters
+
+    V = (G - 1)/G * sum over g of (mean without g - mean)^2
+
+which for clusters of one answer each is the usual s^2/n. Two ways of clustering are put together as by Cameron, Gelbach
+and Miller (2011, JBES 29:238), V = V_P + V_Q - V_PQ, and never less than the larger of V_P and V_Q. Student's t has one
+degree of freedom less than there are clusters, of the way that has fewer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from math import atan, cos, inf, pi, sin, sqrt
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+LEVEL = 0.95
+"""How often an interval shall cover the truth."""
+FEWEST = 2
+"""So many participants are needed for an interval."""
+Values = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+MANY = 1000
+"""Beyond so many degrees of freedom t is z, nearly."""
+NO_SCALE = (-inf, inf)
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A mean and its interval; where it has none, `why` says what is missing."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    why: str = ""
+
+
+def codes(labels: npt.ArrayLike) -> Codes:
+    """Whose each value is, as numbers from 0 in the order in which they first occur."""
+    return np.asarray(pd.factorize(np.asarray(labels), use_na_sentinel=False)[0], dtype=np.int64)
+
+
+def number_of(clusters: Codes) -> int:
+    """How many clusters there are."""
+    return int(clusters.max(initial=-1)) + 1
+
+
+def one_way(values: Values, clusters: Codes) -> float:
+    """The variance of a mean, by leaving out one of at least two clusters at a time."""
+    count = number_of(clusters)
+    sums, sizes = np.bincount(clusters, weights=values), np.bincount(clusters)
+    without = (values.sum() - sums) / (values.size - sizes)
+    return float((count - 1) / count * np.sum((without - values.mean()) ** 2))
+
+
+def two_way(values: Values, people: Codes, questions: Codes) -> float:
+    """The variance of a mean of answers that share participants and questions."""
+    each = one_way(values, people), one_way(values, questions)
+    both = one_way(values, codes(people * number_of(questions) + questions))
+    return max(sum(each) - both, *each)
+
+
+def mean_of(
+    values: Values, people: Codes, questions: Codes | None = None, scale: tuple[float, float] = NO_SCALE
+) -> Interval:
+    """The mean of numbers with `mean ± t * sqrt(V)`, cut at the ends of their scale."""
+    mean = float(values.mean())
+    found = _spread(values, people, questions)
+    if isinstance(found, str):
+        return Interval(mean, why=found)
+    spread, freedom = found
+    if spread <= 1e-18:  # what is left of nothing by rounding
+        return Interval(mean, why="All are equal, so how much they vary is not known.")
+    half = student(freedom) * sqrt(spread)
+    return Interval(mean, max(scale[0], mean - half), min(scale[1], mean + half))
+
+
+def share_of(hits: Values, people: Codes, questions: Codes | None = None) -> Interval:
+    """The share of ones among zeros and ones, with Wilson's interval for as many answers as they are worth.
+
+    n answers that share participants and questions are worth n' = p(1 - p)/V of independent ones, and never more than
+    n (Kish's design effect); where all are equal, as many as there are participants, or questions if they are fewer.
+    With t in place of z (Korn and Graubard 1998, Survey Methodology 24:193; Franco et al. 2019, JSSAM 7:334)
+
+        (p + t^2/2n' ± t * sqrt(p(1 - p)/n' + t^2/4n'^2)) / (1 + t^2/n')
+    """
+    share = float(hits.mean())
+    found = _spread(hits, people, questions)
+    if isinstance(found, str):
+        return Interval(share, why=found)
+    spread, freedom = found
+    alone = share * (1 - share)
+    worth = min(hits.size, alone / spread) if alone > 0 else float(freedom + 1)
+    t = student(freedom)
+    middle = share + t * t / (2 * worth)
+    half = t * sqrt(alone / worth + t * t / (4 * worth * worth))
+    scale = 1 + t * t / worth
+    return Interval(share, max(0.0, (middle - half) / scale), min(1.0, (middle + half) / scale))
+
+
+def _spread(values: Values, people: Codes, questions: Codes | None) -> tuple[float, int] | str:
+    """The variance of the mean with the degrees of freedom; or what is missing for it."""
+    there = number_of(people)
+    if there < FEWEST:
+        return f"An interval needs {FEWEST} participants; there is {there} yet."
+    asked = number_of(questions) if questions is not None else 0
+    if questions is None or asked < 2:
+        return one_way(values, people), there - 1
+    return two_way(values, people, questions), min(there, asked) - 1
+
+
+@cache
+def student(freedom: int, level: float = LEVEL) -> float:
+    """The t that Student's distribution exceeds in neither direction with this probability."""
+    if freedom > MANY:
+        z = NormalDist().inv_cdf((1 + level) / 2)
+        return z + (z**3 + z) / (4 * freedom)  # Abramowitz and Stegun 26.7.5
+    low, high = 0.0, 1.0
+    while within(high, freedom) < level:
+        high *= 2
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (middle, high) if within(middle, freedom) < level else (low, middle)
+    return (low + high) / 2
+
+
+def within(t: float, freedom: int) -> float:
+    """The probability that Student's t lies between -t and t (Abramowitz and Stegun 26.7.3 and 26.7.4)."""
+    angle = atan(t / sqrt(freedom))
+    even = freedom % 2 == 0
+    term = total = 1.0 if even else cos(angle)
+    for k in range(2 if even else 3, freedom - 1, 2):
+        term *= cos(angle) ** 2 * ((k - 1) / k)
+        total += term
+    if even:
+        return sin(angle) * total
+    return 2 / pi * (angle + (sin(angle) * total if freedom > 1 else 0.0))

@@ -1,0 +1,88 @@
+"""The latest result of something slow: shown at once as it was, and computed anew beside, one at a time.
+
+Whoever looks never waits. A result is computed anew when what it was made of has changed since (its mark), but for each
+key at most every so many seconds, however many look and however fast facts come in.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+EVERY_S = 30.0
+MOST = 32
+"""So many results are kept; those that were looked at longest ago go first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen(Generic[Value]):
+    """What is there now: a result, as of when, and whether a newer one is on its way."""
+
+    value: Value | None
+    as_of_us: int | None
+    busy: bool
+
+
+@dataclass
+class _Kept(Generic[Value]):
+    value: Value | None = None
+    mark: Any = None
+    as_of_us: int | None = None
+    begun_us: int | None = None
+    future: Future[Value] | None = None
+    next_mark: Any = None
+
+
+class Latest(Generic[Key, Value]):
+    """The latest results by key.
+
+    `compute` makes a result and `mark` tells cheaply whether there would be another one; `now_us` tells the time.
+    """
+
+    def __init__(
+        self,
+        compute: Callable[[Key], Value],
+        mark: Callable[[Key], Any],
+        now_us: Callable[[], int],
+        workers: Executor,
+        every_s: float = EVERY_S,
+    ) -> None:
+        self._compute, self._mark, self._now_us, self._workers = compute, mark, now_us, workers
+        self._every_us = round(every_s * 1e6)
+        self._kept: dict[Key, _Kept[Value]] = {}
+        self._lock = threading.Lock()
+
+    def look(self, key: Key) -> Seen[Value]:
+        """What is there; begins to compute what is missing or old. Raises what the computation raised, once."""
+        mark = self._mark(key)
+        with self._lock:
+            kept = self._kept.pop(key, None) or _Kept()
+            self._kept[key] = kept
+            self._forget()
+            self._collect(kept)
+            now_us = self._now_us()
+            rested = kept.begun_us is None or now_us - kept.begun_us >= self._every_us
+            stale = kept.as_of_us is None or kept.mark != mark
+            if kept.future is None and stale and rested:
+                kept.begun_us, kept.next_mark = now_us, mark
+                kept.future = self._workers.submit(self._compute, key)
+            return Seen(kept.value, kept.as_of_us, kept.future is not None)
+
+    def _collect(self, kept: _Kept[Value]) -> None:
+        """Take what is done."""
+        if kept.future is None or not kept.future.done():
+            return
+        done, kept.future = kept.future, None
+        kept.value = done.result()
+        kept.mark, kept.as_of_us = kept.next_mark, kept.begun_us
+
+    def _forget(self) -> None:
+        others = list(self._kept.items())[:-1]  # the last one is being looked at
+        idle = [key for key, kept in others if kept.future is None or kept.future.done()]
+        for key in idle[: max(0, len(self._kept) - MOST)]:
+            del self._kept[key]

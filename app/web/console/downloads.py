@@ -1,0 +1,264 @@
+"""Exports made for the console, and the links by which they are fetched.
+
+An export is written and packed by a thread, one at a time for each visitor, into a folder that only this process's user
+can read. Its link works for whoever made it, for a quarter of an hour; then, and when the server stops, the file is
+deleted. Who leaves the page stops asking how far it is, and so stops the export. What is made is known to this process
+alone, so after a restart no link works.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import file_digest
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+from itsdangerous import BadSignature, SignatureExpired, TimestampSigner, URLSafeTimedSerializer
+from starlette.requests import Request
+from starlette.responses import FileResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from app.clock import Clock
+from app.web.console.visitor import Visitor
+from problems.errors import ParleyError
+from storage.describe.packing import pack
+from storage.engine import Database
+from storage.exports.exporting import export
+from storage.exports.planning import Wish
+
+log = logging.getLogger(__name__)
+VISITOR = "parley.visitor"
+LIFE_S = 15 * 60
+PATIENCE_S = 90
+"""After so long without a question how far it is, nobody waits for an export; hidden tabs ask once a minute."""
+JOINING_S = 5
+SECOND_US = 1_000_000
+ZIP = "application/zip"
+BROKEN = "The export broke off; the console's log says why. Nothing was kept of it."
+STOPPED = "The export was stopped. Nothing was kept of it."
+UNKNOWN = "No download has this link. Make the export again in the room Data."
+EXPIRED = "This link has expired, and its file is deleted. Make the export again in the room Data."
+ANOTHERS = "This link belongs to somebody else. Make an export of your own in the room Data."
+
+
+class _Stopped(Exception):
+    """Nobody waits for the export any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A finished export and how it is fetched."""
+
+    visitor: str
+    token: str
+    path: Path
+    name: str
+    about: str
+    """What it holds, in words."""
+    sessions: int
+    bytes: int
+    sha256: str
+    until_us: int
+
+
+@dataclass(slots=True)
+class Job:
+    """An export under way, as far as it is known: the file that is written now and its rows so far. `said` is what went
+    wrong, once it is done."""
+
+    wish: Wish
+    about: str
+    asked_us: int
+    file: str = ""
+    rows: int = 0
+    packing: bool = False
+    done: bool = False
+    said: str = ""
+    stopped: bool = False
+
+
+class _Signer(TimestampSigner):
+    """A signer that goes by a clock of ours."""
+
+    def __init__(self, *args: Any, clock: Clock, **known: Any) -> None:
+        super().__init__(*args, **known)
+        self._clock = clock
+
+    def get_timestamp(self) -> int:
+        return self._clock.now_us() // SECOND_US
+
+
+class Downloads:
+    """Makes exports, keeps them for a while, and hands them out."""
+
+    def __init__(self, secret: str, clock: Clock) -> None:
+        self._tokens = URLSafeTimedSerializer(
+            secret, salt="parley console download", signer=_Signer, signer_kwargs={"clock": clock}
+        )
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._jobs: dict[str, Job] = {}
+        self._links: dict[str, Link] = {}
+        self._threads: list[threading.Thread] = []
+        self._timers: list[threading.Timer] = []
+        self._root: Path | None = None
+
+    def start(self, visitor: Visitor, database: Database, wish: Wish, about: str = "") -> bool:
+        """Begin to make an export, which is `about` that in words; not while another of this visitor's is under way."""
+        with self._lock:
+            before = self._jobs.get(visitor.name)
+            if before is not None and not before.done:
+                return False
+            job = self._jobs[visitor.name] = Job(wish, about, self._clock.now_us())
+            thread = threading.Thread(
+                target=self._work, args=(visitor, database, job), name="parley-export", daemon=True
+            )
+            self._threads = [*filter(threading.Thread.is_alive, self._threads), thread]
+            thread.start()
+        return True
+
+    def job(self, visitor: Visitor) -> Job | None:
+        """This visitor's export under way, or how the last one failed; to ask keeps it going."""
+        with self._lock:
+            job = self._jobs.get(visitor.name)
+            if job is not None:
+                job.asked_us = self._clock.now_us()
+            return job
+
+    def stop(self, visitor: Visitor) -> None:
+        """Stop this visitor's export."""
+        with self._lock:
+            if visitor.name in self._jobs:
+                self._jobs[visitor.name].stopped = True
+
+    def links(self, visitor: Visitor) -> list[Link]:
+        """This visitor's links that work, the newest first."""
+        self.sweep()
+        with self._lock:
+            return [link for link in reversed(self._links.values()) if link.visitor == visitor.name]
+
+    def sweep(self) -> None:
+        """Delete what has expired."""
+        now_us = self._clock.now_us()
+        with self._lock:
+            old = [key for key, link in self._links.items() if link.until_us <= now_us]
+            paths = [self._links.pop(key).path for key in old]
+        for path in paths:
+            path.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Stop every export and delete every file."""
+        with self._lock:
+            for job in self._jobs.values():
+                job.stopped = True
+            self._links.clear()
+            threads, timers, root = self._threads, self._timers, self._root
+        for timer in timers:
+            timer.cancel()
+        for thread in threads:
+            thread.join(JOINING_S)
+        if root is not None:
+            shutil.rmtree(root, ignore_errors=True)
+
+    def route(self) -> Route:
+        """Where links lead to."""
+        return Route("/download/{token}", self._fetch, methods=["GET", "HEAD"])
+
+    async def _fetch(self, request: Request) -> Response:
+        visitor: Visitor | None = request.scope.get(VISITOR)
+        try:
+            key = self._tokens.loads(request.path_params["token"], max_age=LIFE_S)
+        except SignatureExpired:
+            return _refused(410, EXPIRED)
+        except BadSignature:
+            return _refused(404, UNKNOWN)
+        self.sweep()
+        link = self._links.get(key)
+        if link is None:
+            return _refused(410, EXPIRED)
+        if visitor is None or visitor.name != link.visitor:
+            return _refused(403, ANOTHERS)
+        headers = {"cache-control": "no-store"}
+        return FileResponse(link.path, media_type=ZIP, filename=link.name, headers=headers)
+
+    def _work(self, visitor: Visitor, database: Database, job: Job) -> None:
+        """Make an export in a thread of its own; whatever happens, it ends and says how."""
+        job.said = BROKEN
+        try:
+            with self._folder(job.wish) as folder:
+                self._keep(visitor, job, self._packed(database, job, folder))
+            job.said = ""
+        except _Stopped:
+            job.said = STOPPED
+        except ParleyError as error:
+            job.said = str(error)
+        except OSError as error:
+            job.said = f"The export cannot be written: {error.strerror or error}. Tell whoever runs the console."
+        finally:
+            job.done = True
+
+    @contextmanager
+    def _folder(self, wish: Wish) -> Iterator[Path]:
+        """A folder for an export, in which nobody else can read, and which is gone afterwards."""
+        with self._lock:
+            self._root = self._root or Path(mkdtemp(prefix="parley-downloads-"))
+        own = Path(mkdtemp(dir=self._root))
+        try:
+            yield own / f"{wish.study}-{wish.schema}"
+        finally:
+            shutil.rmtree(own, ignore_errors=True)
+
+    def _packed(self, database: Database, job: Job, folder: Path) -> tuple[Path, int]:
+        """The export's zip and how many sessions it holds."""
+
+        def tell(path: str, rows: int) -> None:
+            job.file, job.rows = path, rows
+            if job.stopped or self._clock.now_us() - job.asked_us > PATIENCE_S * SECOND_US:
+                raise _Stopped
+
+        folder.mkdir()
+        sessions = export(database, job.wish, folder, tell).sessions
+        job.packing = True
+        packed = pack(folder)
+        if job.stopped:
+            raise _Stopped
+        return packed, sessions
+
+    def _keep(self, visitor: Visitor, job: Job, made: tuple[Path, int]) -> None:
+        """Give an export its link, and let it expire."""
+        packed, sessions = made
+        key = secrets.token_urlsafe(16)
+        with packed.open("rb") as file:
+            sha256 = file_digest(file, "sha256").hexdigest()
+        link = Link(
+            visitor=visitor.name,
+            token=str(self._tokens.dumps(key)),
+            path=packed.parent.with_name(f"{key}.zip"),
+            name=packed.name,
+            about=job.about,
+            sessions=sessions,
+            bytes=packed.stat().st_size,
+            sha256=sha256,
+            until_us=self._clock.now_us() + LIFE_S * SECOND_US,
+        )
+        packed.rename(link.path)
+        with self._lock:
+            if job.stopped:
+                link.path.unlink()
+                raise _Stopped
+            self._links[key] = link
+            timer = threading.Timer(LIFE_S + 1, self.sweep)
+            timer.daemon = True
+            timer.start()
+            self._timers = [*filter(threading.Timer.is_alive, self._timers), timer]
+
+
+def _refused(status: int, text: str) -> Response:
+    return PlainTextResponse(text, status, headers={"cache-control": "no-store"})

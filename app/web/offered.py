@@ -1,0 +1,74 @@
+"""Which studies are offered here, each in the version that was published last: the server follows the database.
+
+It is looked up when somebody arrives, at most every two seconds; no click of who takes part asks for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from app.errors import BackendError, SettingsError
+from app.runtime import Runtime
+from experiments.core.operations import Operations
+from experiments.core.resolve import Study
+from storage.engine import Database
+from storage.publishing import standing
+
+FRESH_US = 2_000_000
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A study that is offered; `ready` unless this server lacks what its models need."""
+
+    study: Study
+    ready: bool = True
+
+
+class Offered:
+    """The studies that are offered: those it is made with, or without any all that are published and no drafts."""
+
+    def __init__(self, runtime: Runtime, database: Database, studies: Sequence[Study] = ()) -> None:
+        self._runtime = runtime
+        self._database = database
+        self._names = [study.name for study in studies] or None
+        self._offers: Mapping[str, Offer] = {study.name: Offer(study) for study in studies}
+        self._looked_us: int | None = None
+        self._looking = asyncio.Lock()
+
+    async def get(self, name: str) -> Offer | None:
+        """A study as it is offered now."""
+        return (await self._now()).get(name)
+
+    async def names(self) -> list[str]:
+        """What is offered now."""
+        return list(await self._now())
+
+    async def _now(self) -> Mapping[str, Offer]:
+        async with self._looking:
+            now_us = self._runtime.now_us()
+            if self._looked_us is None or not self._looked_us <= now_us < self._looked_us + FRESH_US:
+                self._offers = await asyncio.to_thread(self._look)
+                self._looked_us = now_us
+            return self._offers
+
+    def _look(self) -> Mapping[str, Offer]:
+        held = standing(self._database, self._names)
+        return {name: self._offer(name, now) for name, now in held.items() if self._names or now.offered}
+
+    def _offer(self, name: str, now: Operations) -> Offer:
+        known = self._offers.get(name)
+        if known is not None and now.published in (None, known.study.hash):
+            return known
+        study = self._runtime.studies.get(now.published or "")
+        try:
+            self._runtime.prepare(study)
+        except (SettingsError, BackendError) as error:
+            log.error("nobody can begin %s, version %d: %s", name, study.file.version, error)
+            return Offer(study, ready=False)
+        log.info("%s is offered in version %d (%s)", name, study.file.version, study.hash[:12])
+        return Offer(study)

@@ -1,0 +1,149 @@
+"""The accounts of the console.
+
+Each change is one transaction with the deed that tells of it, and owners are counted under a lock: one always stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from argon2 import PasswordHasher
+from sqlalchemy import Connection, and_, func, insert, select, text, update
+from sqlalchemy.exc import IntegrityError
+
+from storage import tables
+from storage.accounts.deeds import Deed, Deeds
+from storage.accounts.invitations import SPENT, Invitations
+from storage.accounts.logins import Logins, Means
+from storage.accounts.names import ROLES, Role, called, name_for, role_for
+from storage.accounts.passwords import Passwords, refuse_weak
+from storage.engine import Database, writer
+from storage.errors import AccountError
+
+ONE_AT_A_TIME = 0xACC0
+"""The number of PostgreSQL's advisory lock. SQLite's writers are alone from their first word."""
+_who, _login = tables.researchers.c, tables.logins.c
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Somebody who may use the console; `seen_us` is None for who never did."""
+
+    name: str
+    role: Role
+    made_us: int
+    seen_us: int | None
+
+
+class Accounts:
+    """The accounts in a database. `by` is always who does it: an account's name, or `TERMINAL`."""
+
+    def __init__(
+        self, database: Database, clock_us: Callable[[], int], *, hasher: PasswordHasher | None = None
+    ) -> None:
+        self._database = database
+        self._clock_us = clock_us
+        self._passwords = Passwords(hasher)
+        self._deeds = Deeds(database, clock_us)
+        self.logins = Logins(Means(database, clock_us, self._passwords, self._deeds))
+        self.invitations = Invitations(database, clock_us, self._deeds)
+
+    def everybody(self) -> tuple[Account, ...]:
+        """All accounts that there are, owners first."""
+        seen = select(func.max(_login.seen_us)).where(_login.researcher == _who.name).scalar_subquery()
+        wanted = select(_who.name, _who.role, _who.made_us, seen).where(_who.removed_us.is_(None))
+        with self._database.connect() as connection:
+            found = [Account(*row) for row in connection.execute(wanted)]
+        return tuple(sorted(found, key=lambda account: (ROLES.index(account.role), account.name)))
+
+    def add(self, name: str, password: str, role: str, by: str) -> None:
+        """Make an account."""
+        row = self._row(name, password, role)
+        with writer(self._database) as connection, connection.begin():
+            self._make(connection, row, by)
+
+    def accept(self, token: str, name: str, password: str) -> None:
+        """Make the account that an invitation is for; where that is refused, the invitation is still good."""
+        role = self.invitations.role(token)
+        if role is None:
+            raise AccountError(SPENT)
+        row = self._row(name, password, role)
+        with writer(self._database) as connection, connection.begin():
+            self._lock(connection)
+            self.invitations.use(connection, token)
+            self._make(connection, row, row["name"])
+
+    def set_password(self, name: str, password: str, by: str, *, keep: str = "") -> None:
+        """Give an account another password, and end its logins but the one that is kept."""
+        name = called(name)
+        refuse_weak(password, name)
+        kept = self._passwords.kept(password)
+        with writer(self._database) as connection, connection.begin():
+            self._change(connection, name, {"password": kept})
+            self.logins.end(connection, name, but=keep)
+            self._deeds.tell(connection, by, "changed the password", f"of {name}")
+
+    def change_password(self, name: str, old: str, new: str, *, keep: str) -> None:
+        """Let somebody who knows their password change it, and stay logged in where they are."""
+        self.logins.check(name, old)
+        self.set_password(name, new, name, keep=keep)
+
+    def change_role(self, name: str, role: str, by: str) -> None:
+        """Make an owner an analyst or the other way round, from their next click."""
+        name, known = called(name), role_for(role)
+        with writer(self._database) as connection, connection.begin():
+            if known != "owner":
+                self._refuse_last(connection, name)
+            self._change(connection, name, {"role": known})
+            self._deeds.tell(connection, by, f"gave the role {known}", f"to {name}")
+
+    def remove(self, name: str, by: str) -> None:
+        """Let somebody in no more, from this moment; what they did stays told."""
+        name = called(name)
+        with writer(self._database) as connection, connection.begin():
+            self._refuse_last(connection, name)
+            self._change(connection, name, {"removed_us": self._clock_us()})
+            self.logins.end(connection, name)
+            self._deeds.tell(connection, by, "removed the account", f"of {name}")
+
+    def did(self, who: str, what: str, about: str = "") -> None:
+        """Keep what somebody did, and with which study, session or account."""
+        self._deeds.did(who, what, about)
+
+    def deeds(self, who: str = "", before: int | None = None, most: int = 50) -> tuple[Deed, ...]:
+        """What was done, newest first, by one person or by all; `before` is the id at which the last page ended."""
+        return self._deeds.read(who, before, most)
+
+    def _row(self, name: str, password: str, role: str) -> dict[str, Any]:
+        name, known = name_for(name), role_for(role)
+        refuse_weak(password, name)
+        return {"name": name, "password": self._passwords.kept(password), "role": known, "made_us": self._clock_us()}
+
+    def _make(self, connection: Connection, row: dict[str, Any], by: str) -> None:
+        try:
+            connection.execute(insert(tables.researchers), [row])
+        except IntegrityError:
+            raise AccountError(
+                f"There is, or was, an account {row['name']!r}, and a name is given only once, as the log of deeds "
+                "speaks of it. Choose another one."
+            ) from None
+        self._deeds.tell(connection, by, "made the account", f"of {row['name']}, {row['role']}")
+
+    def _change(self, connection: Connection, name: str, values: dict[str, Any]) -> None:
+        there = and_(_who.name == name, _who.removed_us.is_(None))
+        if not connection.execute(update(tables.researchers).where(there).values(values)).rowcount:
+            raise AccountError(f"There is no account {name!r}. `parley user list` shows which there are.")
+
+    def _refuse_last(self, connection: Connection, name: str) -> None:
+        """Raise AccountError where nobody would be left who can let others in."""
+        self._lock(connection)
+        owners = select(_who.name).where(_who.role == "owner", _who.removed_us.is_(None))
+        if connection.execute(owners).scalars().all() == [name]:
+            raise AccountError(f"{name} is the only owner, and one has to stay. Make somebody else an owner first.")
+
+    def _lock(self, connection: Connection) -> None:
+        """Let no other transaction count accounts until this one is over."""
+        if connection.dialect.name == "postgresql":
+            connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": ONE_AT_A_TIME})

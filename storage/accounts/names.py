@@ -1,0 +1,42 @@
+"""What accounts are called and which roles there are."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, get_args
+
+from experiments.errors import allowed
+from storage.errors import AccountError
+
+Role = Literal["owner", "analyst"]
+ROLES: tuple[Role, ...] = get_args(Role)
+TERMINAL = "the terminal"
+"""Who does what a command does. No account can be called so, as names have no blanks."""
+FIRST = "the first start"
+"""Who invites the first owner."""
+STRANGER = "a stranger"
+"""Who tries to come in and does not."""
+NAME = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,59}")
+
+
+def called(name: str) -> str:
+    """A name as it is kept, which is without capitals."""
+    return name.strip().lower()
+
+
+def name_for(name: str) -> str:
+    """The same for a new account; raises AccountError where none can be called so."""
+    if not NAME.fullmatch(called(name)):
+        raise AccountError(
+            f"{name!r} cannot be a name: 1 to 60 of the letters a to z, digits and . _ - + @ are allowed, "
+            "a letter or a digit first. An e-mail address will do."
+        )
+    return called(name)
+
+
+def role_for(role: str) -> Role:
+    """A role, given its name; raises AccountError for any other."""
+    for known in ROLES:
+        if role == known:
+            return known
+    raise AccountError(f"{role!r} is no role{allowed(role, ROLES)}")

@@ -1,0 +1,104 @@
+"""Passwords: which ones are taken, and how they are kept, as argon2id alone.
+
+What is asked of a password is its length and that it cannot be guessed; which characters it has is nobody's business.
+"""
+
+from __future__ import annotations
+
+import base64
+import secrets
+import threading
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError, VerifyMismatchError
+from zxcvbn import zxcvbn  # type: ignore[import-untyped]
+
+from storage.errors import AccountError, StorageError, TooMany
+
+LEAST_CHARS = 15
+MOST_CHARS = 1_000
+LEAST_SCORE = 3
+"""zxcvbn's score from 0 to 4; 3 is more than 10^8 guesses."""
+MOST_JUDGED = 72
+"""Characters that zxcvbn looks at: the time that it takes grows with their square, and more."""
+AT_ONCE = 2
+"""Each takes 64 MiB and four threads for a quarter of a second."""
+PATIENCE_S = 20.0
+_JUDGING = threading.Lock()
+"""zxcvbn keeps what it is told about a person in a variable of its module."""
+
+
+class Passwords:
+    """Makes and checks what is kept of passwords, `AT_ONCE` at most."""
+
+    def __init__(self, hasher: PasswordHasher | None = None) -> None:
+        self._hasher = hasher or PasswordHasher()
+        self._few = threading.BoundedSemaphore(AT_ONCE)
+
+    def kept(self, password: str) -> str:
+        """What is kept of a password."""
+        with self._turn():
+            return self._hasher.hash(_bytes(password))
+
+    def fits(self, kept: str | None, password: str) -> bool:
+        """Whether a password is the one that is kept; where none is, it takes as long to say no."""
+        if len(password) > MOST_CHARS:
+            return False
+        with self._turn():
+            try:
+                return self._hasher.verify(kept or self._nobodys(), _bytes(password)) and kept is not None
+            except VerifyMismatchError:
+                return False
+            except (InvalidHashError, VerificationError) as error:
+                raise StorageError(f"a password is kept in a way that cannot be read ({error}): set it anew") from error
+
+    def anew(self, kept: str, password: str) -> str:
+        """What is to be kept from now on: the same, unless other parameters are used by now."""
+        return self.kept(password) if self._hasher.check_needs_rehash(kept) else kept
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        if not self._few.acquire(timeout=PATIENCE_S):
+            raise TooMany("Too many people are logging in at the moment. Please try again in a minute.", 60)
+        try:
+            yield
+        finally:
+            self._few.release()
+
+    def _nobodys(self) -> str:
+        """Something to check against that no password fits, under the same parameters."""
+        h = self._hasher
+        salt, hashed = (
+            base64.b64encode(secrets.token_bytes(size)).decode().rstrip("=") for size in (h.salt_len, h.hash_len)
+        )
+        return f"$argon2id$v=19$m={h.memory_cost},t={h.time_cost},p={h.parallelism}${salt}${hashed}"
+
+
+def refuse_weak(password: str, name: str) -> None:
+    """Raise AccountError for a password that is too short, too long, or easily guessed by who knows the name."""
+    password = _same(password)
+    if len(password) < LEAST_CHARS:
+        raise AccountError(
+            f"This password has {len(password)} characters; {LEAST_CHARS} or more are needed. Some words that do not "
+            "belong together are easy to remember and hard to guess."
+        )
+    if len(password) > MOST_CHARS:
+        raise AccountError(f"This password has {len(password):,} characters; at most {MOST_CHARS:,} are taken.")
+    with _JUDGING:
+        found = zxcvbn(password[:MOST_JUDGED], user_inputs=[name, "parley", *name.replace("@", ".").split(".")])
+    if found["score"] < LEAST_SCORE:
+        why = found["feedback"]["warning"] or "It is made of parts that are tried first."
+        hints = " ".join(found["feedback"]["suggestions"])
+        raise AccountError(f"This password is easily guessed. {why.rstrip('.')}. {hints}".rstrip())
+
+
+def _same(password: str) -> str:
+    """One spelling for what looks the same, so that it is the same password on every keyboard."""
+    return unicodedata.normalize("NFKC", password)
+
+
+def _bytes(password: str) -> bytes:
+    return _same(password).encode(errors="surrogatepass")

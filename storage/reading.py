@@ -1,0 +1,126 @@
+"""What an analysis reads of a study: rows of a released table, who took part, and whether anything is new.
+
+Everything is told apart by origin (person, pilot, bot, import), and sessions that a researcher excluded are left out
+unless they are asked for. Nothing here identifies anybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+from sqlalchemy import Select, func, select
+
+from storage import tables
+from storage.engine import Database
+from storage.recorded import ORIGIN, imports, study_stream
+from storage.schemas.base import Released
+from storage.schemas.registry import schemas
+
+Mark = tuple[Any, ...]
+"""Another one is there whenever anything of a study is new."""
+UNDER_WAY = ""
+"""The outcome of who has not ended."""
+_seat, _session = tables.seats.c, tables.sessions.c
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """The participants of a study: how many came, how they ended, whom a researcher excluded and why, and which factors
+    the completed ones had. `hashes` are the versions that they took part in, oldest first."""
+
+    origin: str
+    arrived: int
+    outcomes: Mapping[str, int] = field(default_factory=dict)
+    excluded: Mapping[str, int] = field(default_factory=dict)
+    factors: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
+    """By factor and value: how many came, and how many completed the study."""
+    hashes: tuple[str, ...] = ()
+
+
+def rows(
+    database: Database, study: str, table: Released, origin: str, names: Sequence[str], *, excluded: bool = False
+) -> list[tuple[Any, ...]]:
+    """Some columns of a study's rows, by their released names, each with its session; ordered by session and fact.
+
+    Of a release in parts (ChatBench's pilots) only the first one is meant.
+    """
+    own = table.table().c
+    named = {column.name: own[column.sql] for column in table.columns}
+    whose = {"": own["_session"] == "", ORIGIN: own["_session"] == study_stream(study)} if table.of_study else {}
+    its = whose.get(origin if origin == ORIGIN else "", own["_origin"] == origin)
+    query = select(*(named[name] for name in names), own["_session"])
+    query = query.where(own["_study"] == study, own["_part"] == table.parts[0], its)
+    if not excluded and not table.of_study:
+        out = select(_seat.stream).where(_seat.study == study, _seat.origin == origin, _seat.excluded.is_not(None))
+        query = query.where(own["_session"].not_in(out))
+    with database.connect() as connection:
+        ordered = query.order_by(own["_session"], own["_seq"], *(own[key] for key in table.key))
+        return [tuple(row) for row in connection.execute(ordered)]
+
+
+def recorded(database: Database, study: str) -> tuple[str, ...]:
+    """The schemas that some version of a study fills, or that were imported into it, in the order of their names."""
+    s = tables.studies.c
+    with database.connect() as connection:
+        documents = connection.execute(select(s.document).where(s.name == study)).scalars().all()
+        found = {name for text in documents for name in orjson.loads(text)["file"].get("records", ())}
+        found |= {item["schema"] for item in imports(connection, study)}
+    return tuple(sorted(found & schemas().keys()))
+
+
+def origins_of(database: Database, study: str) -> tuple[str, ...]:
+    """Whose sessions a study has."""
+    with database.connect() as connection:
+        return tuple(connection.execute(select(_session.origin).where(_session.study == study).distinct()).scalars())
+
+
+def mark(database: Database, study: str, origin: str) -> Mark:
+    """What changes with every fact of a study's sessions, found without reading the facts."""
+    ours = (_seat.study == study, _seat.origin == origin)
+    counts = (func.count(), func.max(_seat.last_us), func.count(_seat.outcome), func.count(_seat.excluded))
+    with database.connect() as connection:
+        if origin == ORIGIN:
+            return (len(imports(connection, study)),)
+        return tuple(connection.execute(select(*counts).where(*ours)).one())
+
+
+def flow(database: Database, study: str, origin: str) -> Flow:
+    """Who took part in a study."""
+    ours = (_session.study == study, _session.origin == origin)
+    with database.connect() as connection:
+        arrived = connection.execute(select(func.count()).where(*ours)).scalar_one()
+        seats = connection.execute(_seats(study, origin)).all()
+        its = select(_session.hash).where(*ours)
+        versions = select(tables.studies.c.hash).where(tables.studies.c.hash.in_(its))
+        hashes = connection.execute(versions.order_by(tables.studies.c.registered_us)).scalars().all()
+    outcomes: dict[str, int] = {}
+    excluded: dict[str, int] = {}
+    for _, outcome, why, number in seats:
+        outcomes[outcome or UNDER_WAY] = outcomes.get(outcome or UNDER_WAY, 0) + number
+        if why is not None:
+            excluded[why] = excluded.get(why, 0) + number
+    return Flow(origin, arrived, outcomes, excluded, _factors(seats), tuple(hashes))
+
+
+def _seats(study: str, origin: str) -> Select[Any]:
+    columns = (_seat.cell, _seat.outcome, _seat.excluded)
+    ours = select(*columns, func.count()).where(_seat.study == study, _seat.origin == origin)
+    return ours.group_by(*columns).order_by(*columns)
+
+
+def _factors(seats: Sequence[Any]) -> dict[str, dict[str, tuple[int, int]]]:
+    """How many came and completed by each value of each factor; of who was excluded nobody counts as completed."""
+    found: dict[str, dict[str, tuple[int, int]]] = {}
+    for name, value, done, number in _assigned(seats):
+        came, completed = found.setdefault(name, {}).get(value, (0, 0))
+        found[name][value] = (came + number, completed + (number if done else 0))
+    return found
+
+
+def _assigned(seats: Sequence[Any]) -> Iterator[tuple[str, str, bool, int]]:
+    for cell, outcome, why, number in seats:
+        for name, value in orjson.loads(cell).items():
+            yield name, str(value), outcome == "complete" and why is None, number

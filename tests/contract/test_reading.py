@@ -1,0 +1,167 @@
+"""What an analysis reads: the released rows, of whom they are, without who was excluded; and when anything is new."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from sqlalchemy import insert, select, update
+
+from app.analysis import frame, results
+from app.analysis.reading import SESSION
+from storage import tables
+from storage.engine import Database, open_database, writer
+from storage.errors import StorageError
+from storage.imports.importing import import_files
+from storage.reading import flow, mark, origins_of, recorded
+from storage.schemas.registry import released
+from tests.fakes.databases import export, fill
+
+NAMES = ["chatbench", "mathconverse", "demo", "arena", "dices"]
+SEAT = tables.seats.c
+
+
+@pytest.fixture(scope="module")
+def every(tmp_path_factory: pytest.TempPathFactory) -> Database:
+    database = open_database(f"sqlite:///{tmp_path_factory.mktemp('every') / 'parley.db'}")
+    asyncio.run(fill(database, NAMES, 4, "1"))
+    return database
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Database:
+    """A database of one's own, to change."""
+    database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
+    asyncio.run(fill(database, ["demo"], 4, "1"))
+    return database
+
+
+def seats(database: Database) -> list[str]:
+    with database.connect() as connection:
+        return list(connection.execute(select(SEAT.stream).order_by(SEAT.stream)).scalars())
+
+
+def change(database: Database, stream: str, **values: object) -> None:
+    with writer(database) as connection, connection.begin():
+        connection.execute(update(tables.seats).where(SEAT.stream == stream).values(**values))
+
+
+def test_a_frame_holds_what_an_export_holds(every: Database, tmp_path: Path) -> None:
+    done = export(every, "chatbench", "chatbench", tmp_path)
+    file = next(file for file in done.files if file.table.name == "user_answers")
+    written = pd.read_csv(tmp_path / file.path, dtype=str, keep_default_na=False)
+    read = frame(every, "chatbench", "user_answers", "bot")
+    assert list(read.columns) == [*written.columns, SESSION]
+    assert read["acc"].dtype == "Int64"
+    order = ["worker_id", "position", "answer_type"]
+    plain = read.drop(columns=SESSION).astype(object).map(lambda cell: "" if pd.isna(cell) else str(cell))
+    pd.testing.assert_frame_equal(
+        plain.sort_values(order).reset_index(drop=True),
+        written.sort_values(order).reset_index(drop=True),
+        check_dtype=False,
+    )
+
+
+def test_every_released_table_can_be_read_by_its_released_names(every: Database) -> None:
+    for table in ("conversations", "questions", "mathconverse_interactions", "dices_350", "dices_990", "arena_votes"):
+        columns = [column.name for column in released(table).columns]
+        for study in NAMES:
+            assert list(frame(every, study, table, "bot").columns) == [*columns, SESSION]
+    assert len(frame(every, "chatbench", "questions", "bot"))
+
+
+def test_other_studies_and_origins_are_not_in_it(every: Database) -> None:
+    assert frame(every, "demo", "user_answers", "bot")["question_id"].nunique() > 0
+    streams = [set(frame(every, name, "user_answers", "bot")[SESSION]) for name in ("demo", "chatbench")]
+    assert not streams[0] & streams[1]
+    for origin in ("person", "pilot", "import"):
+        assert frame(every, "demo", "user_answers", origin).empty
+
+
+def test_excluded_sessions_are_left_out_unless_asked_for(own: Database) -> None:
+    out, *rest = seats(own)
+    before = results(own, "demo", "bot")
+    change(own, out, excluded="pasted everything")
+    assert set(frame(own, "demo", "user_answers", "bot")[SESSION]) == set(rest)
+    assert out in set(frame(own, "demo", "user_answers", "bot", excluded=True)[SESSION])
+    assert (before.analysed, results(own, "demo", "bot").analysed) == (4, 3)
+
+
+def test_an_unknown_table_is_told(every: Database) -> None:
+    with pytest.raises(StorageError, match="Did you mean 'user_answers'"):
+        frame(every, "demo", "user_answer", "bot")
+
+
+def test_imported_rows_are_read_as_values_and_not_as_they_were_spelled(tmp_path: Path) -> None:
+    database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
+    header = "worker_id,model,condition,subject,batch,phase,position,answer_type,dataset,question_id,confidence"
+    line = "answer-first,math,0,1,0,user-alone,maths,maths-redux-1,not-confident"
+    rows = [f"{worker},gpt-4o,{line},A,{acc}" for worker, acc in (("a1", "True"), ("b2", "False"))]
+    path = tmp_path / "full_study" / "user_answers.csv"
+    path.parent.mkdir()
+    path.write_text("\n".join([f"{header},selected_answer,acc", *rows]) + "\n")
+    import_files(database, "chatbench", [path], "old")
+    assert frame(database, "old", "user_answers", "import")["acc"].tolist() == [1, 0]
+    found = results(database, "old", "import")
+    assert (found.schemas, found.analysed) == (("chatbench",), 2)
+    assert found.findings[0].estimates[0].value == 0.5
+    assert flow(database, "old", "import").arrived == 2
+
+
+def test_results_are_of_the_schemas_that_the_study_records(every: Database) -> None:
+    assert recorded(every, "demo") == ("chatbench", "mathconverse")
+    found = {name: results(every, name, "bot") for name in NAMES}
+    families = {name: {finding.name.split(".")[0] for finding in one.findings} for name, one in found.items()}
+    assert families == {
+        "chatbench": {"chatbench"},
+        "mathconverse": {"mathconverse"},
+        "demo": {"chatbench", "mathconverse"},
+        "arena": {"arena"},
+        "dices": {"dices"},
+    }
+    names = [estimate.name for one in found.values() for finding in one.findings for estimate in finding.estimates]
+    assert all(set(name) <= set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") for name in names)
+
+
+def test_the_code_of_a_finding_gives_the_finding(every: Database) -> None:
+    import app.analysis as notebook
+
+    for name in NAMES:
+        for finding in results(every, name, "bot").findings:
+            known = {**vars(notebook), "database": every, "study": name, "origin": "bot"}
+            assert finding in eval(finding.code, known)
+
+
+def test_the_flow_adds_up(own: Database) -> None:
+    one, other, *_ = seats(own)
+    change(own, one, excluded="pasted everything")
+    change(own, other, outcome=None)
+    found = flow(own, "demo", "bot")
+    assert (found.arrived, dict(found.outcomes), dict(found.excluded)) == (
+        4,
+        {"": 1, "complete": 3},
+        {"pasted everything": 1},
+    )
+    assert set(found.factors) == {"condition", "model"}
+    for values in found.factors.values():
+        assert sum(came for came, _ in values.values()) == 4
+        assert sum(done for _, done in values.values()) == 2
+    assert len(found.hashes) == 1
+    assert flow(own, "demo", "person").arrived == 0
+
+
+def test_whatever_happens_makes_another_mark(own: Database) -> None:
+    one, *_ = seats(own)
+    marks = [mark(own, "demo", "bot")]
+    for values in ({"last_us": 9 * 10**15}, {"excluded": "too fast"}, {"outcome": None}):
+        change(own, one, **values)
+        marks.append(mark(own, "demo", "bot"))
+    with writer(own) as connection, connection.begin():
+        row = dict(connection.execute(select(tables.seats).where(SEAT.stream == one)).one()._mapping)
+        connection.execute(insert(tables.seats), [row | {"stream": "new"}])
+    marks.append(mark(own, "demo", "bot"))
+    assert len(set(marks)) == len(marks)
+    assert mark(own, "demo", "bot") == marks[-1]
+    assert origins_of(own, "demo") == ("bot",)

@@ -1,0 +1,292 @@
+"""Exports of some sessions: exactly their rows, in the order of the whole; and what is left out is told."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from io import BytesIO, StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import select, text, update
+
+from storage import tables
+from storage.engine import Database, open_database
+from storage.errors import StorageError
+from storage.exports.exporting import export, stream
+from storage.exports.offering import files, offers, preview
+from storage.exports.planning import Wish, recorded
+from storage.exports.selecting import ALL, Selection, moment_of, where_of
+from storage.imports.importing import import_files
+from storage.schemas.registry import schema as schema_of
+from tests.fakes.databases import fill
+
+STUDY = "chatbench"
+DAY_US = 86_400_000_000
+EVERYBODY = Wish(STUDY, STUDY, selection=Selection(with_excluded=True))
+FILES = ("full_study/user_answers.csv", "full_study/user_answers_filtered.csv", "full_study/conversations.json")
+COUNT = 14
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Database:
+    """Simulated sessions, of which each third is marked as broken off, each fourth in German; begun a day apart."""
+    database = open_database(f"sqlite:///{tmp_path_factory.mktemp('lab') / 'parley.db'}")
+    asyncio.run(fill(database, [STUDY], COUNT, "1"))
+    with database.begin() as connection:
+        for number, seat in enumerate(seats(database)):
+            told = {"begun_us": number * DAY_US, "language": "de" if number % 4 == 0 else "en"}
+            ended = {"outcome": None} if number % 3 == 0 else {}
+            connection.execute(update(tables.seats).where(tables.seats.c.stream == seat.stream).values(told | ended))
+    return database
+
+
+@dataclass(frozen=True)
+class Sitting:
+    """A session by its seat."""
+
+    stream: str
+    cell: Mapping[str, str]
+    begun_us: int
+    outcome: str | None
+    language: str
+    excluded: str | None
+
+
+def seats(database: Database) -> list[Sitting]:
+    s, t = tables.seats.c, tables.sessions.c
+    columns = (s.stream, s.cell, s.begun_us, s.outcome, s.language, s.excluded)
+    with database.connect() as connection:
+        found = connection.execute(select(*columns).join(tables.sessions, t.stream == s.stream).order_by(t.ordinal))
+        return [Sitting(row[0], json.loads(row[1]), *row[2:]) for row in found]
+
+
+def exclude(database: Database, numbers: Mapping[int, str]) -> None:
+    with database.begin() as connection:
+        for number, seat in enumerate(seats(database)):
+            why = {"excluded": numbers.get(number)}
+            connection.execute(update(tables.seats).where(tables.seats.c.stream == seat.stream).values(why))
+
+
+def rows(database: Database, wish: Wish, path: str) -> list[dict[str, Any]]:
+    out = BytesIO()
+    count = stream(database, wish, out, path)
+    content = out.getvalue().decode()
+    found = json.loads(content) if path.endswith(".json") else list(csv.DictReader(StringIO(content)))
+    assert len(found) == count
+    return found
+
+
+def workers(database: Database) -> dict[str, str]:
+    """Sessions by the id under which the data know them."""
+    query = text("SELECT DISTINCT worker_id, _session FROM user_answers")
+    with database.connect() as connection:
+        return {worker: stream for worker, stream in connection.execute(query)}
+
+
+def passes(seat: Sitting, asked: Selection) -> bool:
+    """Whether a session passes, by other means than SQL."""
+    wanted: dict[str, set[str]] = {}
+    for name, value in asked.where:
+        wanted.setdefault(name, set()).add(value)
+    return (
+        (asked.with_excluded or seat.excluded is None)
+        and all(seat.cell[name] in values for name, values in wanted.items())
+        and (asked.since_us is None or asked.since_us <= seat.begun_us)
+        and (asked.until_us is None or seat.begun_us < asked.until_us)
+        and (not asked.complete or seat.outcome == "complete")
+        and asked.language in ("", seat.language)
+    )
+
+
+factors = st.sampled_from(
+    ["condition=answer-first", "condition=direct-to-AI", "subject=math", "subject=physics", "subject=moral"]
+)
+selections = st.builds(
+    Selection,
+    st.lists(factors, max_size=3, unique=True).map(where_of),
+    st.none() | st.integers(0, COUNT // 2).map(lambda day: day * DAY_US),
+    st.none() | st.integers(COUNT // 2 + 1, COUNT).map(lambda day: day * DAY_US),
+    st.booleans(),
+    st.sampled_from(["", "", "de", "en"]),
+    st.booleans(),
+)
+excluded = st.dictionaries(st.integers(0, COUNT - 1), st.sampled_from(["a | bot", "tried `it` out"]), max_size=5)
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(asked=selections, out=excluded, path=st.sampled_from(FILES))
+def test_an_export_of_some_sessions_is_exactly_their_rows_of_the_whole(
+    lab: Database, asked: Selection, out: Mapping[int, str], path: str
+) -> None:
+    exclude(lab, out)
+    found, whole, names = seats(lab), rows(lab, EVERYBODY, path), workers(lab)
+    stay = {seat.stream for seat in found if passes(seat, asked)}
+    wish = replace(EVERYBODY, selection=asked)
+    assert rows(lab, wish, path) == [row for row in whole if names[row["worker_id"]] in stay]
+    outlook = files(lab, wish, most=3)
+    told = outlook.selected
+    if told is None:
+        assert asked == ALL
+        assert not out
+        return
+    assert (told.of, told.number) == (COUNT, len(stay))
+    assert all(number for _, number in told.left_out)
+    assert dict(told.excluded) == Counter(out.values())
+    assert dict(told.left_out).get("excluded by a researcher", 0) == (0 if asked.with_excluded else len(out))
+
+
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(asked=selections, most=st.integers(1, 200))
+def test_what_an_export_would_hold_is_what_it_holds(lab: Database, asked: Selection, most: int) -> None:
+    wish = replace(EVERYBODY, selection=asked)
+    for expected in files(lab, wish, most).files:
+        whole = rows(lab, wish, expected.path)
+        if expected.path == FILES[1]:
+            assert expected.rows is None, "who stays is known when every answer has been read"
+        else:
+            assert (expected.rows, expected.more) == (min(len(whole), most), len(whole) > most)
+        first = preview(lab, wish, expected.path, most)
+        assert len(first.rows) == min(len(whole), most)
+        column = first.header.index("question_id")
+        assert [row[column] for row in first.rows] == [row["question_id"] for row in whole[:most]]
+
+
+def test_rows_that_are_numbered_in_their_file_are_numbered_anew(tmp_path: Path) -> None:
+    database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
+    asyncio.run(fill(database, ["dices"], 3, "1"))
+    with database.connect() as connection:
+        schema = recorded(connection, "dices")[0]
+    wish = Wish("dices", schema, selection=Selection(with_excluded=True))
+    whole = rows(database, wish, "")
+    exclude(database, {0: "no"})
+    some = rows(database, replace(wish, selection=ALL), "")
+    assert 0 < len(some) < len(whole)
+    assert [row.pop("id") for row in some] == [str(number) for number in range(len(some))]
+    tail = whole[len(whole) - len(some) :]
+    assert {row.pop("id") for row in tail} == {str(number) for number in range(len(whole) - len(some), len(whole))}
+    assert some == tail
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_without_filters_an_export_is_as_it_was_and_says_nothing_of_them(lab: Database, tmp_path: Path) -> None:
+    exclude(lab, {})
+    plain = Wish(STUDY, STUDY)
+    export(lab, plain, tmp_path / "before")
+    before = contents(tmp_path / "before")
+    assert b"Which sessions" not in before["README.md"]
+    assert b"Left out" not in before["README.md"] + before["metadata.json"]
+    exclude(lab, {1: "a bot"})
+    export(lab, EVERYBODY, tmp_path / "all")
+    everything = contents(tmp_path / "all")
+    told = {"README.md", "metadata.json", "SHA256SUMS"}
+    assert {name for name in before if before[name] != everything[name]} == told
+    assert b"they are among the data all the same" in everything["README.md"]
+    export(lab, plain, tmp_path / "again")
+    again = contents(tmp_path / "again")
+    assert again[FILES[0]] != before[FILES[0]], "who is excluded is left out without asking"
+    exclude(lab, {})
+    export(lab, plain, tmp_path / "undone")
+    assert contents(tmp_path / "undone") == before
+
+
+def test_the_card_tells_every_filter_and_what_it_left_out(lab: Database, tmp_path: Path) -> None:
+    exclude(lab, {1: "a | bot", 2: "a | bot", 5: "tried `it` out"})
+    asked = Selection(where_of(["condition=answer-first"]), DAY_US, 12 * DAY_US, True, "en")
+    made = export(lab, Wish(STUDY, STUDY, selection=asked), tmp_path)
+    card = (tmp_path / "README.md").read_text(encoding="utf-8")
+    described = json.loads((tmp_path / "metadata.json").read_text(encoding="utf-8"))["description"]
+    stay = [seat for seat in seats(lab) if passes(seat, asked)]
+    assert made.sessions == len(stay)
+    for words in (
+        f"{len(stay)} of {COUNT} sessions are here. What belongs to the study itself is whole: `questions.csv`.",
+        "- condition is answer-first",
+        "- begun from 1970-01-02 00:00 UTC on",
+        "- begun before 1970-01-13 00:00 UTC",
+        "- complete only",
+        "- taken in the language en",
+        "| excluded by a researcher | 3 |",
+        "| `a \\| bot` | 2 |",
+        "| ``tried `it` out`` | 1 |",
+        "they are not among the data",
+    ):
+        assert words in card
+    assert f"{len(stay)} of {COUNT} sessions are here." in described
+    assert "3 excluded by a researcher" in described
+    assert made.selected is not None
+    assert sum(number for _, number in made.selected.left_out) + len(stay) == COUNT
+
+
+def test_an_export_can_be_stopped_while_it_runs(lab: Database, tmp_path: Path) -> None:
+    told: list[tuple[str, int]] = []
+
+    class Gone(Exception):
+        """Nobody waits for it."""
+
+    def tell(path: str, rows: int) -> None:
+        told.append((path, rows))
+        if path == FILES[2]:
+            raise Gone
+
+    with pytest.raises(Gone):
+        export(lab, EVERYBODY, tmp_path, tell)
+    assert [path for path, _ in told if path == FILES[0]]
+    assert max(count for path, count in told if path == FILES[0]) == len(rows(lab, EVERYBODY, FILES[0]))
+    left = set(contents(tmp_path))
+    assert left == set(FILES[:2]), "no half file and no description of what is not there"
+
+
+@pytest.mark.parametrize(
+    ("ask", "said"),
+    [
+        (lambda: Selection(where_of(["condition"])), "write it as condition=answer-first"),
+        (lambda: Selection(where_of(["conditon=x"])), "no session of 'chatbench' has a factor 'conditon'"),
+        (lambda: Selection(where_of(["condition=answer-frist"])), "Did you mean 'answer-first'"),
+        (lambda: Selection(language="fr"), "nobody took 'chatbench' in 'fr'; allowed: de, en"),
+        (lambda: Selection(since_us=5, until_us=5), "give a later end"),
+        (lambda: Selection(since_us=moment_of("last week")), "write 2026-01-31 or 2026-01-31T14:00"),
+    ],
+)
+def test_a_filter_that_cannot_hold_is_told(lab: Database, ask: Callable[[], Selection], said: str) -> None:
+    with pytest.raises(StorageError, match=said.replace("(", "\\(")):
+        files(lab, Wish(STUDY, STUDY, selection=ask()))
+
+
+def test_a_date_as_an_end_is_the_end_of_its_day() -> None:
+    assert moment_of("1970-01-02") == DAY_US
+    assert moment_of("1970-01-02", end=True) == 2 * DAY_US
+    assert moment_of("1970-01-02T00:00", end=True) == DAY_US
+    assert moment_of("1970-01-02T01:00+01:00") == DAY_US
+    assert moment_of("") is None
+
+
+def test_what_there_is_data_of_is_offered_and_imports_take_no_filter(lab: Database, tmp_path: Path) -> None:
+    exclude(lab, {})
+    found = offers(lab, STUDY)
+    assert found.schemas == {"bot": (STUDY,)}
+    assert found.factors["condition"] == ["answer-first", "direct-to-AI"]
+    assert found.languages == ("de", "en")
+    assert offers(lab, "nobody").schemas == {}
+    export(lab, EVERYBODY, tmp_path / "out")
+    database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
+    import_files(database, STUDY, [tmp_path / "out"], "copy")
+    assert offers(database, "copy").schemas == {"import": (STUDY,)}
+    wish = Wish("copy", STUDY, "import")
+    assert [file.path for file in files(database, wish).files] == [
+        chosen.path(chosen.parts[0]) for chosen in schema_of(STUDY).tables if chosen.name != "ai_alone_answers"
+    ]
+    assert len(preview(database, wish, FILES[0], 3).rows) == 3
+    for asked in (Selection(complete=True), Selection(with_excluded=True), Selection(where=(("a", "b"),))):
+        with pytest.raises(StorageError, match=r"'copy' was imported: .* leave out every filter but the origin"):
+            export(database, replace(wish, selection=asked), tmp_path / "no")
+    database.dispose()

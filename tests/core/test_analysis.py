@@ -1,0 +1,193 @@
+"""Accuracy, ratings and preference: equal to what is counted by hand from the same rows."""
+
+from __future__ import annotations
+
+import ast
+import csv
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+from statistics import fmean
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.analysis import Estimate, Finding, accuracy, ranks, ratings, turns, wins
+from app.analysis.estimates import between, slug, written
+
+ANSWER = ("worker_id", "model", "condition", "answer_type", "dataset", "question_id", "acc")
+VOTE = ("participant", "model_a", "model_b", "model_c", "model_d", "winner")
+
+
+def named(findings: tuple[Finding, ...]) -> Mapping[str, Estimate]:
+    found = {estimate.name: estimate for finding in findings for estimate in finding.estimates}
+    assert len(found) == sum(len(finding.estimates) for finding in findings)
+    return found
+
+
+def answers(*rows: tuple[object, ...]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=list(ANSWER)).astype({"acc": "Int64"})
+
+
+@pytest.fixture
+def small() -> pd.DataFrame:
+    """Two people in each condition; one attention check each, and a question without a key."""
+    rows: list[tuple[object, ...]] = []
+    for person in ("a", "b"):
+        rows.append((person, "m1", "answer-first", "user-alone", "maths", "q0", 1))
+        for question, before, after in (("q1", 0, 1), ("q2", 1, 1), ("q3", 0, 0)):
+            rows.append((person, "m1", "answer-first", "user-alone", "maths", question, before))
+            rows.append((person, "m1", "answer-first", "user-AI", "maths", question, after))
+    for person in ("c", "d"):
+        rows.append((person, "m.2", "direct-to-AI", "user-AI", "maths", "q1", int(person == "c")))
+        rows.append((person, "m.2", "direct-to-AI", "user-AI", "maths", "q9", None))
+    rows += [(person, "m1", None, "user-alone", "attention_check", "check", 0) for person in "abcd"]
+    return answers(*rows)
+
+
+def test_accuracy_is_told_by_condition_and_moment(small: pd.DataFrame) -> None:
+    found = named(accuracy(small))
+    values = {name: (one.value, one.n, one.participants) for name, one in found.items()}
+    assert values == {
+        "chatbench.accuracy.answer-first.alone": (1, 2, 2),
+        "chatbench.accuracy.answer-first.before": (pytest.approx(1 / 3), 6, 2),
+        "chatbench.accuracy.answer-first.with_AI": (pytest.approx(2 / 3), 6, 2),
+        "chatbench.accuracy.direct-to-AI.with_AI": (0.5, 2, 2),
+        "chatbench.accuracy_by_model.m1": (pytest.approx(2 / 3), 6, 2),
+        "chatbench.accuracy_by_model.m_2": (0.5, 2, 2),
+        "chatbench.change.m1": (pytest.approx(1 / 3), 6, 2),
+    }
+
+
+def test_the_attention_check_is_left_out_and_it_is_said(small: pd.DataFrame) -> None:
+    first, *_ = accuracy(small)
+    assert first.note == "4 answers to attention checks are left out."
+    assert not any("check" in name for name in named(accuracy(small)))
+
+
+def test_the_sentence_says_value_interval_and_size(small: pd.DataFrame) -> None:
+    one = named(accuracy(small))["chatbench.accuracy.answer-first.with_AI"]
+    interval = between(one.low, one.high, "share")
+    assert one.sentence == (
+        "Participants in answer-first answered 66.7 % of questions correctly with the chatbot "
+        f"(95 % interval {interval}; n = 6 answers of 2 participants)."
+    )
+    assert one.low is not None
+    assert one.high is not None
+    assert 0 <= one.low < one.value < one.high <= 1
+
+
+def test_no_answers_give_no_estimates() -> None:
+    assert accuracy(answers()) == ()
+    assert wins(pd.DataFrame(columns=list(VOTE))) == ()
+    empty = pd.DataFrame(columns=["model", "uid", "interaction_set_idx", "final_prefs"])
+    assert ranks(empty) == ()
+    assert ratings(empty.assign(helpfulness_ratings=[], correctness_ratings=[])) == ()
+
+
+def test_a_single_participant_gets_no_interval_but_a_reason() -> None:
+    (one,) = accuracy(answers(("a", "m", "x", "user-alone", "maths", "q", 1)))[0].estimates
+    assert (one.value, one.low, one.high) == (1, None, None)
+    assert "needs 2 participants" in one.why
+    assert one.sentence.endswith("(n = 1 answers of 1 participant).")
+
+
+answer = st.tuples(
+    st.sampled_from("abcde"), st.sampled_from(["m", "n"]), st.sampled_from(["answer-first", "direct-to-AI", None]),
+    st.sampled_from(["user-alone", "user-AI"]), st.sampled_from(["maths", "attention_check"]),
+    st.sampled_from(["q1", "q2", "q3"]), st.sampled_from([0, 1, None]),
+)  # fmt: skip
+
+
+@given(st.lists(answer, max_size=40, unique_by=lambda row: (row[0], row[3], row[5])))
+def test_every_answer_that_counts_is_counted_once(rows: list[tuple[object, ...]]) -> None:
+    counted = [row for row in rows if row[4] != "attention_check" and row[6] is not None]
+    findings = {finding.name: finding for finding in accuracy(answers(*rows))}
+    by_condition = findings["chatbench.accuracy"].estimates if findings else ()
+    assert sum(one.n for one in by_condition) == len(counted)
+    right = sum(one.n * one.value for one in by_condition)
+    assert right == pytest.approx(sum(int(str(row[6])) for row in counted))
+    for one in by_condition:
+        assert one.low is None or one.high is None or 0 <= one.low <= one.value <= one.high <= 1
+
+
+def test_the_published_ratings_have_the_means_of_an_independent_count(shared: Path) -> None:
+    path = shared / "mathconverse_part.csv"
+    data = pd.read_csv(path, keep_default_na=False)
+    by_model: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    sets: dict[tuple[str, str], dict[str, int]] = {}
+    for row in csv.DictReader(path.read_text(encoding="utf-8").splitlines(keepends=True)):
+        by_model[row["model"]]["helpfulness"] += ast.literal_eval(row["helpfulness_ratings"])
+        by_model[row["model"]]["correctness"] += ast.literal_eval(row["correctness_ratings"])
+        if row["final_prefs"] != "MISSING":
+            sets[row["uid"], row["interaction_set_idx"]] = ast.literal_eval(row["final_prefs"])
+    found = named(ratings(data))
+    for model, given_ in by_model.items():
+        for scale, values in given_.items():
+            one = found[f"mathconverse.mean.{scale}.{model}"]
+            assert (one.value, one.n) == (pytest.approx(fmean(values), abs=1e-9), len(values))
+        mathematical = [value for value in given_["correctness"] if value > 0]
+        one = found[f"mathconverse.mean.correctness_without_0.{model}"]
+        assert one.value == pytest.approx(fmean(mathematical), abs=1e-9)
+        rank = named(ranks(data))[f"mathconverse.mean_rank.{model}"]
+        assert (rank.value, rank.n) == (pytest.approx(fmean(one[model] for one in sets.values())), len(sets))
+
+
+def test_an_unrated_reply_counts_nowhere_and_its_turn_stays() -> None:
+    data = pd.DataFrame(
+        {"model": ["m", "m"], "uid": ["a", "b"], "helpfulness_ratings": ["[3, None, 5]", "[]"]}
+        | {"correctness_ratings": ["[0, None, 6]", "[]"]}
+    )
+    assert turns(data)["turn"].tolist() == [1, 2, 3]
+    found = {name: (one.value, one.n) for name, one in named(ratings(data)).items()}
+    assert found == {
+        "mathconverse.mean.helpfulness.m": (4, 2),
+        "mathconverse.mean.correctness.m": (3, 2),
+        "mathconverse.mean.correctness_without_0.m": (6, 1),
+    }
+
+
+def votes(*rows: tuple[object, ...]) -> pd.DataFrame:
+    return pd.DataFrame([(row[0], row[1], row[2], None, None, row[3]) for row in rows], columns=list(VOTE))
+
+
+def test_win_rates_are_of_votes_with_a_winner_and_ties_are_reported() -> None:
+    found = wins(
+        votes(
+            ("a", "x", "y", "model_a"), ("a", "y", "x", "model_b"), ("b", "x", "y", "model_b"), ("b", "x", "y", "tie")
+        )
+    )
+    values = {name: (one.value, one.n, one.participants) for name, one in named(found).items()}
+    assert values == {
+        "arena.win_rate.x": (pytest.approx(2 / 3), 3, 2),
+        "arena.win_rate.y": (pytest.approx(1 / 3), 3, 2),
+        "arena.ties.equally_good": (0.25, 4, 2),
+        "arena.ties.none_good": (0, 4, 2),
+    }
+    assert found[0].note == "1 of 4 votes are ties."
+    assert found[0].reference == 0.5
+
+
+def test_a_vote_between_a_model_and_itself_tells_nothing_of_it() -> None:
+    found = wins(votes(("a", "x", "x", "model_a"), ("a", "x", "y", "model_a"), ("b", "x", "y", "model_a")))
+    assert named(found)["arena.win_rate.x"].n == 2
+    assert "1 votes in which a model met itself" in found[0].note
+
+
+def test_of_more_than_two_models_one_wins_and_the_others_lose() -> None:
+    rows = pd.DataFrame(
+        [("a", "x", "y", "z", None, "model_c"), ("b", "x", "y", "z", None, "model_a")], columns=list(VOTE)
+    )
+    found = wins(rows)
+    assert [one.value for one in found[0].estimates] == [0.5, 0, 0.5]
+    assert found[0].reference == pytest.approx(1 / 3)
+
+
+def test_values_are_written_for_people_and_names_for_programs() -> None:
+    assert written(0.1234, "share") == "12.3 %"
+    assert between(-0.05, 0.1, "points") == "−5.0 to 10.0 pp"
+    assert written(3.456, "number") == "3.46"
+    assert between(None, None, "number") == "–"
+    assert slug("gpt-3.5 turbo") == "gpt-3_5_turbo"

@@ -1,0 +1,189 @@
+"""Drafts: made from templates, kept in their folder, checked as one types with the line of each fault."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import TypeAdapter
+
+from app import drafts
+from app.drafts import FILE, LARGEST_BYTES, Drafts, checked, slug
+from app.library import STUDIES, load_study, shipped
+from app.trial import try_out
+from experiments.core.config import Slug
+from experiments.errors import StudyError
+
+TEXT = """
+study: small
+title: Small
+problems:
+  mine: {source: jsonl, path: mine.jsonl}
+models:
+  gpt-4.1: {backend: scripted, temperature: 0.5}
+flow:
+  - {step: consent, text: Agree.}
+  - step: survey
+    questions:
+      - ask: single
+        name: colour
+        options: [red, blue]
+  - each: one
+    of: mine
+    do: user-alone
+  - step: finish
+"""
+PROBLEM = '{"id": "a", "text": "What is 1?", "answer": "A", "options": [{"key": "A", "text": "1"}]}\n'
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "mine.jsonl").write_text(PROBLEM, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize("template", shipped())
+def test_a_study_made_from_a_template_can_be_checked_and_simulated(template: str, tmp_path: Path) -> None:
+    kept = Drafts(tmp_path / "studies")
+    kept.create("my-own", template)
+    told = checked(kept.text("my-own"), kept.folder("my-own"))
+    assert (told.faults, told.study and told.study.name) == ((), "my-own")
+    file = kept.folder("my-own") / FILE
+    assert load_study(str(file)).hash == told.study.hash, "a text is read as its file is"
+    assert asyncio.run(try_out(told.study, 2, 300)).typical_minutes > 0
+
+
+@pytest.mark.parametrize("template", shipped())
+def test_a_templates_comments_stay_and_its_name_goes(template: str, tmp_path: Path) -> None:
+    Drafts(tmp_path).create("other", template)
+    text = (tmp_path / "other" / FILE).read_text(encoding="utf-8")
+    assert text.startswith(f"# What next: parley check {tmp_path}/other/study.yaml, then parley serve ")
+    origin = (STUDIES / f"{template}.yaml").read_text(encoding="utf-8")
+    assert [line for line in origin.splitlines()[1:] if line.lstrip().startswith("#") and line not in text] == []
+    for file in (tmp_path / "other").iterdir():
+        written = file.read_text(encoding="utf-8")
+        assert f"/s/{template}" not in written
+        assert f"export {template}" not in written
+
+
+def test_what_is_there_is_not_written_over(tmp_path: Path) -> None:
+    kept = Drafts(tmp_path)
+    kept.create("mine", "arena")
+    kept.save("mine", "study: mine\n")
+    with pytest.raises(StudyError, match="is there already"):
+        kept.create("mine", "demo")
+    assert kept.text("mine") == "study: mine\n"
+    assert kept.names() == ("mine",)
+
+
+def test_a_template_that_is_not_there_is_told_with_those_that_are(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match=r"allowed: arena, chatbench, .* Did you mean 'chatbench'"):
+        Drafts(tmp_path).create("mine", "chatbensh")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["..", "../up", "a/b", "/etc", "", ".hidden", "a\nb", "a\n", "x" * 61, "1st", "a\0"])
+def test_a_name_leads_nowhere_else(name: str, tmp_path: Path) -> None:
+    kept = Drafts(tmp_path / "studies")
+    acts = (kept.folder, kept.text, lambda name: kept.save(name, "x"), lambda name: kept.create(name, "demo"))
+    for act in acts:
+        with pytest.raises(StudyError, match="is no name"):
+            act(name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_only_a_draft_that_is_there_can_be_read_and_saved(tmp_path: Path) -> None:
+    kept = Drafts(tmp_path)
+    kept.create("mine", "demo")
+    for act in (kept.text, lambda name: kept.save(name, "x")):
+        with pytest.raises(StudyError, match="Did you mean 'mine'"):
+            act("mien")
+
+
+def test_a_text_that_cannot_be_saved_leaves_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = Drafts(tmp_path)
+    kept.create("mine", "demo")
+    before = kept.text("mine")
+    with pytest.raises(StudyError, match="at most"):
+        kept.save("mine", "x" * (LARGEST_BYTES + 1))
+    assert kept.text("mine") == before
+    kept.save("mine", "a: \r\n\u2028ö\n")
+    assert kept.text("mine") == "a: \r\n\u2028ö\n"
+    assert {path.name for path in kept.folder("mine").iterdir()} == {FILE, "demo.de.yaml", "demo.ar.yaml"}
+
+
+@given(st.text(max_size=80))
+def test_every_folder_makes_a_name_that_studies_may_have(name: str) -> None:
+    assert TypeAdapter(Slug).validate_python(slug(name)) == slug(name)
+
+
+@pytest.mark.parametrize("name", ["small", "My-Study_2", "a"])
+def test_a_name_that_studies_may_have_stays(name: str) -> None:
+    assert slug(name) == name
+
+
+ASKED = "flow[1].questions[0]"
+FAULTS = {
+    "an unknown key": ("title: Small", "titel: Small", [(3, "titel"), (2, "title")]),
+    "a key that is missing in a step": ("        options: [red, blue]\n", "", [(12, "flow[1].questions[0]")]),
+    "a fault in a step": (
+        "name: colour",
+        "nam: colour",
+        [(13, "flow[1].questions[0].nam"), (12, "flow[1].questions[0].name")],
+    ),
+    "a name with dots": ("temperature: 0.5", "temperature: 9", [(7, "models.gpt-4.1.temperature")]),
+    "a protocol that is not there": ("do: user-alone", "do: user-alnoe", [(17, "flow[2].do")]),
+    "a file that is not there": ("mine.jsonl", "mien.jsonl", [(5, "problems.mine")]),
+    "no YAML": ("title: Small", "title: Small: x", [(3, "")]),
+    "a key that stands twice": ("title: Small", "title: Small\ntitle: Big", [(4, "")]),
+    "a file elsewhere": ("mine.jsonl", "../mine.jsonl", [(5, "problems.mine.path")]),
+    "a file of the server": ("mine.jsonl", "/etc/passwd", [(5, "problems.mine.path")]),
+    "a translation elsewhere": ("title: Small", "title: S\ntranslations: {en: ../x.yaml}", [(4, "translations.en")]),
+}
+
+
+@pytest.mark.parametrize("case", FAULTS, ids=lambda case: case.replace(" ", "_"))
+def test_a_fault_is_told_with_its_line(case: str, folder: Path) -> None:
+    old, new, wanted = FAULTS[case]
+    assert old in TEXT
+    told = checked(TEXT.replace(old, new), folder)
+    assert told.study is None
+    assert sorted((fault.line, fault.where) for fault in told.faults) == sorted(wanted)
+
+
+def test_the_same_text_without_the_fault_is_sound(folder: Path) -> None:
+    assert checked(TEXT, folder).faults == ()
+
+
+def test_a_fault_in_a_protocol_beside_the_study_has_its_name_and_no_line(folder: Path) -> None:
+    (folder / "protocols").mkdir()
+    (folder / "protocols" / "own.yaml").write_text("protocol: own\nflow: [{step: answer, txt: x}]\n", encoding="utf-8")
+    (fault,) = checked(TEXT.replace("user-alone", "own"), folder).faults
+    assert (fault.line, fault.where) == (None, "protocol own: flow[0].txt")
+    (folder / "protocols" / "own.yaml").write_text("protocol: [", encoding="utf-8")
+    (fault,) = checked(TEXT, folder).faults
+    assert fault.line is None
+    assert "own.yaml" in fault.where
+
+
+@pytest.mark.parametrize("young_ns", [0, 10**18])
+def test_problems_are_read_again_once_their_file_has_changed(
+    young_ns: int, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(drafts, "YOUNG_NS", young_ns)
+    pools = []
+    for text in (PROBLEM, PROBLEM.replace("What is 1", "What is 2")):
+        (folder / "mine.jsonl").write_text(text, encoding="utf-8")
+        pools += [drafts._load("jsonl", "mine.jsonl", folder) for _ in range(2)]
+        assert pools[-1][0].text in text
+    assert (pools[0] is pools[1]) == (young_ns == 0), "and only then, unless the file is so young that it may change"
+
+
+def test_advice_and_texts_without_a_translation_are_told(folder: Path) -> None:
+    text = TEXT.replace("title: Small", "title: Small\nlanguages: [en, de]\nrecruitment: {by: [prolific]}")
+    told = checked(text, folder)
+    assert any(words.startswith("de: ") for words in told.advice)
+    assert len(told.advice) > 1

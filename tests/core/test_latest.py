@@ -1,0 +1,150 @@
+"""Slow results: shown as they were, computed anew one at a time and not too often, and no failure swallowed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from typing import Any
+
+import pytest
+
+from app.analysis.latest import MOST, Latest, Seen
+from app.clock import VirtualClock
+
+START_US = 1_000_000_000
+
+
+class Held(Executor):
+    """Workers that begin when they are told to."""
+
+    def __init__(self) -> None:
+        self.waiting: list[tuple[Future[Any], Callable[[], Any]]] = []
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        self.waiting.append((future, lambda: fn(*args, **kwargs)))
+        return future
+
+    def work(self) -> int:
+        """Do what waits; how much that was."""
+        done, self.waiting = self.waiting, []
+        for future, call in done:
+            try:
+                future.set_result(call())
+            except ValueError as error:
+                future.set_exception(error)
+        return len(done)
+
+
+class Study:
+    """Something whose facts are counted, and the latest of them."""
+
+    def __init__(self) -> None:
+        self.facts = 1
+        self.workers = Held()
+        self.clock = VirtualClock(START_US)
+        self.latest = Latest(self.compute, lambda key: self.facts, self.clock.now_us, self.workers, every_s=30)
+
+    def compute(self, key: str) -> str:
+        if self.facts < 0:
+            raise ValueError("no facts")
+        return f"{key}: {self.facts}"
+
+    def look(self, key: str = "demo") -> Seen[str]:
+        return self.latest.look(key)
+
+
+def test_nothing_is_there_until_it_is_computed_and_nobody_waits() -> None:
+    study = Study()
+    assert study.look() == Seen(None, None, True)
+    assert study.workers.work() == 1
+    assert study.look() == Seen("demo: 1", START_US, False)
+
+
+def test_however_many_look_it_is_computed_once() -> None:
+    study = Study()
+    for _ in range(5):
+        study.look()
+    assert study.workers.work() == 1
+    for _ in range(5):
+        study.look()
+    assert study.workers.work() == 0
+
+
+def test_while_it_is_computed_anew_the_last_result_is_shown_with_its_time() -> None:
+    study = Study()
+    study.look()
+    study.workers.work()
+    study.facts = 2
+    study.clock.advance(31)
+    assert study.look() == Seen("demo: 1", START_US, True)
+    study.workers.work()
+    assert study.look() == Seen("demo: 2", START_US + 31_000_000, False)
+
+
+def test_facts_that_come_fast_do_not_make_it_compute_all_the_time() -> None:
+    study = Study()
+    computed = 0
+    for _ in range(120):  # a fact and a look each second, for two minutes
+        study.facts += 1
+        study.look()
+        computed += study.workers.work()
+        study.clock.advance(1)
+    assert computed == 4
+
+
+def test_facts_that_come_while_it_is_computed_are_not_missed() -> None:
+    study = Study()
+    study.look()
+    (future, call), study.workers.waiting = study.workers.waiting[0], []
+    future.set_result(call())
+    study.facts = 2  # after it was read, before it was collected
+    study.look()
+    study.clock.advance(31)
+    assert study.look().busy
+    study.workers.work()
+    assert study.look().value == "demo: 2"
+
+
+def test_without_new_facts_nothing_is_computed() -> None:
+    study = Study()
+    study.look()
+    study.workers.work()
+    study.clock.advance(86_400)
+    assert not study.look().busy
+
+
+def test_each_key_has_its_own_result() -> None:
+    study = Study()
+    study.look("a")
+    study.look("b")
+    study.workers.work()
+    assert (study.look("a").value, study.look("b").value) == ("a: 1", "b: 1")
+
+
+def test_what_fails_is_raised_once_and_tried_again_later() -> None:
+    study = Study()
+    study.facts = -1
+    study.look()
+    study.workers.work()
+    with pytest.raises(ValueError, match="no facts"):
+        study.look()
+    assert study.look() == Seen(None, None, False)
+    study.facts = 3
+    study.clock.advance(31)
+    study.look()
+    study.workers.work()
+    assert study.look().value == "demo: 3"
+
+
+def test_only_so_many_results_are_kept_and_the_busy_ones_stay() -> None:
+    study = Study()
+    study.look("first")
+    for number in range(3 * MOST):
+        study.look(f"{number}")
+    assert study.look("first").busy
+    study.workers.work()
+    for number in range(MOST):
+        study.look(f"more {number}")
+    study.workers.work()
+    assert study.look("0").value is None  # long forgotten

@@ -1,0 +1,86 @@
+"""YAML of strangers: what would do harm is refused in words, and nothing that can be written breaks the checker."""
+
+from __future__ import annotations
+
+import random
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.drafts import LARGEST_BYTES, Checked, checked
+from app.library import STUDIES, shipped
+from app.marked import marked
+
+BOMB = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12))
+MERGES = "a0: &a0 {x: 1}\n" + "".join(f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}\n" for n in range(1, 12))
+CHAIN = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}]\n" for n in range(1, 3000))
+HOSTILE = {
+    "aliases that unfold": (BOMB, "unfold into too much"),
+    "merges that unfold": (MERGES, "unfold into too much"),
+    "a chain of aliases": (CHAIN, "nested too deeply"),
+    "what holds itself": ("a: &a [*a]", "part of itself"),
+    "depth": ("a: " + "[" * 50_000, "nested too deeply"),
+    "depth that ends": ("a: " + "[" * 150 + "]" * 150, "nested too deeply"),
+    "a tag of Python": ("a: !!python/object/apply:os.system [ls]", "has no place here"),
+    "a tag that lies": ("a: !!bool x", "has no place here"),
+    "an endless number": ("a: " + "9" * 5000, "number is too long"),
+    "a number of base 60": ("a: 1" + ":59" * 5000, "number is too long"),
+    "a day that is none": ("a: 2024-13-45", "month must be"),
+    "half a letter": ('a: "\\ud800"', "half a letter"),
+    "a day as a key": ("2024-01-01: x", "a key is no word"),
+}
+JUNK = (
+    "[a, b]", "{x: y}", "null", "5", "-1", "2020-01-01", "true", "[[a]]", "{a: {b: c}}", "'x'", "1e400", ".nan", "[]",
+    "{}", "&a [*a]", "!!binary x", '"\\ud800"', "0x1", "yes", "'{{x}}'", "'..'", "{1: 2}", "? [a]", "*q", "\t",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("case", HOSTILE, ids=lambda case: case.replace(" ", "_"))
+def test_what_would_do_harm_is_refused(case: str, tmp_path: Path) -> None:
+    text, words = HOSTILE[case]
+    (fault,) = checked(text, tmp_path).faults
+    assert words in fault.what
+
+
+def test_a_text_that_is_too_large_is_not_read(tmp_path: Path) -> None:
+    (fault,) = checked("x" * (LARGEST_BYTES + 1), tmp_path).faults
+    assert "at most 200,000" in fault.what
+
+
+@pytest.mark.parametrize("word", ["true story", "falsehood", "Trueman", "yes", "on"])
+def test_a_text_that_begins_like_a_truth_value_is_a_text(word: str) -> None:
+    assert marked(f"a: {word}").value == {"a": word}
+
+
+@given(st.text(max_size=200))
+def test_no_text_breaks_the_reader(text: str) -> None:
+    with suppress(yaml.YAMLError):
+        marked(text)
+
+
+@given(st.sampled_from(shipped()), st.randoms(use_true_random=False))
+def test_no_study_breaks_the_checker(
+    tmp_path_factory: pytest.TempPathFactory, name: str, chance: random.Random
+) -> None:
+    lines = (STUDIES / f"{name}.yaml").read_text(encoding="utf-8").splitlines()
+    for _ in range(chance.randint(1, 3)):
+        at = chance.randrange(len(lines))
+        line, junk = lines[at], chance.choice(JUNK)
+        head = f"{line.split(':')[0]}: {junk}"
+        lines[at : at + 1] = chance.choice([[head], [], [line + junk], [line[: len(line) // 2] + junk], [line, line]])
+    told = checked("\n".join(lines), STUDIES)
+    assert isinstance(told, Checked)
+    assert (told.study is None) == bool(told.faults)
+    assert all(fault.line is None or 1 <= fault.line <= len(lines) + 1 for fault in told.faults)
+
+
+@pytest.mark.parametrize(
+    ("where", "line"),
+    [("b[1].c", 4), ("b[1].d", 3), ("b[7]", 2), ("a", 1), ("z", 1), ("b[1]", 3), ("e.f", 6), ("e", 5), ("", None)],
+)
+def test_a_path_leads_to_its_line_or_that_of_what_is_there(where: str, line: int | None) -> None:
+    assert marked("a: 1\nb: [1,\n  {x: 1,\n  c: 2}]\ne:\n  f: 1\n").line(where) == line

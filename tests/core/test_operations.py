@@ -1,0 +1,73 @@
+"""What was decided about a study, folded: how it stands in a word, and whether anybody new can begin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments.core.events import Event
+from experiments.core.operations import KINDS, Operations, fold_operations
+
+DATA: dict[str, dict[str, Any]] = {
+    "published": {"hash": "abc", "version": 1},
+    "budgeted": {"amount": 5.0, "where": {}},
+    "capped": {"most": 3, "where": {}},
+    "paused": {"why": "lunch"},
+    "closed": {"why": "enough"},
+    "piloted": {},
+    "opened": {},
+}
+KIND = st.sampled_from(KINDS)
+
+
+def after(kinds: Sequence[str]) -> Operations:
+    return fold_operations(Event(n, n, "researcher", "", kind, DATA[kind]) for n, kind in enumerate(kinds, 1))
+
+
+@pytest.mark.parametrize(
+    ("kinds", "state", "shut"),
+    [
+        ([], "open", None),
+        (["published"], "draft", "draft"),
+        (["published", "published"], "draft", "draft"),
+        (["published", "capped", "budgeted"], "draft", "draft"),
+        (["published", "piloted"], "pilot", None),
+        (["published", "opened"], "open", None),
+        (["opened", "published"], "open", None),
+        (["paused", "published"], "paused", "lunch"),
+        (["published", "piloted", "paused"], "paused", "lunch"),
+        (["published", "opened", "closed"], "closed", "enough"),
+        (["closed", "published"], "closed", "enough"),
+        (["opened", "closed", "paused"], "closed", "enough"),
+        (["paused", "closed", "opened"], "open", None),
+        (["closed", "piloted"], "pilot", None),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, list) else "",
+)
+def test_a_study_stands_as_was_decided_last(kinds: list[str], state: str, shut: str | None) -> None:
+    now = after(kinds)
+    assert (now.state, now.shut) == (state, shut)
+    assert now.offered == ("published" in kinds and state != "draft")
+
+
+@given(st.lists(KIND))
+def test_people_can_begin_in_a_pilot_and_in_an_open_study_and_nowhere_else(kinds: list[str]) -> None:
+    assert (after(kinds).shut is None) == (after(kinds).state in ("pilot", "open"))
+
+
+@given(st.lists(KIND, min_size=1))
+def test_only_the_very_first_publishing_changes_how_a_study_stands(kinds: list[str]) -> None:
+    told = {"opened", "piloted", "paused", "closed"} & set(kinds)
+    if told or "published" in kinds:
+        assert after([*kinds, "published"]).state == after(kinds).state
+    else:
+        assert after([*kinds, "published"]).state == "draft"
+
+
+@given(st.lists(KIND))
+def test_opening_opens_whatever_was_before(kinds: list[str]) -> None:
+    assert after([*kinds, "opened"]).state == "open"

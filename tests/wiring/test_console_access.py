@@ -1,0 +1,167 @@
+"""The login and the welcome: forms of our own pages only, cookies that no script reads, and a name that is nobody's."""
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+from starlette.types import ASGIApp
+
+from storage.accounts.names import TERMINAL
+from storage.accounts.tries import MOST_TRIES
+from tests.fakes.accounts import BETTER, GOOD, Place, a_place, ada_and_bob
+from tests.fakes.console_door import ADDRESS, Browser, behind, browser, mark
+
+pytestmark = pytest.mark.anyio
+PAYLOAD = '"><script>alert(1)</script>'
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    with ada_and_bob(f"sqlite:///{tmp_path}/door.db") as found:
+        yield found
+
+
+@pytest.fixture
+def door(place: Place) -> ASGIApp:
+    return behind(place)
+
+
+@pytest.fixture
+async def stranger(door: ASGIApp) -> AsyncIterator[Browser]:
+    found = browser(door)
+    yield found
+    await found.client.aclose()
+
+
+def cookies(response: httpx2.Response) -> dict[str, set[str]]:
+    """The cookies that a response sets, each with its flags."""
+    found = {}
+    for line in response.headers.get_list("set-cookie"):
+        pair, *flags = (part.strip() for part in line.split(";"))
+        found[pair.partition("=")[0]] = set(flags)
+    return found
+
+
+async def test_somebody_logs_in_and_out(stranger: Browser) -> None:
+    assert (await stranger.get("/")).headers["location"] == "/login"
+    response = await stranger.log_in("Ada", GOOD)
+    assert (response.status_code, response.headers["location"]) == (303, "/")
+    assert (await stranger.get("/")).json()["by"] == "ada"
+    await stranger.send("/logout")
+    assert (await stranger.get("/")).headers["location"] == "/login"
+
+
+@pytest.mark.parametrize(("scheme", "prefix"), [("http", ""), ("https", "__Host-")])
+async def test_cookies_are_the_browsers_and_this_hosts_alone(place: Place, scheme: str, prefix: str) -> None:
+    visitor = browser(behind(place, secure=scheme == "https"), scheme=scheme)
+    flags = {"HttpOnly", "Path=/", "SameSite=strict", *({"Secure"} if prefix else ())}
+    assert cookies(await visitor.get("/login")) == {f"{prefix}parley-console-form": flags}
+    response = await visitor.log_in("ada", GOOD)
+    ended = flags | {"Max-Age=0"}
+    found = {name: {flag for flag in kept if "expires" not in flag} for name, kept in cookies(response).items()}
+    assert found == {f"{prefix}parley-console": flags, f"{prefix}parley-console-form": ended}
+    assert (await visitor.get("/")).json()["by"] == "ada"
+    await visitor.client.aclose()
+
+
+@pytest.mark.parametrize("what", ["no mark", "another's mark", "no cookie", "the mark of another form", "not a form"])
+async def test_a_form_that_is_not_our_pages_is_refused(
+    door: ASGIApp, place: Place, stranger: Browser, what: str
+) -> None:
+    form = {"name": "ada", "password": GOOD, "mark": mark(await stranger.get("/login"))}
+    match what:
+        case "no mark":
+            del form["mark"]
+        case "another's mark":
+            form["mark"] = mark(await browser(door).get("/login"))
+        case "no cookie":
+            stranger.client.cookies.clear()
+        case "the mark of another form":
+            form["mark"] = mark(await stranger.get(f"/welcome/{place.accounts.invitations.make('owner', 'ada')}"))
+        case _:
+            form = {str(number): "x" for number in range(100)}
+    response = await stranger.send("/login", form)
+    assert response.status_code == 403
+    assert "Please try again" in response.text
+    assert "parley-console" not in cookies(response)
+    assert (await stranger.log_in("ada", GOOD)).status_code == 303, "the form that is shown instead is good"
+
+
+async def test_wrong_names_and_wrong_passwords_look_the_same(stranger: Browser) -> None:
+    wrong, unknown = await stranger.log_in("ada", BETTER), await stranger.log_in("eve", BETTER)
+    assert (wrong.status_code, unknown.status_code) == (401, 401)
+    assert wrong.text.replace('value="ada"', 'value="eve"') == unknown.text
+    assert "do not go together" in wrong.text
+    assert "parley-console" not in {**cookies(wrong), **cookies(unknown)}
+
+
+async def test_nothing_that_was_typed_runs_and_no_password_comes_back(stranger: Browser, place: Place) -> None:
+    link = f"/welcome/{place.accounts.invitations.make('owner', 'ada')}"
+    for page in (
+        await stranger.log_in(PAYLOAD, f"secret{PAYLOAD}"),
+        await stranger.get(f"/login?{PAYLOAD}"),
+        await join(stranger, link, PAYLOAD, f"secret{PAYLOAD}secret{PAYLOAD}"),
+    ):
+        assert "<script" not in page.text
+        assert "secret" not in page.text
+
+
+async def test_the_sixth_try_in_a_minute_waits(door: ASGIApp, place: Place, stranger: Browser) -> None:
+    for _ in range(MOST_TRIES):
+        assert (await stranger.log_in("ada", BETTER)).status_code == 401
+    refused = await stranger.log_in("ada", GOOD)
+    assert (refused.status_code, refused.headers["retry-after"]) == (429, "60")
+    elsewhere = browser(door, address="203.0.113.1")
+    assert (await elsewhere.log_in("ada", GOOD)).status_code == 429, "the account waits from everywhere"
+    assert (await elsewhere.log_in("bob", BETTER)).status_code == 303
+    place.clock.advance(60)
+    assert (await stranger.log_in("ada", GOOD)).status_code == 303
+    told = [(deed.what, deed.about) for deed in place.accounts.deeds()]
+    assert told.count(("failed to log in", f"as ada, from {ADDRESS}")) == MOST_TRIES
+    await elsewhere.client.aclose()
+
+
+async def join(visitor: Browser, link: str, name: str, password: str, again: str | None = None) -> httpx2.Response:
+    form = {"name": name, "password": password, "again": password if again is None else again}
+    return await visitor.send(link, {**form, "mark": mark(await visitor.get(link))})
+
+
+async def test_the_first_owner_comes_in_by_the_link_and_nobody_after(tmp_path: Path) -> None:
+    with a_place(f"sqlite:///{tmp_path}/first.db") as place:
+        visitor = browser(behind(place))
+        link = f"/welcome/{place.accounts.invitations.first()}"
+        assert "You were invited as an owner" in (await visitor.get(link)).text
+        for name, password, again, why in (
+            ("grace", GOOD, BETTER, "not the same"),
+            ("grace", "short", "short", "15 or more are needed"),
+            ("grace", "passwordpassword", "passwordpassword", "easily guessed"),
+            ("gra ce", GOOD, GOOD, "cannot be a name"),
+        ):
+            refused = await join(visitor, link, name, password, again)
+            assert (refused.status_code, why in refused.text, f'value="{name}"' in refused.text) == (422, True, True)
+        joined = await join(visitor, link, "grace", GOOD)
+        assert (joined.status_code, joined.headers["location"]) == (303, "/")
+        assert (await visitor.get("/")).json()["by"] == "grace"
+        for response in (await visitor.get(link), await visitor.send(link)):
+            assert (response.status_code, "no longer good" in response.text) == (404, True)
+        assert [account.name for account in place.accounts.everybody()] == ["grace"]
+        await visitor.client.aclose()
+
+
+async def test_looking_at_an_invitation_does_not_use_it(stranger: Browser, place: Place) -> None:
+    token = place.accounts.invitations.make("analyst", TERMINAL)
+    for _ in range(5):
+        assert (await stranger.get(f"/welcome/{token}")).status_code == 200
+        assert (await stranger.client.head(f"/welcome/{token}")).status_code == 200
+    refused = await stranger.send(f"/welcome/{token}", {"name": "eve", "password": GOOD, "again": GOOD, "mark": "x"})
+    assert refused.status_code == 403
+    assert (await join(stranger, f"/welcome/{token}", "eve", GOOD)).status_code == 303
+    assert ("eve", "analyst") in {(account.name, account.role) for account in place.accounts.everybody()}
+
+
+async def test_a_link_that_was_never_made_says_no_more_than_one_that_was_used(stranger: Browser, place: Place) -> None:
+    used = place.accounts.invitations.make("analyst", TERMINAL)
+    place.accounts.accept(used, "eve", GOOD)
+    never, known = await stranger.get(f"/welcome/{'x' * 43}"), await stranger.get(f"/welcome/{used}")
+    assert (never.status_code, never.text) == (known.status_code, known.text)

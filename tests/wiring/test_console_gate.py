@@ -1,0 +1,246 @@
+"""The console's gate: a stranger gets nothing but the login, and no other site changes anything."""
+
+import re
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from starlette.types import ASGIApp, Message
+
+from app.web.console.gate import MOST_BODY
+from tests.fakes.accounts import BETTER, GOOD, HOME, Place, ada_and_bob
+from tests.fakes.console_door import METHODS, Browser, behind, browser, mark
+
+pytestmark = pytest.mark.anyio
+TOKEN = "x" * 43
+PUBLIC = {("GET", "/login"), ("GET", f"/welcome/{TOKEN}"), ("GET", "/healthz"), ("GET", "/login.css"),
+          ("POST", "/login"), ("POST", f"/welcome/{TOKEN}")}  # fmt: skip
+FOR_VISITORS = {
+    *(("GET", path) for path in (
+        "/", "/console/console.js", "/parley/font.woff2", "/download/a.b-c_d=~", "/report/demo",
+        "/assets/index.js", "/static/x.css",
+        "/svelte/x", "/theme.css", "/favicon.ico", "/gradio_api/app_id", "/gradio_api/startup-events",
+    )),
+    ("POST", "/logout"), ("POST", "/gradio_api/run/predict"),
+}  # fmt: skip
+SHUT = (
+    "/config", "/config/", "/openapi.json", "/docs", "/redoc", "/gradio_api/info", "/gradio_api/openapi.json",
+    "/gradio_api/queue/join", "/gradio_api/queue/data", "/gradio_api/upload", "/gradio_api/runs",
+    "/gradio_api/file=/etc/passwd", "/gradio_api/heartbeat/x", "/gradio_api/run/other", "/monitoring",
+    "/manifest.json", "/console/", "/console/a/b.css", "/welcome/", "/welcome/a/b", "/login/", "/logout/", "/healthz/",
+    "/api/look", "/s/demo", "/download/", "/download/../x", "/static/../x", "/console/.env", "/assets//x",
+)  # fmt: skip
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    with ada_and_bob(f"sqlite:///{tmp_path}/door.db") as found:
+        yield found
+
+
+@pytest.fixture
+def door(place: Place) -> ASGIApp:
+    return behind(place)
+
+
+@pytest.fixture
+async def stranger(door: ASGIApp) -> AsyncIterator[Browser]:
+    found = browser(door)
+    yield found
+    await found.client.aclose()
+
+
+@pytest.fixture
+async def ada(door: ASGIApp) -> AsyncIterator[Browser]:
+    found = browser(door)
+    assert (await found.log_in("ada", GOOD)).status_code == 303
+    yield found
+    await found.client.aclose()
+
+
+async def raw(door: ASGIApp, method: str, path: str, **headers: str) -> tuple[int, bytes, dict[str, str]]:
+    """What the gate answers to exactly this path, which no client has tidied."""
+    said: list[Message] = []
+
+    asked: list[Message] = [{"type": "http.request", "body": b"", "more_body": False}]
+
+    async def receive() -> Message:
+        return asked.pop() if asked else {"type": "http.disconnect"}
+
+    async def send(message: Message) -> None:
+        said.append(message)
+
+    given = {"host": "console.example", "origin": "http://console.example", **headers}
+    scope: dict[str, Any] = {
+        "type": "http", "method": method, "path": path, "raw_path": path.encode(), "query_string": b"",
+        "headers": [(name.encode(), value.encode("latin-1")) for name, value in given.items()], "scheme": "http",
+        "client": ("198.51.100.9", 1), "server": ("console.example", 80), "root_path": "", "http_version": "1.1",
+    }  # fmt: skip
+    await door(scope, receive, send)
+    start = said[0]
+    body = b"".join(message.get("body", b"") for message in said[1:])
+    return start["status"], body, {name.decode(): value.decode() for name, value in start["headers"]}
+
+
+def every() -> set[tuple[str, str]]:
+    paths = {*SHUT, *(path for _, path in PUBLIC | FOR_VISITORS)}
+    return {(method, path) for method in METHODS for path in paths}
+
+
+async def test_a_stranger_gets_nothing_but_the_login(door: ASGIApp) -> None:
+    for method, path in every():
+        status, body, headers = await raw(door, method, path)
+        if (method.replace("HEAD", "GET"), path) in PUBLIC:
+            assert status in (200, 403, 404), (method, path)
+        elif path in ("/", "/logout"):
+            assert (status, headers["location"], body) == (303, "/login", b""), (method, path)
+        else:
+            assert (status, body) == (401, b'{"note":"Please log in.","login":"/login"}'), (method, path)
+        assert b"reached" not in body, (method, path)
+
+
+async def test_a_visitor_reaches_what_is_listed_and_nothing_else(door: ASGIApp, ada: Browser) -> None:
+    cookie = f"parley-console={ada.client.cookies['parley-console']}"
+    let_through = set()
+    for method, path in every():
+        if (method, path) == ("POST", "/logout"):
+            continue
+        status, body, _ = await raw(door, method, path, cookie=cookie)
+        if method != "HEAD" and (status, body) != (404, b"not found"):
+            let_through.add((method, path))
+    assert let_through == (PUBLIC | FOR_VISITORS) - {("POST", "/logout")}
+
+
+@pytest.mark.parametrize("path", ["/report/demo", "/download/x", "/config", "/anything"])
+async def test_a_stranger_who_opens_a_page_is_led_to_the_login(stranger: Browser, path: str) -> None:
+    response = await stranger.get(path)
+    assert (response.status_code, response.headers["location"]) == (303, "/login")
+    assert (await stranger.client.get(path)).status_code == 401
+
+
+async def test_the_way_goes_on_where_it_was_meant_to(stranger: Browser) -> None:
+    response = await stranger.get("/?study=demo&tab=live")
+    assert response.headers["location"] == "/login?study=demo&tab=live"
+    response = await stranger.log_in("ada", GOOD, response.headers["location"])
+    assert response.headers["location"] == "/?study=demo&tab=live"
+    assert (await stranger.get("/login?study=x")).headers["location"] == "/?study=x", "who is logged in is led on"
+
+
+@pytest.mark.parametrize(
+    "query", ["//evil.example", "next=https://evil.example", "\\evil.example", "%0d%0aset-cookie:a=b"]
+)
+async def test_the_login_leads_nowhere_else(stranger: Browser, query: str) -> None:
+    response = await stranger.log_in("ada", GOOD, f"/login?{query}")
+    assert response.headers["location"].startswith("/?")
+    assert "\n" not in response.headers["location"]
+
+
+@pytest.mark.parametrize(
+    ("headers", "passes"),
+    [
+        ({"origin": "http://console.example:7861"}, True),
+        ({"sec-fetch-site": "same-origin"}, True),
+        ({"origin": "null", "sec-fetch-site": "same-origin"}, True),
+        ({}, False),
+        ({"origin": "null"}, False),
+        ({"sec-fetch-site": "same-site"}, False),
+        ({"sec-fetch-site": "none"}, False),
+        ({"origin": "http://console.example"}, False),
+        ({"origin": "http://evil.example"}, False),
+        ({"origin": "http://console.example:7861.evil.example"}, False),
+        ({"origin": "http://evil.example", "sec-fetch-site": "same-origin"}, False),
+    ],
+)
+async def test_only_a_page_of_this_host_changes_anything(ada: Browser, headers: dict[str, str], passes: bool) -> None:
+    for path in ("/gradio_api/run/predict", "/login", f"/welcome/{TOKEN}", "/logout"):
+        response = await ada.client.post(path, headers=headers)
+        assert (response.status_code != 403 or "This form was open" in response.text) == passes, path
+        assert "access-control-allow-origin" not in response.headers
+    assert (await ada.get("/")).status_code == (303 if passes else 200), "logged out only if it passed"
+
+
+async def test_large_bodies_are_refused(ada: Browser) -> None:
+    origin = {"origin": "http://console.example:7861"}
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for _ in range(MOST_BODY // 65_536 + 1):
+            yield b" " * 65_536
+
+    async def post(content: Any) -> httpx2.Response:
+        return await ada.client.post("/gradio_api/run/predict", content=content, headers=origin)
+
+    assert (await post(b" " * MOST_BODY)).json() == {
+        "reached": "/gradio_api/run/predict", "by": "ada", "bytes": MOST_BODY,
+    }  # fmt: skip
+    assert (await post(b" " * (MOST_BODY + 1))).status_code == 413
+    assert (await post(pieces())).status_code == 413
+
+
+async def test_every_answer_is_protected(door: ASGIApp, ada: Browser) -> None:
+    cookie = f"parley-console={ada.client.cookies['parley-console']}"
+    for path in ("/", "/login", f"/welcome/{TOKEN}", "/healthz", "/config", "/report/x", "/gradio_api/app_id"):
+        for known in ("", cookie):
+            _, _, headers = await raw(door, "GET", path, cookie=known)
+            found = [headers.get(name) for name in ("x-content-type-options", "x-frame-options", "cache-control")]
+            assert found == ["nosniff", "DENY", "no-store"], path
+            assert headers["referrer-policy"] in ("no-referrer", "same-origin"), path
+    page = (await raw(door, "GET", "/login"))[2]["content-security-policy"]
+    assert re.search(r"default-src 'none'; script-src 'self' 'nonce-[\w-]{20,}'", page)
+    assert "frame-ancestors 'none'" in page
+    assert (await raw(door, "GET", "/assets/x.js", cookie=cookie))[2]["cache-control"].startswith("private")
+
+
+async def test_who_is_behind_a_request_is_told_by_the_cookie_alone(door: ASGIApp, ada: Browser, place: Place) -> None:
+    assert (await ada.get("/")).json() == {"reached": "/", "by": "ada", "bytes": 0}
+    bob = browser(door)
+    await bob.log_in("bob", BETTER)
+    claims = {"parley.visitor": "ada", "x-forwarded-user": "ada", "x-parley-visitor": "ada", "authorization": "ada"}
+    assert (await bob.get("/?visitor=ada", **claims)).json()["by"] == "bob"
+    await bob.client.aclose()
+
+
+FORGED = ["", "x", TOKEN, "a.b.c", "../..", "ada", "é".encode().decode("latin-1"), "x" * 5_000]
+
+
+@pytest.mark.parametrize("token", FORGED)
+async def test_a_forged_token_is_a_strangers(door: ASGIApp, ada: Browser, token: str) -> None:
+    assert (await raw(door, "GET", "/theme.css", cookie=f"parley-console={token}"))[0] == 401
+
+
+@pytest.mark.parametrize("how", ["logged out", "removed", "idle", "old", "password changed"])
+async def test_a_login_that_has_ended_is_a_strangers(door: ASGIApp, place: Place, how: str) -> None:
+    bob = browser(door)
+    await bob.log_in("bob", BETTER)
+    token = bob.client.cookies["parley-console"]
+    assert (await raw(door, "GET", "/theme.css", cookie=f"parley-console={token}"))[0] == 200
+    match how:
+        case "logged out":
+            response = await bob.send("/logout")
+            assert (response.status_code, response.headers["location"]) == (303, "/login")
+            assert "parley-console" not in bob.client.cookies
+        case "removed":
+            place.accounts.remove("bob", "ada")
+        case "idle":
+            place.clock.advance(30 * 60)
+        case "old":
+            for _ in range(12 * 4):
+                place.clock.advance(15 * 60)
+                await bob.get("/")
+        case _:
+            place.accounts.set_password("bob", GOOD, "ada")
+    assert (await raw(door, "GET", "/theme.css", cookie=f"parley-console={token}"))[0] == 401
+    await bob.client.aclose()
+
+
+async def test_a_new_login_has_a_new_token_and_ends_the_one_before(door: ASGIApp, place: Place) -> None:
+    logins = place.accounts.logins
+    planted = logins.log_in("bob", BETTER, HOME)
+    victim = browser(door)
+    form = {"name": "ada", "password": GOOD, "mark": mark(await victim.get("/login"))}
+    victim.client.cookies.set("parley-console", planted, domain="console.example")
+    await victim.send("/login", form)
+    assert victim.client.cookies.get("parley-console", domain="console.example") != planted
+    assert logins.visitor(planted) is None
+    await victim.client.aclose()

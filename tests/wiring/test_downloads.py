@@ -1,0 +1,226 @@
+"""Downloads of the console: a link works for whoever made it, for a while, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+import stat
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from io import BytesIO
+from pathlib import Path
+from zipfile import ZipFile
+
+import httpx2
+import pytest
+from starlette.applications import Starlette
+from starlette.types import Receive, Scope, Send
+
+from app.bots.simulate import START_US
+from app.clock import VirtualClock
+from app.runtime import Runtime
+from app.settings import Settings
+from app.web.console.downloads import EXPIRED, LIFE_S, PATIENCE_S, STOPPED, Downloads, Link
+from app.web.console.visitor import Visitor
+from storage.engine import Database, open_database
+from storage.exports.exporting import export
+from storage.exports.planning import Wish
+from storage.exports.selecting import Selection
+from storage.participants import Participants, Person
+from tests.fakes.databases import fill
+from tests.fakes.served import SECRET
+from tests.fakes.sessions import study
+
+pytestmark = pytest.mark.anyio
+ANN, BOB = Visitor("ann", "owner"), Visitor("bob", "analyst")
+WISH = Wish("mathconverse", "mathconverse", "bot")
+CANARY = "5f3a0c6e9d1b2a7c-canary"
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Database:
+    """Some simulated sessions, and a person whom a recruiter calls by a telling id."""
+    database = open_database(f"sqlite:///{tmp_path_factory.mktemp('lab') / 'parley.db'}")
+    asyncio.run(fill(database, ["mathconverse"], 3, "1"))
+    asyncio.run(arrive(database))
+    return database
+
+
+async def arrive(database: Database) -> None:
+    runtime = Runtime(database, Settings(), VirtualClock(START_US))
+    identity = Participants(database, SECRET).entry("mathconverse", Person("prolific", CANARY))
+    await runtime.enrol(study("mathconverse"), origin="person", seed="ann", identity=identity)
+    await runtime.close()
+
+
+@dataclass
+class Room:
+    """A little server with the downloads, and a client for each visitor."""
+
+    downloads: Downloads
+    clock: VirtualClock
+    root: Path
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        who = dict(scope["headers"]).get(b"x-who", b"").decode()
+        scope["parley.visitor"] = {"ann": ANN, "bob": BOB}.get(who)
+        await Starlette(routes=[self.downloads.route()])(scope, receive, send)
+
+    async def get(self, token: str, who: str = "ann") -> httpx2.Response:
+        async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app=self), base_url="http://console") as client:
+            return await client.get(f"/download/{token}", headers={"x-who": who})
+
+    def made(self, database: Database, wish: Wish, visitor: Visitor = ANN) -> Link:
+        assert self.downloads.start(visitor, database, wish)
+        assert self.ended(visitor) == ""
+        return self.downloads.links(visitor)[0]
+
+    def ended(self, visitor: Visitor) -> str:
+        """How an export ended."""
+        while (job := self.downloads.job(visitor)) is not None and not job.done:
+            time.sleep(0.01)
+        assert job is not None
+        return job.said
+
+    def files(self) -> list[Path]:
+        return [path for path in self.root.rglob("*") if path.is_file()]
+
+
+@pytest.fixture
+def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Room]:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    clock = VirtualClock(START_US)
+    room = Room(Downloads(SECRET, clock), clock, tmp_path)
+    yield room
+    room.downloads.close()
+    assert room.files() == [], "nothing is left behind"
+
+
+async def test_a_link_gives_its_maker_the_whole_export_and_nobody_else(
+    room: Room, lab: Database, tmp_path: Path
+) -> None:
+    link = room.made(lab, WISH)
+    answer = await room.get(link.token)
+    assert answer.status_code == 200
+    assert answer.headers["content-disposition"] == 'attachment; filename="mathconverse-mathconverse.zip"'
+    assert answer.headers["content-type"] == "application/zip"
+    assert answer.headers["cache-control"] == "no-store"
+    assert (len(answer.content), sha256(answer.content).hexdigest()) == (link.bytes, link.sha256)
+    own = tmp_path / "own"
+    export(lab, WISH, own)
+    with ZipFile(BytesIO(answer.content)) as packed:
+        assert {name: packed.read(name) for name in packed.namelist()} == {
+            path.relative_to(own).as_posix(): path.read_bytes() for path in own.rglob("*") if path.is_file()
+        }
+    for path in own.rglob("*"):
+        path.unlink()
+    for who in ("bob", ""):
+        refused = await room.get(link.token, who)
+        assert refused.status_code == 403
+        assert "belongs to somebody else" in refused.text
+    assert room.downloads.links(BOB) == []
+
+
+async def test_a_link_expires_and_its_file_goes(room: Room, lab: Database) -> None:
+    link = room.made(lab, WISH)
+    assert [path.name for path in room.files()] == [link.path.name]
+    folders = {path for path in room.root.rglob("*") if path.is_dir()}
+    assert all(stat.S_IMODE(folder.stat().st_mode) == 0o700 for folder in folders)
+    room.clock.advance(LIFE_S - 1)
+    assert (await room.get(link.token)).status_code == 200
+    room.clock.advance(2)
+    refused = await room.get(link.token)
+    assert (refused.status_code, refused.text) == (410, EXPIRED)
+    assert room.downloads.links(ANN) == []
+    assert room.files() == []
+
+
+async def test_a_token_that_nobody_signed_leads_nowhere(room: Room, lab: Database) -> None:
+    token = room.made(lab, WISH).token
+    for wrong in (token[:-1] + ("a" if token[-1] != "a" else "b"), "x", f"x{token}"):
+        assert (await room.get(wrong)).status_code == 404
+    assert "mathconverse" not in token
+    other = Downloads("another secret of the same length", room.clock)
+    assert other.links(ANN) == []
+    assert (await Room(other, room.clock, room.root).get(token)).status_code == 404
+    again = Downloads(SECRET, room.clock)
+    assert (await Room(again, room.clock, room.root).get(token)).status_code == 410, "after a restart it is gone"
+
+
+async def test_what_an_analyst_fetches_holds_no_identity(room: Room, lab: Database) -> None:
+    link = room.made(lab, Wish("mathconverse", "mathconverse", "person"), BOB)
+    assert link.sessions == 1
+    content = (await room.get(link.token, "bob")).content
+    with ZipFile(BytesIO(content)) as packed:
+        parts = [content, *(packed.read(name) for name in packed.namelist())]
+    assert len(parts) > 4
+    for part in parts:
+        assert CANARY.encode() not in part
+        assert b"prolific" not in part.lower()
+
+
+class Slow(VirtualClock):
+    """A clock on which time passes whenever somebody looks."""
+
+    step_s = 0.0
+
+    def now_us(self) -> int:
+        self.advance(self.step_s)
+        return super().now_us()
+
+
+class Held(VirtualClock):
+    """A clock that keeps an export waiting until it is let go."""
+
+    def __init__(self, start_us: int) -> None:
+        super().__init__(start_us)
+        self.go = threading.Event()
+
+    def now_us(self) -> int:
+        if threading.current_thread().name == "parley-export":
+            self.go.wait()
+        return super().now_us()
+
+
+async def test_who_leaves_stops_the_export(lab: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    clock = Slow(START_US)
+    downloads = Downloads(SECRET, clock)
+    clock.step_s = PATIENCE_S
+    downloads.start(ANN, lab, WISH)
+    while (job := downloads._jobs["ann"]) and not job.done:
+        time.sleep(0.01)
+    assert job.said == STOPPED
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert downloads.links(ANN) == []
+    clock.step_s = 0
+    assert downloads.start(ANN, lab, WISH), "and may begin again"
+    downloads.close()
+
+
+async def test_one_export_is_made_at_a_time_for_each_and_can_be_stopped(room: Room, lab: Database) -> None:
+    clock = Held(START_US)
+    held = Room(Downloads(SECRET, clock), clock, room.root)
+    assert held.downloads.start(ANN, lab, WISH)
+    assert not held.downloads.start(ANN, lab, WISH)
+    assert held.downloads.start(BOB, lab, WISH)
+    while (job := held.downloads.job(ANN)) is not None and not job.file:
+        time.sleep(0.01)
+    assert (job and job.file) == "mathconverse_parsed_interactions.csv"
+    held.downloads.stop(ANN)
+    clock.go.set()
+    assert held.ended(ANN) == STOPPED
+    assert held.ended(BOB) == ""
+    assert [link.visitor for link in held.downloads.links(BOB)] == ["bob"]
+    assert held.downloads.links(ANN) == []
+    held.downloads.close()
+    assert held.files() == []
+
+
+async def test_an_export_that_cannot_be_made_says_why(room: Room, lab: Database) -> None:
+    assert room.downloads.start(ANN, lab, Wish("mathconverse", "mathconverse", selection=Selection(language="xx")))
+    assert "nobody took 'mathconverse' in 'xx'" in room.ended(ANN)
+    assert room.downloads.links(ANN) == []
+    assert room.files() == []

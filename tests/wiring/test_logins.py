@@ -1,0 +1,237 @@
+"""Logins and passwords: which are taken, how a login begins and ends, and how often it may be tried."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from argon2 import PasswordHasher, extract_parameters
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.clock import VirtualClock
+from storage.accounts.accounts import Accounts
+from storage.accounts.names import TERMINAL
+from storage.accounts.passwords import MOST_CHARS, Passwords, refuse_weak
+from storage.accounts.tries import MOST_TRIES, Tries, neighbourhood
+from storage.errors import AccountError, LoginRefused, TooMany
+from tests.fakes.accounts import BETTER, CHEAP, GOOD, HOME, NOW_US, Place, ada_and_bob
+
+
+@pytest.fixture
+def ada(database_url: str) -> Iterator[Place]:
+    with ada_and_bob(database_url) as found:
+        yield found
+
+
+@pytest.fixture
+def one(tmp_path: Path) -> Iterator[Place]:
+    """The same, where the kind of database does not matter."""
+    with ada_and_bob(f"sqlite:///{tmp_path}/one.db") as found:
+        yield found
+
+
+def test_passwords_are_kept_as_the_library_recommends() -> None:
+    kept = extract_parameters(Passwords().kept(GOOD))
+    assert (kept.time_cost, kept.memory_cost, kept.parallelism) >= (3, 64 * 1024, 4)
+
+
+def test_a_password_is_kept_anew_when_the_parameters_change(ada: Place) -> None:
+    dearer = PasswordHasher(time_cost=2, memory_cost=128, parallelism=1)
+    Accounts(ada.database, ada.clock.now_us, hasher=dearer).logins.log_in("ada", GOOD, HOME)
+    kept = {row["name"]: extract_parameters(row["password"]).time_cost for row in ada.rows("researcher")}
+    assert kept == {"ada": 2, "bob": 1}
+    assert ada.accounts.logins.log_in("ada", GOOD, HOME)
+
+
+@pytest.mark.parametrize(
+    ("password", "why"),
+    [
+        ("", "0 characters"), ("wandering teap", "14 characters"), ("x" * 1_001, "1,001 characters"),
+        ("passwordpassword", "easily guessed"), ("a" * 900, "easily guessed"), ("1234567890123456", "easily guessed"),
+        ("qwertyuiopasdfghjkl", "easily guessed"), ("zoe.quixotic.zoe", "easily guessed"),
+    ],
+)  # fmt: skip
+def test_a_weak_password_is_refused_and_told_why(one: Place, password: str, why: str) -> None:
+    for give in (one.accounts.add, one.accounts.set_password):
+        more = ("owner", TERMINAL) if give == one.accounts.add else (TERMINAL,)
+        with pytest.raises(AccountError, match=why):
+            give("zoe.quixotic", password, *more)
+    assert len(one.accounts.everybody()) == 2
+
+
+@pytest.mark.parametrize(
+    "password",
+    [GOOD, "ungeheuer grüne Wäsche", "كلمة طويلة غريبة جدا للمرور", "x9$Kp2!mQz7vRt4", "lower case only words here",
+     "many words of a long sentence " * 33],
+)  # fmt: skip
+def test_any_characters_make_a_password(one: Place, password: str) -> None:
+    one.accounts.add("eve", password, "owner", TERMINAL)
+    assert one.accounts.logins.log_in("eve", password, HOME)
+
+
+def test_a_password_is_the_same_however_its_letters_are_composed(one: Place) -> None:
+    one.accounts.add("eve", "ungeheuer gru\u0308ne Wa\u0308sche", "owner", TERMINAL)
+    assert one.accounts.logins.log_in("eve", "ungeheuer gr\u00fcne W\u00e4sche", HOME)
+
+
+@given(password=st.text(st.characters(), max_size=MOST_CHARS + 20))
+def test_every_password_is_refused_in_words_or_fits_what_is_kept_of_it(password: str) -> None:
+    try:
+        refuse_weak(password, "ada")
+    except AccountError:
+        return
+    passwords = Passwords(CHEAP)
+    kept = passwords.kept(password)
+    assert passwords.fits(kept, password)
+    assert not passwords.fits(kept, password + "x")
+
+
+def test_who_is_unknown_and_who_is_wrong_hear_the_same(one: Place) -> None:
+    one.accounts.remove("bob", "ada")
+    said = set()
+    for name, password in (("ada", BETTER), ("nobody", GOOD), ("bob", BETTER), ("", ""), ("ada", "x" * 5_000)):
+        with pytest.raises(LoginRefused) as refused:
+            one.accounts.logins.log_in(name, password, f"192.0.2.{len(said)}")
+        said.add(str(refused.value))
+    assert len(said) == 1
+
+
+def test_a_name_that_nobody_has_costs_the_same_work() -> None:
+    class Counting(PasswordHasher):
+        asked: list[str] = []
+
+        def verify(self, hash: str | bytes, password: str | bytes) -> bool:
+            self.asked.append(str(hash))
+            return super().verify(hash, password)
+
+    passwords = Passwords(Counting(time_cost=1, memory_cost=64, parallelism=1))
+    assert not passwords.fits(None, GOOD)
+    assert not passwords.fits(passwords.kept(BETTER), GOOD)
+    unknown, known = (extract_parameters(kept) for kept in Counting.asked)
+    assert unknown == known
+
+
+def test_a_login_ends_after_half_an_hour_without_use(ada: Place) -> None:
+    token = ada.accounts.logins.log_in("ada", GOOD, HOME)
+    for _ in range(6):
+        ada.clock.advance(29 * 60)
+        assert ada.accounts.logins.visitor(token)
+    ada.clock.advance(30 * 60)
+    assert ada.accounts.logins.visitor(token) is None
+
+
+def test_a_login_ends_after_twelve_hours_however_much_it_is_used(ada: Place) -> None:
+    token = ada.accounts.logins.log_in("ada", GOOD, HOME)
+    for _ in range(12 * 3 - 1):
+        ada.clock.advance(20 * 60)
+        assert ada.accounts.logins.visitor(token)
+    ada.clock.advance(20 * 60)
+    assert ada.accounts.logins.visitor(token) is None
+
+
+def test_a_login_that_is_looked_at_often_is_written_once_a_minute(one: Place) -> None:
+    token = one.accounts.logins.log_in("ada", GOOD, HOME)
+    seen = set()
+    for _ in range(120):
+        one.clock.advance(1)
+        assert one.accounts.logins.visitor(token)
+        seen.add(one.rows("login")[0]["seen_us"])
+    assert len(seen) == 3
+
+
+@pytest.mark.parametrize("token", ["", "x", "é" * 50, "\x00", "\ud800", "a" * 10_000])
+def test_a_token_that_nobody_was_given_is_nobodys(one: Place, token: str) -> None:
+    assert one.accounts.logins.visitor(token) is None
+    one.accounts.logins.log_out(token)
+
+
+def test_what_ends_logins(ada: Place) -> None:
+    accounts, logins = ada.accounts, ada.accounts.logins
+
+    def alive(*tokens: str) -> list[bool]:
+        return [logins.visitor(token) is not None for token in tokens]
+
+    one, two, bobs = (logins.log_in(*known, HOME) for known in (("ada", GOOD), ("ada", GOOD), ("bob", BETTER)))
+    logins.log_out(one)
+    assert alive(one, two, bobs) == [False, True, True]
+    three = logins.log_in("ada", GOOD, HOME)
+    kept = logins.visitor(three)
+    assert kept is not None
+    accounts.change_password("ada", GOOD, "an orchard behind the aquarium", keep=kept.login)
+    assert alive(two, three, bobs) == [False, True, True]
+    accounts.set_password("ada", GOOD, TERMINAL)
+    assert alive(three, bobs) == [False, True]
+    accounts.remove("bob", "ada")
+    assert alive(bobs) == [False]
+
+
+def test_a_role_changes_with_the_next_click(ada: Place) -> None:
+    token = ada.accounts.logins.log_in("bob", BETTER, HOME)
+    ada.accounts.change_role("bob", "owner", "ada")
+    known = ada.accounts.logins.visitor(token)
+    assert known is not None
+    assert known.role == "owner"
+    with pytest.raises(AccountError, match="no role"):
+        ada.accounts.change_role("bob", "queen", "ada")
+
+
+def test_changing_a_password_needs_the_present_one(one: Place) -> None:
+    for _ in range(MOST_TRIES):
+        with pytest.raises(AccountError, match="not your present password"):
+            one.accounts.change_password("ada", BETTER, BETTER, keep="")
+    with pytest.raises(TooMany):
+        one.accounts.change_password("ada", GOOD, BETTER, keep="")
+    assert one.accounts.logins.visitor(one.accounts.logins.log_in("bob", BETTER, HOME))
+
+
+def test_tries_are_counted_by_account_and_by_address(one: Place) -> None:
+    logins = one.accounts.logins
+    for number in range(MOST_TRIES):
+        with pytest.raises(LoginRefused):
+            logins.log_in("ada", BETTER, f"192.0.2.{number}")
+    with pytest.raises(TooMany) as refused:
+        logins.log_in("ada", GOOD, "198.51.100.1")
+    assert refused.value.wait_s == 60
+    assert logins.log_in("bob", BETTER, "198.51.100.1"), "others are not held up"
+    for number in range(MOST_TRIES):
+        with pytest.raises(LoginRefused):
+            logins.log_in(f"stranger{number}", GOOD, "2001:db8::1")
+    with pytest.raises(TooMany):
+        logins.log_in("bob", BETTER, "2001:db8::ffff")
+    one.clock.advance(60)
+    assert logins.log_in("bob", BETTER, "2001:db8::ffff")
+    assert logins.log_in("ada", GOOD, "198.51.100.1")
+
+
+def test_who_logs_in_rightly_is_never_held_up(one: Place) -> None:
+    assert len({one.accounts.logins.log_in("ada", GOOD, HOME) for _ in range(3 * MOST_TRIES)}) == 3 * MOST_TRIES
+
+
+def test_tries_at_once_are_counted_before_they_are_judged(one: Place) -> None:
+    def attempt(_: int) -> type[Exception]:
+        try:
+            one.accounts.logins.log_in("ada", BETTER, HOME)
+        except LoginRefused as error:
+            return type(error)
+        raise AssertionError("let in")
+
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(attempt, range(24)))
+    assert (found.count(LoginRefused), found.count(TooMany)) == (MOST_TRIES, 24 - MOST_TRIES)
+
+
+def test_tries_of_long_ago_are_forgotten() -> None:
+    clock = VirtualClock(NOW_US)
+    tries = Tries(clock.now_us)
+    for number in range(1_000):
+        tries.take(f"address {number}")
+    clock.advance(61)
+    tries.take("one")
+    assert set(tries._taken) == {"one"}
+
+
+def test_an_address_is_what_one_computer_can_choose_from() -> None:
+    assert neighbourhood("2001:db8:1:2:3:4:5:6") == neighbourhood("2001:db8:1:2::") == "2001:db8:1:2::/64"
+    assert neighbourhood("192.0.2.1") != neighbourhood("192.0.2.2")
+    assert neighbourhood("unknown") == "unknown"

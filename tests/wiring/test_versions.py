@@ -1,0 +1,194 @@
+"""Versions of a study in the database: what is published is given to who begins, and nothing undoes it in silence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.clock import VirtualClock
+from app.library import load_study
+from app.runtime import Runtime
+from app.settings import Settings
+from experiments.core.resolve import Study
+from experiments.errors import Refused
+from storage.engine import Database, open_database
+from storage.operations import decide_on, operations_of
+from storage.publishing import Version, bring, current, difference, publish, standing, versions
+from storage.studies import Studies
+from tests.fakes import studies
+from tests.fakes.commanding import parley
+
+pytestmark = pytest.mark.anyio
+TEXT = "Do you agree?"
+
+
+def edition(folder: Path, number: int, text: str = TEXT, **more: Any) -> Study:
+    flow = [{"step": "consent", "text": text}, {"step": "finish"}]
+    return load_study(
+        str(studies.write(folder, {"study": "small", "title": "S", "version": number, "flow": flow, **more}))
+    )
+
+
+@dataclass
+class Shelf:
+    """Editions of a study, and the database that knows them."""
+
+    folder: Path
+    database: Database
+    at_us: int = 0
+    made: list[Study] = field(default_factory=list)
+
+    def publish(self, study: Study) -> bool:
+        self.at_us += 1
+        return publish(self.database, study, by="researcher", at_us=self.at_us).new
+
+    def serve(self, study: Study) -> Study:
+        self.at_us += 1
+        return bring(self.database, study, at_us=self.at_us)
+
+    def decide(self, kind: str, **data: Any) -> None:
+        decide_on(self.database, "small", kind, data, by="researcher", at_us=self.at_us)
+
+    @property
+    def state(self) -> str:
+        return operations_of(self.database, "small").state
+
+
+@pytest.fixture
+def shelf(tmp_path: Path, database_url: str) -> Iterator[Shelf]:
+    database = open_database(database_url)
+    yield Shelf(tmp_path, database)
+    database.dispose()
+
+
+def test_what_was_published_last_is_current_and_the_same_again_is_no_change(shelf: Shelf, tmp_path: Path) -> None:
+    one, two = edition(tmp_path, 1), edition(tmp_path, 2, "Otherwise?")
+    assert [shelf.publish(study) for study in (one, one, two, two, one)] == [True, False, True, False, True]
+    assert current(shelf.database, "small").hash == one.hash
+    assert versions(shelf.database, "small") == (Version(one.hash, 1, 5, True), Version(two.hash, 2, 3, False))
+    assert versions(shelf.database, "other") == ()
+
+
+def test_what_was_only_registered_is_no_version(shelf: Shelf, tmp_path: Path) -> None:
+    one, walked = edition(tmp_path, 1), edition(tmp_path, 2, "A draft?")
+    Studies(shelf.database).register(one)
+    Studies(shelf.database).register(walked)
+    assert current(shelf.database, "small").hash == walked.hash, "as it was before there were versions"
+    shelf.publish(one)
+    assert current(shelf.database, "small").hash == one.hash
+
+
+async def test_a_draft_lets_nobody_begin_until_it_is_piloted_or_opened(shelf: Shelf, tmp_path: Path) -> None:
+    study, clock = edition(tmp_path, 1), VirtualClock(0)
+    runtime = Runtime(shelf.database, Settings(_env_file=None), clock)
+    shelf.publish(study)
+    for kind, origin in (("piloted", "pilot"), ("closed", None), ("opened", "person"), ("paused", None)):
+        with pytest.raises(Refused):
+            await runtime.enrol(study, origin="person")
+        shelf.decide(kind, why="so")
+        clock.advance(5)
+        if origin:
+            assert (await runtime.enrol(study, origin="person")).state.enrolled["origin"] == origin
+            shelf.decide("paused", why="so")
+            clock.advance(5)
+    await runtime.close()
+
+
+async def test_a_study_that_people_take_part_in_stays_open_when_its_change_is_published(
+    shelf: Shelf, tmp_path: Path
+) -> None:
+    one, two = edition(tmp_path, 1), edition(tmp_path, 2, "Otherwise?")
+    runtime = Runtime(shelf.database, Settings(_env_file=None), VirtualClock(0))
+    runtime.prepare(one)
+    await runtime.enrol(one, origin="person")
+    shelf.publish(two)
+    assert shelf.state == "open"
+    await runtime.close()
+
+
+def test_a_server_brings_its_file_and_opens_it(shelf: Shelf, tmp_path: Path) -> None:
+    one, two = edition(tmp_path, 1), edition(tmp_path, 2, "Otherwise?")
+    assert [shelf.serve(study).hash for study in (one, two, one)] == [one.hash, two.hash, one.hash]
+    assert shelf.state == "open"
+    shelf.decide("paused", why="lunch")
+    shelf.serve(two)
+    assert shelf.state == "paused", "what was decided is not decided anew"
+
+
+def test_a_server_that_starts_again_undoes_nothing_that_was_published(shelf: Shelf, tmp_path: Path) -> None:
+    one, two, three = (edition(tmp_path, n, f"Text {n}") for n in (1, 2, 3))
+    shelf.serve(one)
+    shelf.publish(two)
+    assert shelf.serve(one).hash == two.hash
+    assert shelf.serve(three).hash == three.hash, "a file that is new is brought"
+
+
+def test_two_servers_that_start_at_once_publish_once(shelf: Shelf, tmp_path: Path) -> None:
+    study = edition(tmp_path, 1)
+    Studies(shelf.database).register(study)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: bring(shelf.database, study, at_us=1).hash, range(4)))
+    assert set(found) == {study.hash}
+    assert [version.hash for version in versions(shelf.database, "small")] == [study.hash]
+    with shelf.database.connect() as connection:
+        kinds = connection.exec_driver_sql("SELECT kind FROM event ORDER BY seq").scalars().all()
+    assert kinds == ["published", "opened"]
+
+
+def test_how_all_studies_stand_is_read_at_once(shelf: Shelf, tmp_path: Path) -> None:
+    shelf.publish(edition(tmp_path, 1))
+    Studies(shelf.database).register(load_study("arena"))
+    found = standing(shelf.database)
+    assert {name: (held.state, held.offered) for name, held in found.items()} == {
+        "small": ("draft", False),
+        "arena": ("open", False),
+    }
+    assert set(standing(shelf.database, ["small"])) == {"small"}
+
+
+def test_a_difference_is_read_as_yaml_with_problems_by_their_ids(tmp_path: Path) -> None:
+    file = tmp_path / "items.jsonl"
+    more = {"problems": {"items": {"source": "jsonl", "path": "items.jsonl"}}}
+    rows = [f'{{"id": "{name}", "text": "{name}"}}' for name in "abcd"]
+    file.write_text("\n".join(rows[:3]), encoding="utf-8")
+    one = edition(tmp_path, 1, "First line.\nSecond line.", **more)
+    file.write_text("\n".join([rows[2], rows[0].replace('"text": "a"', '"text": "A"'), rows[3]]), encoding="utf-8")
+    two = edition(tmp_path, 2, "First line.\nAnother line.", **more)
+    said = difference(one, two)
+    assert "\n-      Second line.\n+      Another line.\n" in said
+    assert said.startswith(f"--- version 1 ({one.hash[:12]})\n+++ version 2 ({two.hash[:12]})\n")
+    assert said.endswith(
+        "problems of items removed: b\nproblems of items added: d\n"
+        "problems of items changed: a\nproblems of items in another order: a, c"
+    )
+    assert difference(one, one) == ""
+
+
+def test_the_commands_lead_from_a_template_to_its_second_version(tmp_path: Path) -> None:
+    file = tmp_path / "mine" / "study.yaml"
+
+    def run(*words: str) -> str:
+        done = parley(*words, folder=tmp_path)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert f"parley check {file}" in run("new", str(tmp_path / "mine"), "--from", "arena")
+    assert "Nobody can begin yet" in run("publish", str(file))
+    assert '"state": "draft"' in run("status", "mine", "--json")
+    run("open", "mine")
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace("title: Which assistant", "title: Which of them"), encoding="utf-8")
+    assert "+  title: Which of them is better?" in run("diff", str(file))
+    assert "raise `version:`" in run("publish", str(file))
+    assert "the current version already" in run("publish", str(file))
+    assert run("versions", "mine").count("UTC") == 2
+    assert "-  title: Which assistant is better?" in run("diff", "mine")
+    run("close", "mine", "--why", "enough")
+    assert "Closed (enough)" in run("status", "mine")
+    assert "no version of" in parley("diff", "mine", "--before", "zzz", folder=tmp_path).stderr
+    assert "is there already" in parley("new", str(tmp_path / "mine"), folder=tmp_path).stderr
