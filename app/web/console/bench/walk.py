@@ -39,7 +39,7 @@ class Walk:
         with gr.Column(visible=False, elem_classes="asks", elem_id="walk-form") as self._form:
             self._which = gr.Radio([WRITTEN, PUBLISHED], value=PUBLISHED, label="Which version", visible=False)
             with gr.Row():
-                self._step = picker(label="Begin", choices=[START], value="", elem_id="walk-step")
+                self._step = picker(label="Begin", elem_id="walk-step")
                 self._where = picker(label="Condition (any that fits, unless chosen)", multiselect=True, value=[])
                 self._language = picker(label="Language", visible=False)
             self._go = gr.Button("Make a link", size="sm", variant="primary", elem_id="walk-go")
