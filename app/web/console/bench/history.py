@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import gradio as gr
 from gradio.components import Component
@@ -23,6 +24,7 @@ class History:
     def __init__(self, desk: Desk, place: Place) -> None:
         self._desk, self._place = desk, place
         self.outputs: list[Component] = []
+        self._drawn = lru_cache(maxsize=32)(self._draw)
 
     def build(self) -> None:
         """A table of versions; what one of them changed; and its file."""
@@ -50,12 +52,14 @@ class History:
         return {self._one: self._version(known, hash_ if hash_ in {one.hash for one in known} else "")}
 
     def _version(self, known: Sequence[Version], hash_: str) -> str:
-        if not hash_:
-            return ""
-        study = self._desk.studies.get(hash_)
         hashes = [one.hash for one in known]
         older = hashes[hashes.index(hash_) + 1 :] if hash_ in hashes else []
-        before = self._desk.studies.get(older[0]) if older else None
+        return self._drawn(hash_, older[0] if older else "") if hash_ else ""
+
+    def _draw(self, hash_: str, older: str) -> str:
+        """A version and what it changed, which is drawn once: it never changes itself."""
+        study = self._desk.studies.get(hash_)
+        before = self._desk.studies.get(older) if older else None
         lines = changes(difference(before, study)) if before else []
         return self._desk.html("study_version.html.j2", study=study, before=before, lines=lines, text=readable(study))
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 from typing import Any, Protocol
 
 from gradio.components import Component
 
-from app.drafts import Checked, Drafts, Marked, checked
+from app.drafts import FILE, Checked, Drafts, Marked, checked
 from app.web.console.desk import Desk
 from app.web.console.visitor import Visitor
 from experiments.core.operations import Operations
@@ -16,6 +18,7 @@ from experiments.core.resolve import Study
 from storage.errors import StorageError
 from storage.operations import operations_of
 from storage.publishing import Version, versions
+from storage.seats import tally_of
 
 Updates = Mapping[Component, Any]
 
@@ -77,20 +80,36 @@ def look(desk: Desk, name: str) -> Seen:
     published, drafts = versions(desk.database, name), desk.drafts
     text = drafts.text(name) if name in drafts.names() else None
     worth = check(drafts, name, text) if text is not None else None
-    study = None
-    if published or text is None:
-        try:
-            study = desk.studies.newest(name)
-        except StorageError:
-            study = None
+    study = given(desk, name) if published or text is None else None
     return Seen(name, operations_of(desk.database, name), published, study, text, worth)
+
+
+def given(desk: Desk, name: str) -> Study | None:
+    """What who begins a study now gets; None where the database has only imported sessions of it."""
+    try:
+        return desk.studies.newest(name)
+    except StorageError:
+        return None
+
+
+def outcomes(desk: Desk, study: Study, origin: str) -> Mapping[str, int]:
+    """How a study's sessions of an origin stand: by outcome, `live` and `left` while there is none."""
+    return tally_of(desk.database, study.name, origin, desk.clock.now_us(), study.file.times.lease_s).outcomes
 
 
 def check(drafts: Drafts, name: str, text: str) -> Checked:
     """What a draft's text is worth: as ever, and a draft keeps its name."""
-    found = checked(text, drafts.folder(name))
-    if found.study is None or found.study.name == name:
+    folder = drafts.folder(name)
+    beside = sorted((str(path), path.stat().st_mtime_ns) for path in folder.rglob("*") if path.name != FILE)
+    return _checked(text, folder, tuple(beside))
+
+
+@lru_cache(maxsize=32)
+def _checked(text: str, folder: Path, _beside: tuple[tuple[str, int], ...]) -> Checked:
+    """The same, once for each text and what lies beside it."""
+    found = checked(text, folder)
+    if found.study is None or found.study.name == folder.name:
         return found
     line = next((n for n, words in enumerate(text.splitlines(), 1) if words.startswith("study:")), None)
-    what = f"is {found.study.name!r}, but this draft is {name!r}; make a new study for another name"
+    what = f"is {found.study.name!r}, but this draft is {folder.name!r}; make a new study for another name"
     return Checked(None, (Marked(line, "study", what),))

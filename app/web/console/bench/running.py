@@ -10,7 +10,7 @@ from gradio.components import Component
 
 from app.errors import SettingsError
 from app.outline import outline
-from app.web.console.bench.part import Repaint, Seen, Updates
+from app.web.console.bench.part import Repaint, Seen, Updates, outcomes
 from app.web.console.desk import Desk
 from app.web.console.room import Place, picker
 from app.web.console.visitor import Visitor
@@ -22,7 +22,7 @@ from experiments.errors import allowed
 from storage.operations import decide_on
 from storage.origins import PILOT
 from storage.publishing import PERSON
-from storage.seats import cell_key, tally_of
+from storage.seats import cell_key
 
 MOST = 1_000_000
 DECISIONS: Mapping[str, tuple[str, str]] = {
@@ -90,7 +90,7 @@ class Running:
     def paint(self, visitor: Visitor, seen: Seen) -> Updates:
         """How the study stands."""
         study, fitting = seen.study, FITTING.get(seen.state, ()) if seen.study and visitor.owner else ()
-        tallies = {origin: self._tally(study, origin) for origin in (PERSON, PILOT)} if study else {}
+        tallies = {origin: outcomes(self._desk, study, origin) for origin in (PERSON, PILOT)} if study else {}
         going = sum(tally.get("live", 0) for tally in tallies.values())
         caps = seen.operations.caps_of(study.file.caps) if study else ()
         known = {"seen": seen, "study": study, "owner": visitor.owner, "people": tallies}
@@ -110,10 +110,6 @@ class Running:
                 "study_tree.html.j2", tree=outline(tree) if tree else (), hash=tree and tree.hash
             ),
         }
-
-    def _tally(self, study: Study, origin: str) -> Mapping[str, int]:
-        now_us, lease_s = self._desk.clock.now_us(), study.file.times.lease_s
-        return tally_of(self._desk.database, study.name, origin, now_us, lease_s).outcomes
 
     def _links(self, study: Study | None) -> list[tuple[str, str]]:
         """The addresses that are given to people."""

@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
 from gradio.components import Component
 
-from app.library import shipped
+from app.library import load_study, shipped
 from app.web.console.bench.editor import Editor
 from app.web.console.bench.history import History
-from app.web.console.bench.part import Part, Updates, look
+from app.web.console.bench.part import Part, Updates, given, look, outcomes
 from app.web.console.bench.running import Running
 from app.web.console.bench.walk import Walk
 from app.web.console.desk import Desk
 from app.web.console.room import At, Place
 from app.web.console.visitor import Visitor
-from storage.publishing import standing
+from storage.publishing import PERSON, standing
 
 FIRST = "demo"
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A study in the list: how it stands, and how many people are taking part and have completed it."""
+
+    name: str
+    state: str
+    version: int | None
+    live: int
+    complete: int
 
 
 class StudiesRoom:
@@ -41,6 +53,7 @@ class StudiesRoom:
 
     def build(self) -> None:
         """The list with the form for a new study, and beside it the workbench."""
+        load_study(FIRST)  # what is read on first use is read now, and nobody's first letter waits for it
         with gr.Row(elem_id="studies"):
             with gr.Column(scale=1, min_width=240, elem_id="studies-list"):
                 self._list = gr.HTML(padding=False, apply_default_css=False)
@@ -66,10 +79,8 @@ class StudiesRoom:
     def paint(self, visitor: Visitor, at: At) -> Updates:
         """The studies, and the one that is chosen."""
         names = self._desk.names()
-        known = standing(self._desk.database, names)
-        drafts = set(self._desk.drafts.names())
         seen = look(self._desk, at.study) if at.study in names else None
-        listed = [(name, self._word(known[name].state, known[name].published, name in drafts)) for name in names]
+        listed = self._listed(names)
         shown: dict[Component, Any] = {
             self._list: self._desk.html("studies.html.j2", listed=listed, chosen=at.study, owner=visitor.owner),
             self._new: gr.update(visible=visitor.owner),
@@ -81,9 +92,17 @@ class StudiesRoom:
                 shown |= part.paint(visitor, seen)
         return shown
 
-    @staticmethod
-    def _word(state: str, published: str | None, draft: bool) -> str:
-        return "draft" if draft and published is None else state
+    def _listed(self, names: Sequence[str]) -> list[Listed]:
+        drafts, known = self._desk.drafts.names(), standing(self._desk.database, names)
+        found = []
+        for name in names:
+            draft = name in drafts and known[name].published is None
+            study = None if draft else given(self._desk, name)
+            people = outcomes(self._desk, study, PERSON) if study else {}
+            state = "draft" if draft else known[name].state if study else "imported"
+            live, complete = people.get("live", 0), people.get("complete", 0)
+            found.append(Listed(name, state, study.file.version if study else None, live, complete))
+        return found
 
     def _repaint(self, visitor: Visitor, name: str, tab: str = "") -> Updates:
         front = {self._tabs: gr.update(visible=True, selected=tab)} if tab else {}
