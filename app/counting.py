@@ -89,7 +89,6 @@ def written(live: Live, after: Live, action: Action, enrolment: Enrolment | None
     events = tuple(event for event in after.state.events if event.seq > live.state.seq)
     done = any(event.kind in ("submitted", "expired") for event in events)
     spent = Spent(action.path, None if done else tuple(action.data)) if action.by == "participant" else None
-    seat, before = seat_of(live.study, after.state), seat_of(live.study, live.state)
     return Append(
         stream=live.stream,
         study=live.study.name,
@@ -98,7 +97,7 @@ def written(live: Live, after: Live, action: Action, enrolment: Enrolment | None
         rows=changed_rows(live.rows, after.rows),
         enrolment=enrolment,
         spent=spent,
-        seat=seat if seat != before else None,
+        seat=seat_of(live.study, after.state),
         erases=any(event.kind == "withdrew" for event in events),
     )
 
@@ -131,8 +130,16 @@ def arrived(live: Live, who: Arriving, others: Others) -> Append:
     places(study, others.counts(study, origin), caps)
     action = Action("enrol", "", {**who.data, "origin": origin}, others.now_us, by="system")
     events, state = follows(live, action, _teller(study, origin, others, caps))
-    until = until_us(study, others.now_us)
-    enrolment = Enrolment(study.name, study.hash, origin, who.identity, state.factors, until)
+    enrolment = Enrolment(
+        study=study.name,
+        hash=study.hash,
+        origin=origin,
+        identity=who.identity,
+        cell=state.factors,
+        begun_us=others.now_us,
+        until_us=until_us(study, others.now_us),
+        language=language_of(study, state),
+    )
     return written(live, live.after(events, state), action, enrolment)
 
 

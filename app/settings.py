@@ -55,6 +55,13 @@ class Settings(BaseSettings):
         None,
         description="The address that participants see, behind a proxy; https makes cookies Secure.",
     )
+    console_port: int = Field(
+        7861, ge=0, le=65_535, description="The port on which the researchers' console listens, on the same address."
+    )
+    console_url: WebAddress | None = Field(
+        None,
+        description="The address at which researchers open the console, behind a proxy; https makes its cookie Secure.",
+    )
     trusted_proxies: str = Field(
         "",
         description="Addresses of reverse proxies whose X-Forwarded-For is believed, with commas; none unless set.",

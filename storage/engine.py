@@ -16,7 +16,7 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
 
 from storage.errors import StorageError
 from storage.schemas.registry import schemas
-from storage.tables import metadata
+from storage.tables import metadata, seats, usage
 
 Database: TypeAlias = Engine
 """An open database; other rooms name it and hand it on."""
@@ -40,7 +40,7 @@ MAKING = 0x7AB1E5
 def open_database(url: str, *, outdated: bool = False) -> Database:
     """An engine on a database whose tables exist; raises StorageError with what to do.
 
-    Released tables as an older Parley made them are an error, unless they may be `outdated`.
+    Tables made from the log that an older Parley made are an error, unless they may be `outdated`.
     """
     try:
         engine = create_engine(make_url(url), json_serializer=dumps, json_deserializer=orjson.loads)
@@ -58,31 +58,36 @@ def open_database(url: str, *, outdated: bool = False) -> Database:
         schemas()  # their tables join the metadata
     try:
         with writer(engine) as connection, connection.begin():
-            _make_tables(connection)
+            old = _make_tables(connection)
     except OperationalError as error:
         raise StorageError(f"the database {engine.url!r} cannot be opened: {error.orig}") from error
-    if not outdated and (old := _outdated(engine)):
+    if old and not outdated:
         raise StorageError(
-            f"{engine.url!r}: an older Parley made the table {old}. The log is as it was; make the released tables "
-            "anew from it, with the server stopped: parley db rebuild"
+            f"{engine.url!r}: an older Parley made the table {old[0]}. The log is as it was; make the tables that "
+            "follow from it anew, with the server stopped: parley db rebuild"
         )
     return engine
 
 
-def _make_tables(connection: Connection) -> None:
-    """The tables that are not there yet, and what an older Parley did not make of them; by one process at a time."""
+def _make_tables(connection: Connection) -> list[str]:
+    """Make the tables that are not there yet, and what an older Parley did not make of them, by one process at a time;
+    the names of those that are outdated."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": MAKING})
     metadata.create_all(connection)
-    for index in (index for table in metadata.sorted_tables for index in table.indexes):
-        index.create(connection, checkfirst=True)
+    old = _outdated(connection)
+    for table in metadata.sorted_tables:
+        for index in table.indexes if table.name not in old else ():
+            index.create(connection, checkfirst=True)
+    return old
 
 
-def _outdated(engine: Engine) -> str:
-    """A released table that has other columns than it should; empty if none has."""
-    found = inspect(engine)
-    made = [table.table() for schema in schemas().values() for table in schema.tables]
-    return next((t.name for t in made if {c["name"] for c in found.get_columns(t.name)} != set(t.columns.keys())), "")
+def _outdated(connection: Connection) -> list[str]:
+    """The tables made from the log that have other columns than they should."""
+    found = inspect(connection)
+    released = [table.table() for schema in schemas().values() for table in schema.tables]
+    made = (seats, usage, *released)
+    return [t.name for t in made if {c["name"] for c in found.get_columns(t.name)} != set(t.columns.keys())]
 
 
 def ping(database: Database) -> None:

@@ -1,8 +1,8 @@
 """Erasure: everything of a session is deleted, but that there was one and what its replies cost.
 
-What stays: its row in the register (study, hash, origin, ordinal), its tombstone, its seat with the outcome, the one
-fact `withdrew`, of each attempt to get a reply the numbers that the study's budget rests on, and of the identity the
-keyed digest, by which the same person is met with the last page instead of a new session; the id itself is gone.
+What stays: its row in the register (study, hash, origin, ordinal), its tombstone, its seat with cell and outcome, the
+one fact `withdrew`, of each attempt to get a reply the numbers that the study's budget rests on, and of the identity
+the keyed digest, by which the same person is met with the last page and no new session; the id itself is gone.
 """
 
 from __future__ import annotations
@@ -44,6 +44,9 @@ def erase(connection: Connection, stream: str, withdrew: Event) -> None:
             own = released.table()
             connection.execute(delete(own).where(own.c["_session"] == stream))
     connection.execute(update(tables.attempts).where(tables.attempts.c.stream == stream).values(EMPTIED))
+    seat, at_us = tables.seats, withdrew.at_us
+    nothing = {"begun_us": at_us, "until_us": at_us, "language": "", "pasted": 0}
+    connection.execute(update(seat).where(seat.c.stream == stream).values(nothing))
     person = tables.identities
     connection.execute(update(person).where(person.c.stream == stream).values(sealed=b""))
 

@@ -20,7 +20,7 @@ from sqlalchemy.exc import IntegrityError, InternalError, OperationalError, Stat
 
 from experiments.core.events import Event
 from problems.errors import ParleyError
-from storage import tables
+from storage import tables, usage
 from storage.engine import writer
 from storage.erasure import empty_journal
 from storage.errors import Conflict, StorageError
@@ -186,6 +186,8 @@ def _outcomes(connection: Connection, batch: Sequence[_Item]) -> list[Append | B
             with connection.begin():
                 if _counting(batch):
                     lock(connection)  # before any row is, or two batches might wait for each other
+                if sum(isinstance(item.work, Attempt) for item in batch) > 1:
+                    usage.lock(connection)
                 return [_write(connection, item.work, connection.begin_nested) for item in batch]
         except OperationalError as error:
             if not left or not any(words in str(error.orig) for words in IN_THE_WAY):

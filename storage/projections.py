@@ -14,7 +14,7 @@ from sqlalchemy import Connection, func, select
 from experiments.core.place import State
 from experiments.core.resolve import Study
 from experiments.core.session import fold
-from storage import tables
+from storage import tables, usage
 from storage.engine import Database, writer
 from storage.log import facts
 from storage.recorded import ORIGIN, importing_studies, recorded_rows, study_stream
@@ -49,7 +49,7 @@ def changed_rows(before: Rows, after: Rows) -> tuple[Row, ...]:
 
 
 def rebuild(database: Database) -> int:
-    """Make the released tables anew and fill them from the log, in one transaction; the number of sessions read."""
+    """Make the tables that follow from the log anew, in one transaction; the number of sessions read."""
     studies, count = Studies(database), 0
     made = [item.table() for schema in schemas().values() for item in schema.tables]
     with writer(database) as connection, connection.begin():
@@ -59,6 +59,7 @@ def rebuild(database: Database) -> int:
             upsert_rows(connection, whose, rows.values())
             count += whose.stream not in ("", study_stream(whose.study))
         reseat(connection, studies)
+        usage.recount(connection)
     return count
 
 

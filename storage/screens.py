@@ -16,6 +16,7 @@ from sqlalchemy import select
 from experiments.core.place import Place, State, reached
 from experiments.core.resolve import Study
 from experiments.core.session import fold
+from experiments.core.spans import LEAVING
 from experiments.core.step import Step
 from experiments.core.telemetry import folded
 from experiments.core.timing import shown_us
@@ -25,9 +26,6 @@ from storage.log import facts
 from storage.origins import origins
 from storage.recorded import ORIGIN
 from storage.studies import Studies
-
-LEAVING = frozenset({"submitted", "skipped", "expired"})
-"""Kinds of facts by which a screen is left behind."""
 
 
 @dataclass(frozen=True, slots=True)

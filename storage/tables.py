@@ -81,6 +81,7 @@ seats = Table(
     Column("begun_us", BigInteger, nullable=False, default=0),
     Column("last_us", BigInteger, nullable=False, default=0),
     Column("place", Text, nullable=False, default=""),
+    Column("furthest", Text, nullable=False, default=""),
     Column("language", String(16), nullable=False, default=""),
     Column("flags", Text, nullable=False, default=""),
     Column("pasted", Integer, nullable=False, default=0),
@@ -137,6 +138,7 @@ attempts = Table(
     Column("reason", Text),
     Column("cause", Text),
     Index("ix_attempt_study_cost", "study", "stream", "model", "cost", "reason"),
+    Index("ix_attempt_recent", "study", "started_us", "model", "first_token_us", "total_us", "reason"),
 )
 """Every attempt to get a reply: what was asked, what came back (or came before it failed), how long, at what cost.
 
@@ -158,7 +160,8 @@ usage = Table(
     Column("first_token_us", BigInteger, nullable=False),
     Column("total_us", BigInteger, nullable=False),
 )
-"""The attempts added up by hour, so that what a study has used is read in no time however many there are."""
+"""The attempts added up by hour, so that what a study has used is read in no time however many there are; the times of
+those that brought a reply."""
 
 telemetry = Table(
     "telemetry",

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection, func, insert, select, update
 
 from storage import tables
 from storage.engine import Database
@@ -21,6 +21,7 @@ MOST_RECORDS = 5_000
 AT_ONCE = 500
 NOBODY = ("idle", "left", "screen")
 """Kinds of records that a page also makes while nobody is there."""
+PASTED = "pasted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,9 @@ def write_telemetry(connection: Connection, work: Telemetry) -> None:
     ]
     if rows:
         connection.execute(insert(tables.telemetry), rows)
+    if more := sum(row["kind"] == PASTED for row in rows):
+        seat = tables.seats
+        connection.execute(update(seat).where(seat.c.stream == work.stream).values(pasted=seat.c.pasted + more))
 
 
 def last_sign_us(connection: Connection, stream: str) -> int:

@@ -22,8 +22,10 @@ class Enrolment:
     origin: str
     identity: Mapping[str, Any] | None = None
     cell: Mapping[str, str] = field(default_factory=dict)
+    begun_us: int = 0
     until_us: int = 0
     """Until when its seat is kept, whatever happens."""
+    language: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
-from storage import tables
+from storage import tables, usage
 from storage.erasure import EMPTIED, erase, erased
 from storage.errors import Conflict
 from storage.others import Others
@@ -59,6 +59,7 @@ def _write_attempt(connection: Connection, values: Mapping[str, Any]) -> None:
     last = connection.execute(select(func.max(t.number)).where(*same)).scalar() or 0
     emptied = EMPTIED if erased(connection, values["stream"]) else {}
     connection.execute(insert(tables.attempts), [{**values, **emptied, "number": last + 1}])
+    usage.add(connection, values)
 
 
 def _is_done(connection: Connection, work: Draft) -> bool:
@@ -123,6 +124,7 @@ def _enrol(connection: Connection, stream: str, new: Enrolment) -> None:
     }
     connection.execute(insert(tables.sessions), [entry])
     if new.until_us:
-        take(connection, stream, {"study": new.study, "origin": new.origin, "until_us": new.until_us}, new.cell)
+        own = ("study", "origin", "language", "begun_us", "until_us")
+        take(connection, stream, {name: getattr(new, name) for name in own}, new.cell)
     if new.identity:
         connection.execute(insert(tables.identities), [{"stream": stream, "study": new.study, **new.identity}])

@@ -14,7 +14,7 @@ from rich.table import Table
 from app.cli.common import StudyName, app, name_of, out, settings_in_use
 from app.clock import WorldClock
 from app.errors import SettingsError
-from experiments.core.cells import Cell, cells, matches, open_cells
+from experiments.core.cells import cells, standings
 from experiments.core.operations import StudyState
 from experiments.core.outcomes import OUTCOMES
 from experiments.core.participation import Cap
@@ -22,7 +22,7 @@ from experiments.core.resolve import Study
 from experiments.errors import allowed
 from storage.engine import open_database
 from storage.operations import decide_on, operations_of
-from storage.seats import Tally, cell_key, tally_of
+from storage.seats import Tally, cell_key, counted, tally_of
 from storage.studies import Studies
 
 Where = Annotated[
@@ -148,21 +148,8 @@ def _told(now: Tally) -> dict[str, Any]:
 
 def _cells(study: Study, now: Tally, caps: tuple[Cap, ...]) -> Table:
     """Each cell with who counts in it, and what its share of them would be."""
-    every = cells(study.factors, study.pools)
-    counts = [(cell.values, sum(now.cells.get(cell_key(cell.values), (0, 0)))) for cell in every]
-    free = open_cells(every, counts, caps)
-    whole = sum(cell.weight for cell in free) or 1.0
-    total = sum(number for values, number in counts if any(values == cell.values for cell in free))
     table = Table("cell", "complete", "live", "target", "")
-    for cell in every:
-        done, live = now.cells.get(cell_key(cell.values), (0, 0))
-        shut = not any(cell is other for other in free)
-        target = "" if shut else f"{cell.weight / whole * total:,.1f}"
-        table.add_row(
-            escape(cell_key(cell.values)), f"{done:,}", f"{live:,}", target, _word(cell, caps) if shut else ""
-        )
+    for cell in standings(counted(study, now), caps):
+        target = "" if cell.target is None else f"{cell.target:,.1f}"
+        table.add_row(escape(cell_key(cell.values)), f"{cell.complete:,}", f"{cell.live:,}", target, cell.shut)
     return table
-
-
-def _word(cell: Cell, caps: tuple[Cap, ...]) -> str:
-    return "off" if any(held.most == 0 and matches(cell.values, held.where) for held in caps) else "full"

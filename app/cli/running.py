@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
-import socket
 import sys
 import threading
-import time
-import webbrowser
 from statistics import fmean
 from typing import Annotated
 
@@ -20,8 +16,10 @@ from rich.tree import Tree
 
 from app import settings as configuration
 from app.bots.simulate import START_US, simulate
-from app.cli.common import app, err, out, settings_in_use
+from app.cli.common import app, err, out, reachable, settings_in_use
+from app.cli.listening import listen, must_be_free, open_when_up
 from app.cli.translating import tell_languages
+from app.cli.users import invite_first
 from app.clock import VirtualClock
 from app.errors import SettingsError
 from app.library import load_study
@@ -34,8 +32,6 @@ from experiments.core.resolve import Study
 from experiments.core.schema import json_schema
 from storage.engine import Database, open_database
 from storage.publishing import standing
-
-START_TRIES = 300
 
 StudyName = Annotated[
     str, typer.Argument(metavar="STUDY", help="A study file, or the name of a study that comes with Parley.")
@@ -61,42 +57,28 @@ def serve(
 
 
 def _serve(references: list[str], *, demo: bool = False, open_browser: bool = False) -> None:
-    import uvicorn
-
     from app.web.server import build_app
 
     settings = settings_in_use()
-    _must_be_free(settings)
+    must_be_free(settings, "port")
     studies = [load_study(reference) for reference in references]
     names = [study.name for study in studies]
     if len(set(names)) < len(names):
         raise SettingsError(f"Two of these studies have one name: {', '.join(names)}. Serve them apart, or rename one.")
     database = open_database(settings.database_url)
     server = build_app(settings, database, studies, again=demo)
-    address = settings.public_url or f"http://{_reachable(settings.host)}:{settings.port}"
+    address = settings.public_url or f"http://{reachable(settings.host)}:{settings.port}"
     out.print(f"Parley is at [bold]{address}[/bold]  (stop it with Ctrl-C)")
     for study in studies:
         out.print(f"  {study.file.title}: {address}/s/{study.name}")
     if not studies:
         _tell_published(database, address)
     out.print(f"  data: {settings.database_url}", highlight=False)
+    if not demo:
+        invite_first(settings, database)
     if open_browser and sys.stdout.isatty():
-        threading.Thread(target=_open_when_up, args=(address, settings), daemon=True).start()
-    # What is there now stays: to look through it again and again for garbage would stop everybody for 0.1 s each time.
-    gc.collect()
-    gc.freeze()
-    uvicorn.run(
-        server,
-        host=settings.host,
-        port=settings.port,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        proxy_headers=bool(settings.trusted_proxies),
-        forwarded_allow_ips=settings.trusted_proxies,
-        timeout_keep_alive=75,
-        timeout_graceful_shutdown=3,
-    )
+        threading.Thread(target=open_when_up, args=(address, settings), daemon=True).start()
+    listen(server, settings, settings.port)
 
 
 def _tell_published(database: Database, address: str) -> None:
@@ -105,36 +87,6 @@ def _tell_published(database: Database, address: str) -> None:
         if held.offered:
             out.print(f"  {name} ({held.state}): {address}/s/{name}", highlight=False)
     out.print("  and every study from when it is published, and piloted or opened", highlight=False)
-
-
-def _open_when_up(address: str, settings: Settings) -> None:
-    """Open the page in a browser as soon as the server answers."""
-    for _ in range(START_TRIES):
-        try:
-            socket.create_connection((_reachable(settings.host), settings.port), timeout=1).close()
-        except OSError:
-            time.sleep(0.1)
-        else:
-            webbrowser.open(address)
-            return
-
-
-def _must_be_free(settings: Settings) -> None:
-    """Raise SettingsError where something else already listens on the port."""
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    with socket.socket(family) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((settings.host, settings.port))
-        except OSError as error:
-            raise SettingsError(
-                f"Parley cannot listen on {settings.host}:{settings.port} ({error.strerror}). Stop what is there, "
-                "or choose another port: PARLEY_PORT=7861"
-            ) from None
-
-
-def _reachable(host: str) -> str:
-    return "127.0.0.1" if host in ("0.0.0.0", "::") else host  # noqa: S104  (compared, not bound)
 
 
 @app.command()

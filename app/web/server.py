@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 import orjson
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -24,6 +24,7 @@ from app.web.api import ParticipantApi
 from app.web.arrival import Arrival
 from app.web.cookies import Cookies
 from app.web.gate import Gate
+from app.web.health import health
 from app.web.offered import Offered
 from app.web.secret import secret_of
 from app.web.tongue import browsers
@@ -31,7 +32,7 @@ from app.web.walks import Walks
 from experiments.core.resolve import Study
 from experiments.errors import StudyError
 from problems.errors import ParleyError
-from storage.engine import Database, ping
+from storage.engine import Database
 from storage.participants import Participants
 from storage.publishing import bring
 
@@ -80,7 +81,7 @@ def build_app(
     app = FastAPI(title="Parley: participant API", lifespan=life, docs_url=None, redoc_url=None, openapi_url=None)
     app.include_router(ParticipantApi(runtime, cookies).router())
     app.router.routes += [*arrival.routes(), Walks(secret).route(runtime, cookies)]
-    app.router.routes.append(Route("/healthz", _health(database), methods=["GET", "HEAD"]))
+    app.router.routes.append(Route("/healthz", health(database), methods=["GET", "HEAD"]))
     app.add_exception_handler(ParleyError, _apologise)
     app.add_exception_handler(RequestValidationError, _no_request)
     page.mount(app)
@@ -127,11 +128,3 @@ async def _no_request(_: Request, error: Exception) -> Response:
     found = error.errors() if isinstance(error, RequestValidationError) else ()
     faults = {".".join(str(part) for part in item["loc"]): item["msg"] for item in found}
     return Response(orjson.dumps({"note": "That is no request of this API.", "faults": faults}), 422, media_type=JSON)
-
-
-def _health(database: Database) -> Callable[[Request], Awaitable[Response]]:
-    async def health(_: Request) -> Response:
-        await asyncio.to_thread(ping, database)
-        return PlainTextResponse("ok")
-
-    return health

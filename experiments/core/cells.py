@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from experiments.core.participation import Cap
 from experiments.core.study import Factor, OneOf, weights
@@ -61,6 +62,37 @@ def open_cells(all_cells: Iterable[Cell], counts: Counts, caps: Iterable[Cap]) -
     """The cells in which somebody new can begin."""
     reached = [cap.where for cap in caps if sum(n for values, n in counts if matches(values, cap.where)) >= cap.most]
     return tuple(cell for cell in all_cells if not any(cell.within(where) for where in reached))
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A cell with who counts in it, and what its share of those in open cells would be; `shut` says why none is due."""
+
+    values: Mapping[str, str]
+    complete: int
+    live: int
+    target: float | None
+    shut: Literal["", "off", "full"] = ""
+
+
+def standings(counted: Sequence[tuple[Cell, int, int]], caps: Sequence[Cap]) -> tuple[Standing, ...]:
+    """How cells stand against their targets, from how many have completed each and are live in it."""
+    counts = [(cell.values, done + live) for cell, done, live in counted]
+    free = open_cells([cell for cell, _, _ in counted], counts, caps)
+    whole = sum(cell.weight for cell in free) or 1.0
+    total = sum(done + live for cell, done, live in counted if cell in free)
+    return tuple(
+        Standing(
+            cell.values, done, live, cell.weight / whole * total if cell in free else None, _shut(cell, free, caps)
+        )
+        for cell, done, live in counted
+    )
+
+
+def _shut(cell: Cell, free: Sequence[Cell], caps: Sequence[Cap]) -> Literal["", "off", "full"]:
+    if cell in free:
+        return ""
+    return "off" if any(held.most == 0 and matches(cell.values, held.where) for held in caps) else "full"
 
 
 def matches(values: Mapping[str, str], where: Mapping[str, str]) -> bool:

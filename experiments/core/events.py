@@ -13,7 +13,7 @@ from typing import Any, Literal
 By = Literal["participant", "model", "system", "researcher"]
 Data = Mapping[str, Any]
 
-NOTES = frozenset({"noted", "flagged", "annotated", "excluded", "paid"})
+NOTES = frozenset({"noted", "flagged", "annotated", "excluded", "included", "paid"})
 """Kinds of facts that say something about a session without changing the participant's screen."""
 
 

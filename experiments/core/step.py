@@ -107,6 +107,12 @@ class Step(Config):
         """Values that pass where answers are checked; simulated participants give them, and no screen shows them."""
         return {}
 
+    def right_answers(self, place: Place) -> Mapping[str, Any]:
+        """What is right of its questions, by name, as `core/right.py` reads it: for researchers, and on no screen."""
+        problem = place.scope.problem
+        judged = problem is not None and problem.answer is not None and "options" in self.needs()
+        return {"answer": problem.answer} if judged and problem and "answer" in self.gives() else {}
+
     def decide(self, place: Place, action: Action) -> tuple[Fact, ...]:
         """The facts that an offered action makes; raises Refused."""
         return (Fact("submitted", read_or_refuse(self.fields(place), action.data)),)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -175,6 +176,7 @@ def disclosure(study: Study) -> str:
     return DISCLOSED if told else DISCLOSED_WITHOUT_PASTING
 
 
+@lru_cache(maxsize=10_000)
 def folded(path: str) -> str:
     """A path without the numbers of turns, the same for each: `question[*]/answer`."""
     return re.sub(r"\[\d+\]", "[*]", path)

@@ -184,6 +184,10 @@ class Check(Step):
             return {"answer": place.problem.answer}
         return {one.name: example(one, self.right[one.name]) for one in self.questions if one.name in self.right}
 
+    def right_answers(self, place: Place) -> Mapping[str, Any]:
+        """What passes."""
+        return super().right_answers(place) if self.of_problem else self.right
+
     def _warned(self, place: Place) -> bool:
         """Whether the last try was missed, and the warning is to be read."""
         return len(_missed(place)) >= self.attempts

@@ -7,9 +7,9 @@ chosen as `guess`, and all keys as they were shown as `order`. Whether it was ri
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from string import ascii_lowercase
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field as About
 from pydantic import model_validator
@@ -17,7 +17,7 @@ from pydantic import model_validator
 from experiments.core.chance import shuffled
 from experiments.core.events import Action, Fact
 from experiments.core.fields import Field, Options, Scale, Single
-from experiments.core.guesses import UNSURE
+from experiments.core.guesses import UNSURE, repliers, replies, true_options
 from experiments.core.place import Place
 from experiments.core.screen import Panel
 from experiments.core.step import Step, read_or_refuse, step
@@ -102,6 +102,11 @@ class Guess(Step):
         given = read_or_refuse(self.fields(place), action.data)
         order = self._order(place)
         return (Fact("submitted", {**given, "guess": order[given["guess"]], "order": list(order.values())}),)
+
+    def right_answers(self, place: Place) -> Mapping[str, Any]:
+        """What is true of any of those who replied."""
+        models = repliers(place.path, replies(place.state.events))
+        return {"guess": tuple(sorted(true_options(self.truth, models)))} if models else {}
 
     def gives(self) -> tuple[str, ...]:
         """`guess`, an option's key or `unsure`; and `sure`, where it is asked."""

@@ -20,10 +20,10 @@ class Done:
     stderr: str
 
 
-def parley(*words: str, folder: Path, **settings: str) -> Done:
-    """Run a command over a folder's database."""
+def parley(*words: str, folder: Path, typed: str = "", **settings: str) -> Done:
+    """Run a command over a folder's database, with what somebody types at it."""
     env = {"PARLEY_DATABASE_URL": f"sqlite:///{folder}/parley.db", "COLUMNS": "200", "TERM": "dumb", **settings}
-    result = CliRunner().invoke(app, list(words), env=env)
+    result = CliRunner().invoke(app, list(words), input=typed, env=env)
     if isinstance(result.exception, ParleyError):
         return Done(2, result.stdout, result.stderr + str(result.exception))
     if result.exception is not None and not isinstance(result.exception, SystemExit):

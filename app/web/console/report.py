@@ -9,7 +9,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
 from app.analysis.report import gather, html
-from app.web.console.desk import VISITOR, Desk
+from app.web.console.desk import Desk
+from app.web.console.visitor import VISITOR
 from problems.errors import ParleyError
 
 NOT_FOUND = 404

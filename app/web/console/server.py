@@ -2,15 +2,61 @@
 
 from __future__ import annotations
 
-from fastapi import FastAPI
+import logging
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
+from fastapi import FastAPI
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from app.clock import Clock, WorldClock
+from app.settings import Settings
 from app.web.console import page, report
+from app.web.console.access import Access
 from app.web.console.desk import Desk
+from app.web.console.gate import Gate
+from app.web.health import health
+from app.web.secret import secret_of
+from problems.errors import ParleyError
+from storage.accounts.accounts import Accounts
+from storage.engine import Database
+
+log = logging.getLogger(__name__)
+
+
+def build_console(settings: Settings, database: Database, clock: Clock | None = None) -> ASGIApp:
+    """The whole console, to be run by uvicorn in a process of its own."""
+    clock, secret = clock or WorldClock(), secret_of(settings)
+    accounts = Accounts(database, clock.now_us)
+    access = Access(accounts, secret, secure=(settings.console_url or "").startswith("https://"))
+    app = build_app(Desk(settings, database, secret, clock, accounts.did))
+    app.router.routes[:0] = access.routes()  # before the page, which takes whatever is left
+    return Gate(app, access.visitor)
 
 
 def build_app(desk: Desk) -> FastAPI:
-    """The console of a desk, without its gate."""
-    app = FastAPI(title="Parley: console", docs_url=None, redoc_url=None, openapi_url=None)
+    """The console of a desk, without its login and its gate."""
+
+    @asynccontextmanager
+    async def life(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        desk.downloads.close()
+        desk.log.close()
+
+    app = FastAPI(title="Parley: console", lifespan=life, docs_url=None, redoc_url=None, openapi_url=None)
+    app.add_exception_handler(ParleyError, _apologise)
+    app.router.routes.append(Route("/healthz", health(desk.database), methods=["GET", "HEAD"]))
     report.add(app, desk)
     app.router.routes.append(desk.downloads.route())
     return page.mount(app, desk)
+
+
+async def _apologise(request: Request, error: Exception) -> Response:
+    """Whoever asks may be a stranger, so the cause is in the server's log alone."""
+    reference = secrets.token_hex(4)
+    log.error("%s %s: %s [%s]", request.method, request.url.path, error, reference)
+    return JSONResponse({"note": f"That is not possible at the moment. The server's log says why. ({reference})"}, 503)

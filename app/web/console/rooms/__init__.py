@@ -9,6 +9,7 @@ from app.web.console.room import Place, Room
 from app.web.console.rooms.data import DataRoom
 from app.web.console.rooms.live import LiveRoom
 from app.web.console.rooms.results import ResultsRoom
+from app.web.console.rooms.sessions import SessionsRoom
 from app.web.console.rooms.studies import StudiesRoom
 
-ROOMS: Sequence[Callable[[Desk, Place], Room]] = (StudiesRoom, LiveRoom, DataRoom, ResultsRoom)
+ROOMS: Sequence[Callable[[Desk, Place], Room]] = (StudiesRoom, LiveRoom, SessionsRoom, DataRoom, ResultsRoom)

@@ -1,0 +1,23 @@
+"""The command that opens the researchers' console."""
+
+from __future__ import annotations
+
+from app.cli.common import app, console_address, out, settings_in_use
+from app.cli.listening import listen, must_be_free
+from app.cli.users import invite_first
+from storage.engine import open_database
+
+
+@app.command()
+def console() -> None:
+    """Open the researchers' console, behind a login: make and open studies, watch them, read sessions, export data."""
+    from app.web.console.server import build_console
+
+    settings = settings_in_use()
+    must_be_free(settings, "console_port")
+    database = open_database(settings.database_url)
+    server = build_console(settings, database)
+    out.print(f"The console is at [bold]{console_address(settings)}[/bold]  (stop it with Ctrl-C)")
+    out.print(f"  data: {settings.database_url}", highlight=False)
+    invite_first(settings, database)
+    listen(server, settings, settings.console_port)

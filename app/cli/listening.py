@@ -1,0 +1,66 @@
+"""What all servers of Parley have in common: a free port, uvicorn, and a browser that is opened once they answer."""
+
+from __future__ import annotations
+
+import gc
+import socket
+import time
+import webbrowser
+
+from starlette.types import ASGIApp
+
+from app.cli.common import reachable
+from app.errors import SettingsError
+from app.settings import Settings, env_name
+
+START_TRIES = 300
+PORTS = {"port": 7870, "console_port": 7871}
+"""The settings that say where a server listens, each with another port to try."""
+
+
+def listen(server: ASGIApp, settings: Settings, port: int) -> None:
+    """Serve until somebody stops it."""
+    import uvicorn
+
+    # What is there now stays: to look through it again and again for garbage would stop everybody for 0.1 s each time.
+    gc.collect()
+    gc.freeze()
+    uvicorn.run(
+        server,
+        host=settings.host,
+        port=port,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=bool(settings.trusted_proxies),
+        forwarded_allow_ips=settings.trusted_proxies,
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=3,
+    )
+
+
+def must_be_free(settings: Settings, name: str) -> None:
+    """Raise SettingsError where something else already listens on the port that a setting of that `name` says."""
+    port = getattr(settings, name)
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((settings.host, port))
+        except OSError as error:
+            raise SettingsError(
+                f"Parley cannot listen on {settings.host}:{port} ({error.strerror}). Stop what is there, "
+                f"or choose another port: {env_name(name)}={PORTS[name]}"
+            ) from None
+
+
+def open_when_up(address: str, settings: Settings) -> None:
+    """Open the page in a browser as soon as the participants' server answers."""
+    for _ in range(START_TRIES):
+        try:
+            socket.create_connection((reachable(settings.host), settings.port), timeout=1).close()
+        except OSError:
+            time.sleep(0.1)
+        else:
+            webbrowser.open(address)
+            return

@@ -1,0 +1,105 @@
+"""The commands about who may use the console: accounts, their passwords, and links with which people make their own."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from app.cli.common import app, console_address, out, settings_in_use
+from app.clock import WorldClock
+from app.errors import SettingsError
+from app.settings import Settings
+from app.web.console.words import when
+from storage.accounts.accounts import Accounts
+from storage.accounts.names import ROLES, TERMINAL
+from storage.accounts.passwords import LEAST_CHARS
+from storage.engine import Database, open_database
+
+user = typer.Typer(help="Who may use the console: its accounts, and links with which people make their own.")
+app.add_typer(user, name="user")
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The account's name, such as an e-mail address.")]
+Stdin = Annotated[bool, typer.Option("--password-stdin", help="Read the password from standard input.")]
+
+
+@user.command(name="add")
+def user_add(
+    name: Name,
+    role: Annotated[
+        str, typer.Option(help="owner or analyst; unless given, the first account is an owner, others are analysts.")
+    ] = "",
+    password_stdin: Stdin = False,
+) -> None:
+    """Make an account; asks for its password. Owners let people in and change studies; analysts see no identity."""
+    accounts = _accounts()
+    role = role or ("analyst" if accounts.everybody() else "owner")
+    accounts.add(name, _password(password_stdin), role, TERMINAL)
+    out.print(f"{name} may use the console as {role}: {console_address(settings_in_use())}", highlight=False)
+
+
+@user.command(name="list")
+def user_list() -> None:
+    """List the accounts: name, role, and when somebody was last there."""
+    found = _accounts().everybody()
+    if not found:
+        out.print("There is no account yet. `parley user add NAME` makes the first one, an owner's.")
+        return
+    table = Table("name", "role", "made", "last seen (UTC)", box=None)
+    for account in found:
+        table.add_row(escape(account.name), account.role, when(account.made_us), when(account.seen_us))
+    out.print(table)
+
+
+@user.command(name="remove")
+def user_remove(name: Name) -> None:
+    """Let somebody into the console no more, from this moment. What they did stays in the log."""
+    _accounts().remove(name, TERMINAL)
+    out.print(f"{name} is removed and logged out everywhere.", highlight=False)
+
+
+@user.command(name="password")
+def user_password(name: Name, password_stdin: Stdin = False) -> None:
+    """Give an account another password, and log it out everywhere."""
+    _accounts().set_password(name, _password(password_stdin), TERMINAL)
+    out.print(f"{name} has a new password and is logged out everywhere.", highlight=False)
+
+
+@user.command(name="invite")
+def user_invite(
+    role: Annotated[str, typer.Option(help=f"What it makes of them: {' or '.join(ROLES)}.")] = "analyst",
+) -> None:
+    """Print a link with which one person makes one account, within a day."""
+    settings = settings_in_use()
+    token = _accounts().invitations.make(role, TERMINAL)
+    out.print("For one person, once, within 24 hours:")
+    _print_link(settings, token)
+
+
+def invite_first(settings: Settings, database: Database) -> None:
+    """Print the link for the first owner, where the console has no account yet."""
+    token = Accounts(database, WorldClock().now_us).invitations.first()
+    if token is not None:
+        out.print("The console has no account yet. With `parley console` running, make yours (once, within 24 hours):")
+        _print_link(settings, token)
+
+
+def _print_link(settings: Settings, token: str) -> None:
+    out.print(f"  {console_address(settings)}/welcome/{token}", highlight=False, soft_wrap=True)
+
+
+def _accounts() -> Accounts:
+    return Accounts(open_database(settings_in_use().database_url), WorldClock().now_us)
+
+
+def _password(from_stdin: bool) -> str:
+    if from_stdin:
+        given = sys.stdin.readline().rstrip("\r\n")
+        if not given:
+            raise SettingsError("--password-stdin: nothing came. Pipe the password into the command, on one line.")
+        return given
+    prompt = f"Password ({LEAST_CHARS} characters or more)"
+    return str(typer.prompt(prompt, hide_input=True, confirmation_prompt="The same again"))

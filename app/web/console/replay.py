@@ -1,0 +1,68 @@
+"""A participant's page as it was at some moment, for researchers to look at: painted as theirs, and dead.
+
+It is a document of its own within a frame that can do nothing: no script runs there, no form is sent, nothing is
+loaded but our styles, and whatever a text does to its page stays in the frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from markupsafe import Markup
+
+from app.counting import Live
+from app.web.api import look_of
+from app.web.console.desk import Desk
+from app.web.console.reading import Reading
+from app.web.paint import paint
+from experiments.core.answered import as_sent
+from experiments.core.events import NOTES, Event
+from experiments.core.resolve import Study
+from experiments.core.screen import Code, Screen
+from experiments.core.session import screen
+from experiments.core.story import PAGES, given_by, moments, state_at
+from storage.sessions import Session
+
+PARTS = ("head", "left", "talk", "side")
+RATED = "rated"
+
+
+def replay(desk: Desk, session: Session, number: int) -> str:
+    """The page after so many of a session's facts, with what was answered on it filled in."""
+    assert session.study is not None  # noqa: S101  (an imported session has no pages)
+    events, study = session.events, session.study
+    number = min(max(number, 1), len(events))
+    moment = moments(events)[number - 1]
+    document = _document(desk, session.entry.stream, study, events, number)
+    known = {"moment": moment, "count": len(events), "document": document, "number": session.entry.number}
+    return desk.html("replay.html.j2", **known)
+
+
+def _document(desk: Desk, stream: str, study: Study, events: Sequence[Event], number: int) -> str:
+    state = state_at(events, number)
+    look = look_of(Live(stream, study, state))
+    reading = Reading(dollars=look.dollar_maths)
+    shown = reading.screen(_harmless(screen(study, state)))
+    draft = _given(shown, events[number:])
+    painting = paint(shown, study=look, shown=None, draft=draft, now_us=events[number - 1].at_us)
+    parts = {name: Markup(painting.updates[name]["value"]) for name in PARTS}  # noqa: S704  (its templates escaped it)
+    known = {"parts": parts, "painting": painting, "chat": shown.panel.chat, "look": look}
+    return desk.html("replayed.html.j2", read=reading.rendered, **known)
+
+
+def _given(shown: Screen, following: Sequence[Event]) -> Mapping[str, Any]:
+    """What was sent from this very page, if it is what happened next, by the values that its form has."""
+    sent = next((event for event in following if event.kind not in NOTES), None)
+    if sent is None or sent.path != shown.path:
+        return {}
+    if sent.kind == RATED and shown.panel.chat is not None:
+        return as_sent(shown.panel.chat.rating, sent.data)
+    return as_sent(shown.panel.fields, given_by(sent)) if sent.kind in PAGES else {}
+
+
+def _harmless(shown: Screen) -> Screen:
+    """The screen without the way out to the recruiter."""
+    blocks = (replace(block, url="") if isinstance(block, Code) else block for block in shown.panel.blocks)
+    return replace(shown, panel=replace(shown.panel, blocks=tuple(blocks)))

@@ -1,0 +1,66 @@
+"""Which sessions a researcher wants to see: the filters of the room, read from what a browser sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from experiments.core.outcomes import OUTCOMES
+from experiments.errors import allowed
+from storage.errors import StorageError
+from storage.origins import ORIGINS
+from storage.sessions import LEFT, LIVE, PASTED, Wish
+
+ANY = ""
+STANDS = (LIVE, LEFT, *OUTCOMES)
+FLAGS = ("too_fast", "one_word", PASTED, "straight_lined", "missed_check", "leak")
+EXCLUDED: Mapping[str, bool | None] = {ANY: None, "yes": True, "no": False}
+MOST_CHARS = 100
+NAMES = ("text", "origin", "stands", "cell", "flag", "excluded", "language", "since", "until")
+"""The filters, in the order in which the page sends them."""
+
+
+def choices(words: Iterable[str], anything: str) -> list[tuple[str, str]]:
+    """The choices of a filter: what is read, and what is sent."""
+    return [(anything, ANY), *((word.replace("_", " "), word) for word in words)]
+
+
+def cell_choices(cells: Iterable[Mapping[str, str]]) -> list[tuple[str, str]]:
+    """Each factor with each value that sessions have of it."""
+    pairs = dict.fromkeys(f"{name}={value}" for cell in cells for name, value in sorted(cell.items()))
+    return [("any condition", ANY), *((pair.replace("=", ": ", 1), pair) for pair in sorted(pairs))]
+
+
+def wish_of(sent: Mapping[str, Any]) -> Wish:
+    """The wish that was sent; raises StorageError for what cannot be meant."""
+    given = {name: str(sent.get(name) or "").strip()[:MOST_CHARS] for name in NAMES}
+    name, equals, value = given["cell"].partition("=")
+    return Wish(
+        text=given["text"],
+        origin=_one_of(given["origin"], ORIGINS),
+        stands=_one_of(given["stands"], STANDS),
+        cell={name: value} if equals else {},
+        flag=_one_of(given["flag"], FLAGS),
+        excluded=EXCLUDED[_one_of(given["excluded"], ("yes", "no"))],
+        since_us=_day_us(given["since"]),
+        until_us=_day_us(given["until"], days=1),
+        language=given["language"],
+    )
+
+
+def _one_of(word: str, known: Iterable[str]) -> str:
+    if word and word not in known:
+        raise StorageError(f"{word!r} cannot be chosen here{allowed(word, known)}")
+    return word
+
+
+def _day_us(text: str, days: int = 0) -> int | None:
+    """The beginning of a day, UTC, or of so many days later."""
+    if not text:
+        return None
+    try:
+        day = datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC) + timedelta(days=days)
+    except (ValueError, OverflowError):
+        raise StorageError(f"{text!r} is no date; write it as 2026-11-21") from None
+    return round(day.timestamp() * 1e6)

@@ -1,0 +1,103 @@
+"""A study as a researcher watches it: who is where and stuck, whether it is balanced, what its models do.
+
+Everything comes from tables that sum up or have a row a session (`seat`, `model_usage`), and of facts and attempts only
+from the last few, so nothing here grows with the number of facts. However many look, a study is asked once a while.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from threading import Lock
+
+from experiments.core.cells import Standing, standings
+from experiments.core.funnel import Funnel, funnel
+from experiments.core.operations import Operations
+from experiments.core.resolve import Study
+from storage.engine import Database
+from storage.operations import operations_in
+from storage.seats import Tally, counted, meant, tally_in
+from storage.watching.models import Latency, Used, recent, used
+from storage.watching.people import Bucket, Odd, Waiting, groups, odd, over_time, waiting
+from storage.watching.times import Typical, typical
+
+__all__ = ["Bucket", "Latency", "Odd", "Typical", "Used", "Waiting", "Watched", "Watching", "watch"]
+FRESH_US = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """How a study's sessions of an origin stand at a moment; what models were used for is told of all origins."""
+
+    study: str
+    origin: str
+    now_us: int
+    operations: Operations
+    tally: Tally
+    cells: tuple[Standing, ...]
+    funnel: Funnel
+    waiting: tuple[Waiting, ...]
+    """Who is taking part and has done nothing for the longest, longest first."""
+    odd: Odd
+    times: Mapping[str, Typical]
+    """How long each step takes, by its folded path."""
+    over_time: tuple[Bucket, ...]
+    models: tuple[Used, ...]
+    latency: Mapping[str, Latency]
+    """How fast each model has replied of late."""
+
+    @property
+    def arrived(self) -> int:
+        """How many have begun."""
+        return sum(self.tally.outcomes.values())
+
+    @property
+    def cost(self) -> float:
+        """What the models' replies have cost, as far as that is known."""
+        return sum(model.cost for model in self.models)
+
+
+def watch(database: Database, study: Study, origin: str, now_us: int) -> Watched:
+    """How a study stands now."""
+    lease_s = study.file.times.lease_s
+    known = meant(study.name, origin, now_us, lease_s)
+    with database.connect() as connection:
+        operations = operations_in(connection, study.name)
+        tally = tally_in(connection, study.name, origin, now_us, lease_s)
+        caps = operations.caps_of(study.file.caps) if origin == "person" else ()
+        return Watched(
+            study=study.name,
+            origin=origin,
+            now_us=now_us,
+            operations=operations,
+            tally=tally,
+            cells=standings(counted(study, tally), caps),
+            funnel=funnel(study, groups(connection, known)),
+            waiting=waiting(connection, known),
+            odd=odd(connection, known),
+            times=typical(connection, study.name, origin),
+            over_time=over_time(connection, known),
+            models=used(connection, study.name),
+            latency=recent(connection, study.name),
+        )
+
+
+class Watching:
+    """What a process knows of the studies that are looked at, and for how long that serves."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._lock = Lock()
+        self._asking: dict[tuple[str, str], Lock] = {}
+        self._known: dict[tuple[str, str], Watched] = {}
+
+    def look(self, study: Study, origin: str, now_us: int) -> Watched:
+        """How a study stands, as of two seconds ago at most; who looks while it is being asked gets the same answer."""
+        key = (study.name, origin)
+        with self._lock:
+            asking = self._asking.setdefault(key, Lock())
+        with asking:
+            known = self._known.get(key)
+            if known is None or abs(now_us - known.now_us) >= FRESH_US:
+                known = self._known[key] = watch(self._database, study, origin, now_us)
+            return known

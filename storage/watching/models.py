@@ -1,0 +1,100 @@
+"""What a study's models were used for, whoever took part, and how fast they have replied of late."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, bindparam, func, select
+
+from storage import tables
+
+MOST_RECENT = 500
+_used, _try = tables.usage.c, tables.attempts.c
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """The calls of a model, added up; `unknown` are replies whose cost nobody said, the times are those of replies."""
+
+    model: str
+    cost: float
+    calls: int
+    failed: int
+    unknown: int
+    prompt_tokens: int
+    completion_tokens: int
+    first_token_us: int
+    total_us: int
+
+    @property
+    def first_word_s(self) -> float | None:
+        """Seconds until a reply's first word, on average; None where none came."""
+        return self._mean(self.first_token_us)
+
+    @property
+    def whole_s(self) -> float | None:
+        """Seconds until a reply was complete, on average."""
+        return self._mean(self.total_us)
+
+    def _mean(self, sum_us: int) -> float | None:
+        replies = self.calls - self.failed
+        return sum_us / replies / 1e6 if replies else None
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Of so many replies, the seconds that half of them and 95 in 100 took at most: to the first word, and in all."""
+
+    replies: int
+    first_word_p50_s: float
+    first_word_p95_s: float
+    whole_p50_s: float
+    whole_p95_s: float
+
+
+def used(connection: Connection, study: str) -> tuple[Used, ...]:
+    """Each model that was called, dearest first."""
+    found = (_read(*row) for row in connection.execute(_USED, {"study": study}))
+    return tuple(sorted(found, key=lambda one: (-one.cost, one.model)))
+
+
+def _read(model: str, cost: float, *sums: int) -> Used:
+    """A row as it is: PostgreSQL adds whole numbers up to decimals."""
+    return Used(model, float(cost), *map(int, sums))
+
+
+_SUMS = ("cost", "calls", "failed", "unknown", "prompt_tokens", "completion_tokens", "first_token_us", "total_us")
+_USED = (
+    select(_used.model, *(func.sum(_used[name]) for name in _SUMS))
+    .where(_used.study == bindparam("study"))
+    .group_by(_used.model)
+)
+
+
+def recent(connection: Connection, study: str) -> Mapping[str, Latency]:
+    """How fast each model replied, over the last calls of the study."""
+    first: dict[str, list[int]] = {}
+    whole: dict[str, list[int]] = {}
+    for model, first_us, total_us, reason in connection.execute(_RECENT, {"study": study}):
+        if reason is None:
+            first.setdefault(model, []).append(total_us if first_us is None else first_us)
+            whole.setdefault(model, []).append(total_us)
+    return {
+        model: Latency(len(times), *_quantiles(times), *_quantiles(whole[model]))
+        for model, times in sorted(first.items())
+    }
+
+
+_RECENT = (
+    select(_try.model, _try.first_token_us, _try.total_us, _try.reason)
+    .where(_try.study == bindparam("study"))
+    .order_by(_try.started_us.desc())
+    .limit(MOST_RECENT)
+)
+
+
+def _quantiles(times_us: Sequence[int]) -> tuple[float, float]:
+    """What half and what 95 in 100 take at most, in seconds."""
+    ordered, last = sorted(times_us), len(times_us) - 1
+    return ordered[last // 2] / 1e6, ordered[-(-last * 95 // 100)] / 1e6

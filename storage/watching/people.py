@@ -1,0 +1,132 @@
+"""Who is where: sessions by cell and step, who waits longest, what is odd, and when they came and completed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, and_, case, func, select
+
+from experiments.core.funnel import Group
+from storage import tables
+from storage.seats import COMPLETE, LIVE, OURS
+
+MOST_WAITING = 10
+MOST_BUCKETS = 60
+MINUTE_US = 60_000_000
+WIDTHS = tuple(MINUTE_US * minutes for minutes in (1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1_440))
+"""How long a bucket may be, as people count; beyond a day it is so many days."""
+_seat = tables.seats.c
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A session that is under way: its number, where it is, and since when."""
+
+    ordinal: int
+    place: str
+    since_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Odd:
+    """How many sessions have each flag, how many were pasted in, and how many are excluded."""
+
+    flags: Mapping[str, int]
+    flagged: int
+    pasted: int
+    excluded: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """How many began and how many completed in a stretch of time."""
+
+    begin_us: int
+    width_us: int
+    arrived: int
+    completed: int
+
+
+def groups(connection: Connection, known: Mapping[str, Any]) -> Iterator[Group]:
+    """The sessions by cell, step and outcome."""
+    for cell, *others in connection.execute(_GROUPS, known):
+        yield Group(orjson.loads(cell), *others)
+
+
+_BY = (_seat.cell, _seat.place, _seat.furthest, _seat.outcome)
+_IS_LIVE = case((LIVE, 1), else_=0)
+_GROUPS = select(*_BY, _IS_LIVE, func.count(), func.min(_seat.last_us)).where(OURS).group_by(*_BY, _IS_LIVE)
+
+
+def waiting(connection: Connection, known: Mapping[str, Any]) -> tuple[Waiting, ...]:
+    """Those who are taking part and have done nothing for the longest."""
+    return tuple(Waiting(*row) for row in connection.execute(_WAITING, known))
+
+
+_session = tables.sessions.c
+_WAITING = (
+    select(_session.ordinal, _seat.place, _seat.last_us)
+    .join(tables.sessions, _session.stream == _seat.stream)
+    .where(OURS, LIVE)
+    .order_by(_seat.last_us)
+    .limit(MOST_WAITING)
+)
+
+
+def odd(connection: Connection, known: Mapping[str, Any]) -> Odd:
+    """What is odd about how many sessions."""
+    flags: Counter[str] = Counter()
+    flagged = pasted = excluded = 0
+    for told, number, pasting, out in connection.execute(_ODD, known):
+        names = told.split(",") if told else []
+        flags.update(dict.fromkeys(names, number))
+        flagged += number if names else 0
+        pasted, excluded = pasted + pasting, excluded + out
+    return Odd(dict(flags), flagged, pasted, excluded)
+
+
+_PASTING = func.sum(case((_seat.pasted > 0, 1), else_=0))
+_ODD = select(_seat.flags, func.count(), _PASTING, func.count(_seat.excluded)).where(OURS).group_by(_seat.flags)
+
+
+def over_time(connection: Connection, known: Mapping[str, Any]) -> tuple[Bucket, ...]:
+    """When sessions began and completed, from the first to the last, in at most so many equal stretches."""
+    first_us = connection.execute(_FIRST, known).scalar()
+    if first_us is None:
+        return ()
+    last_us = max(
+        first_us, connection.execute(_LAST, known).scalar_one(), connection.execute(_DONE, known).scalar() or 0
+    )
+    width_us = _width(last_us - first_us)
+    begin_us = first_us - first_us % width_us
+    arrived, completed = (
+        _counted(connection, column, ours, known, begin_us, width_us)
+        for column, ours in ((_seat.begun_us, OURS), (_seat.last_us, and_(OURS, _seat.outcome == COMPLETE)))
+    )
+    return tuple(
+        Bucket(begin_us + n * width_us, width_us, arrived.get(n, 0), completed.get(n, 0))
+        for n in range((last_us - begin_us) // width_us + 1)
+    )
+
+
+_FIRST = select(func.min(_seat.begun_us)).where(OURS)
+_LAST = select(func.max(_seat.begun_us)).where(OURS)
+_DONE = select(func.max(_seat.last_us)).where(OURS, _seat.outcome == COMPLETE)
+
+
+def _width(whole_us: int) -> int:
+    """The shortest stretch of which so much time has few enough, wherever the first begins."""
+    fits = (width for width in WIDTHS if whole_us // width + 2 <= MOST_BUCKETS)
+    return next(fits, None) or WIDTHS[-1] * -(-whole_us // (WIDTHS[-1] * (MOST_BUCKETS - 2)))
+
+
+def _counted(
+    connection: Connection, column: Any, ours: Any, known: Mapping[str, Any], begin_us: int, width_us: int
+) -> dict[int, int]:
+    number = ((column - begin_us) // width_us).label("number")
+    found = connection.execute(select(number, func.count()).where(ours).group_by("number"), known)
+    return {place: count for place, count in found}

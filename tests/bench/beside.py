@@ -1,0 +1,195 @@
+"""What an open console costs those who take part: 200 at once, beside 1,000,000 facts, in one run.
+
+`python -m tests.bench.beside`. Parley's server, the console and the driver are processes of their own over one SQLite
+file (`tests.bench.million`). Simulated participants think for 4 to 12 seconds, which is quick for a person, and click
+as the page does. Rounds without a console and with one take turns; in the latter three researchers are there: one
+watches Live, as a screen left open does, one reads sessions, one goes through all rooms. Bars: the console's pages
+under 500 ms at p95; a click's p95 no worse than by 10 % or 5 ms, whichever is more. It exits with 1 where one is missed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from rich.console import Console
+from rich.table import Table
+from tests.fakes.users import OWNER, add_owner
+
+from tests.bench import million
+from tests.fakes.http_bot import HttpBot
+from tests.fakes.researcher import Researcher
+from tests.fakes.served import Process
+
+PEOPLE = 200
+THINK_S = (4.0, 12.0)
+ROUND_S = 40.0
+ROUNDS = 3
+SETTLE_S = 12.0
+REFRESH_S = 5.0
+BAR_PAGE_MS, BAR_PART, BAR_CLICK_MS = 500.0, 0.1, 5.0
+ROOMS = ("studies", "live", "sessions", "data", "results", "people")
+
+
+@dataclass
+class Measured:
+    """Milliseconds of clicks without a console and with one, and of the console's pages by room."""
+
+    quiet: list[float] = field(default_factory=list)
+    beside: list[float] = field(default_factory=list)
+    pages: dict[str, list[float]] = field(default_factory=dict)
+
+    @property
+    def worse_ms(self) -> float:
+        """By how much a click's p95 is worse."""
+        return quantile(self.beside, 0.95) - quantile(self.quiet, 0.95)
+
+    @property
+    def allowed_ms(self) -> float:
+        """By how much it may be."""
+        return max(BAR_PART * quantile(self.quiet, 0.95), BAR_CLICK_MS)
+
+    @property
+    def missed(self) -> bool:
+        """Whether a bar is."""
+        every = [ms for room in self.pages.values() for ms in room]
+        return self.worse_ms >= self.allowed_ms or quantile(every, 0.95) >= BAR_PAGE_MS
+
+
+def quantile(some: list[float], share: float) -> float:
+    """The value below which that share lies."""
+    return sorted(some)[min(len(some) - 1, int(share * len(some)))]
+
+
+class Clicks:
+    """Where clicks go at the moment; nowhere between rounds."""
+
+    into: list[float] | None = None
+
+
+async def takes_part(url: str, study: str, number: int, clicks: Clicks) -> None:
+    """One participant after another, for ever."""
+    chance = random.Random(number)
+    await asyncio.sleep(chance.uniform(0, THINK_S[1]))
+    for visit in range(1_000):
+        async with HttpBot(url, f"beside {number} {visit}") as bot:
+            await bot.arrive(study)
+            while not bot.screen.ended:
+                chat = bot.screen.panel.chat
+                waits = chat is not None and chat.waiting
+                begun = time.perf_counter()
+                await bot.step()
+                if not waits:
+                    if clicks.into is not None:
+                        clicks.into.append(1e3 * (time.perf_counter() - begun))
+                    await asyncio.sleep(chance.uniform(*THINK_S))
+
+
+async def watches(at: Researcher, found: Measured) -> None:
+    """A screen left open on Live."""
+    await timed(found, "live", lambda: at.open(study=million.STUDY, tab="live"))
+    while True:
+        await asyncio.sleep(REFRESH_S)
+        await timed(found, "live", lambda: at.enter("live"))
+
+
+async def reads(at: Researcher, found: Measured) -> None:
+    """One session after another."""
+    await timed(found, "sessions", lambda: at.open(study=million.STUDY, tab="sessions"))
+    for number in range(1, 1_000_000, 97):
+        await asyncio.sleep(1.5)
+        await timed(found, "session", lambda number=number: at.enter("sessions", session=str(number)))
+        await timed(found, "sessions", lambda: at.enter("sessions", session=""))
+
+
+async def goes_round(at: Researcher, found: Measured) -> None:
+    """Every room in turn, and the page itself."""
+    while True:
+        for room in ROOMS:
+            await timed(found, room, lambda room=room: at.enter(room) if at.events else at.open(study=million.STUDY))
+            await asyncio.sleep(1.0)
+        await timed(found, "page", lambda: at.open(study=million.STUDY, tab="live"))
+
+
+async def timed(found: Measured, room: str, ask: Callable[[], Awaitable[object]]) -> None:
+    """Note how long a page of the console takes."""
+    begun = time.perf_counter()
+    await ask()
+    found.pages.setdefault(room, []).append(1e3 * (time.perf_counter() - begun))
+
+
+@asynccontextmanager
+async def researchers(url: str, found: Measured) -> AsyncIterator[None]:
+    """Three of them at work for as long as the block runs."""
+    async with AsyncExitStack() as stack:
+        tasks = []
+        for what in (watches, reads, goes_round):
+            at = await stack.enter_async_context(Researcher(url))
+            await at.log_in(*OWNER)
+            tasks.append(asyncio.create_task(what(at, found)))
+        yield
+        for task in tasks:
+            if task.done():
+                task.result()
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def measure(folder: Path) -> Measured:
+    """Everything, in turns."""
+    found, clicks = Measured(), Clicks()
+    server = Process(folder, (million.FILE,))
+    console = Process(folder, (), command="console")
+    add_owner(server.database_url)
+    server.start()
+    console.start()
+    people = [asyncio.create_task(takes_part(server.url, million.STUDY, number, clicks)) for number in range(PEOPLE)]
+    try:
+        await asyncio.sleep(SETTLE_S)
+        for _ in range(ROUNDS):
+            clicks.into = found.quiet
+            await asyncio.sleep(ROUND_S)
+            clicks.into = None
+            async with researchers(console.url, found):
+                clicks.into = found.beside
+                await asyncio.sleep(ROUND_S)
+                clicks.into = None
+        for person in people:
+            if person.done():
+                person.result()
+    finally:
+        for person in people:
+            person.cancel()
+        await asyncio.gather(*people, return_exceptions=True)
+        console.stop()
+        server.stop()
+    return found
+
+
+def main() -> None:
+    """Measure, tell, and exit with 1 where a bar is missed."""
+    out = Console(width=120)
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        million.copy_to(folder / "parley.db")
+        found = asyncio.run(measure(folder))
+    table = Table("what", "n", "p50 ms", "p95 ms", "p99 ms")
+    rows = {"click, no console": found.quiet, "click, console open": found.beside, **found.pages}
+    for name, some in rows.items():
+        table.add_row(name, f"{len(some):,}", *(f"{quantile(some, share):.1f}" for share in (0.5, 0.95, 0.99)))
+    out.print(table)
+    out.print(f"A click's p95 is worse by {found.worse_ms:.1f} ms; allowed are {found.allowed_ms:.1f}.")
+    if found.missed:
+        out.print("[red]A bar is missed.[/red]")
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

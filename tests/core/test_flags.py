@@ -1,0 +1,161 @@
+"""What is odd about a session: each flag on one that has it, and not on one that nearly has it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.library import load_study
+from experiments.core.events import Action, Event
+from experiments.core.flags import Flag, flags
+from experiments.core.place import State
+from experiments.core.resolve import Study
+from experiments.core.session import decide, fold, screen
+from tests.fakes import studies
+from tests.fakes.sessions import NAMES, enrolment, study, whole, world
+
+SECOND_US = 1_000_000
+LONG = " ".join(f"word{n}" for n in range(119))
+GRID = [
+    {"ask": "single", "name": f"r{n}", "text": f"Row{n}", "options": ["Yes", "No"], "matrix": "Which?"}
+    for n in range(3)
+]
+RIGHT = {"step": "check", "kind": "attention", "right": {"there": ["yes"]}}
+RIGHT |= {"questions": [{"ask": "single", "name": "there", "text": "There?", "options": ["yes", "no"]}]}
+RAW: dict[str, Any] = {
+    "study": "odd",
+    "title": "Odd",
+    "problems": {"items": {"source": "jsonl", "path": "items.jsonl"}},
+    "models": {"one": {"backend": "scripted"}},
+    "flow": [
+        {
+            "step": "survey",
+            "id": "read",
+            "text": LONG,
+            "questions": [{"ask": "short", "name": "thought", "text": "So?"}],
+        },
+        {"each": "item", "of": "items", "take": 3, "flow": [{"step": "survey", "id": "grid", "questions": GRID}]},
+        {"step": "survey", "id": "one", "questions": [{"ask": "short", "name": "x", "text": "X?"}]},
+        {**RIGHT, "id": "awake"},
+        {**RIGHT, "id": "still"},
+        {"each": "talk", "of": "items", "take": 1, "flow": [{"step": "chat", "max_messages": 9}]},
+        {"step": "finish"},
+    ],
+}
+GRIDS = [{"r0": "No", "r1": "No", "r2": "No"}] * 3
+SAID = ["Why is that so?", "And now?", "Thank you"]
+
+
+@pytest.fixture(scope="module")
+def odd(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    folder = tmp_path_factory.mktemp("odd")
+    items = [{"id": f"i{n}", "text": "?"} for n in range(4)]
+    (folder / "items.jsonl").write_text("\n".join(map(json.dumps, items)), encoding="utf-8")
+    return load_study(str(studies.write(folder, RAW)))
+
+
+def played(
+    study: Study,
+    *,
+    read_s: float = 60,
+    grids: Sequence[Mapping[str, str]] = (*GRIDS[:2], {**GRIDS[0], "r2": "Yes"}),
+    awake: tuple[str, str] = ("yes", "yes"),
+    said: Sequence[str] = SAID,
+    words: str = "Let us see.",
+) -> State:
+    """A session of somebody who takes half a minute a screen, but for what is given."""
+    answers: dict[str, list[Mapping[str, Any]]] = {
+        "read": [{"thought": "hm"}],
+        "grid": list(grids),
+        "one": [{"x": "y"}],
+        "awake": [{"there": awake[0]}],
+        "still": [{"there": awake[1]}],
+    }
+    talk = list(said)
+    state, at_us = fold(decide(study, State(), enrolment("s"))), 0
+    while not state.outcome:
+        if (due := world(study, state, at_us, words)) is not None:
+            state = fold(decide(study, state, due), state)
+            continue
+        seen = screen(study, state)
+        name = seen.path.rpartition("/")[2]
+        at_us += round((read_s if name == "read" else 30) * SECOND_US)
+        kind, values = ("say", {"text": talk.pop(0)}) if name == "chat" and talk else ("submit", {})
+        values = answers[name].pop(0) if name in answers else values
+        state = fold(decide(study, state, Action(kind, seen.path, values, at_us, seen=seen.seen)), state)
+    return state
+
+
+def told(study: Study, state: State) -> list[str]:
+    return [flag.what for flag in flags(study, state)]
+
+
+def test_somebody_ordinary_has_none(odd: Study) -> None:
+    assert flags(odd, played(odd)) == ()
+
+
+def test_a_screen_that_nobody_can_have_read_is_told_with_its_figures(odd: Study) -> None:
+    # 120 words at four times 238 words a minute are 7.6 s.
+    assert told(odd, played(odd, read_s=7.7)) == []
+    (flag,) = flags(odd, played(odd, read_s=7.5))
+    assert (flag.what, flag.path) == ("too_fast", "read")
+    assert flag.why.startswith("120 words and 1 questions were done with in 7.5 s; so fast were 1 of ")
+
+
+def test_who_rushes_through_everything_is_told_of_as_a_whole(odd: Study) -> None:
+    state = played(odd)
+    quick = fold(replace(event, at_us=event.at_us // 20) for event in state.events)
+    assert told(odd, quick) == ["too_fast"]
+
+
+def test_messages_of_one_word_count_from_half_of_three(odd: Study) -> None:
+    assert told(odd, played(odd, said=["Why?", "How?"])) == []
+    assert told(odd, played(odd, said=["Why?", "How is that?", "I see it"])) == []
+    (flag,) = flags(odd, played(odd, said=["Tell me more", "How?", "answer", "I see it"]))
+    assert (flag.what, flag.why) == ("one_word", "2 of 4 messages to a model are one word.")
+    assert flag.path == "talk[0]/chat"
+
+
+def test_only_ratings_that_are_all_the_same_are_a_straight_line(odd: Study) -> None:
+    (flag,) = flags(odd, played(odd, grids=GRIDS))
+    assert flag == Flag("straight_lined", "All 9 ratings, in 3 sets, are No.", "item[0]/grid")
+
+
+def test_two_sets_are_no_straight_line(odd: Study) -> None:
+    state = played(odd, grids=GRIDS)
+    until = next(event.seq for event in state.events if event.path == "item[1]/grid")
+    assert told(odd, fold(state.events[:until])) == []
+
+
+def test_each_failed_attention_check_is_counted(odd: Study) -> None:
+    (flag,) = flags(odd, played(odd, awake=("yes", "no")))
+    assert flag == Flag("missed_check", "1 of 2 attention checks were failed.", "still")
+
+
+def test_a_reply_that_told_its_model_is_a_leak(odd: Study) -> None:
+    assert told(odd, played(odd, words="I am an assistant.")) == []
+    (flag,) = flags(odd, played(odd, words="As an AI called GPT-4o made by OpenAI, I think so."))
+    assert (flag.what, flag.path) == ("leak", "talk[0]/chat")
+    assert flag.why.startswith("3 of 3 replies told which model wrote them: ")
+
+
+def test_nothing_is_said_of_who_withdrew(odd: Study) -> None:
+    state = played(odd, awake=("no", "no"))
+    gone = decide(odd, state, Action("withdraw", "", {}, 0))
+    assert flags(odd, fold(gone, state)) == ()
+
+
+@given(name=st.sampled_from(NAMES), seed=st.integers(0, 3).map(str), data=st.data())
+def test_any_session_can_be_looked_at_at_any_moment_and_at_any_speed(name: str, seed: str, data: st.DataObject) -> None:
+    log: Sequence[Event] = whole(name, seed)
+    until, slower = data.draw(st.integers(1, len(log))), data.draw(st.sampled_from((0, 1, 1_000)))
+    found = flags(study(name), fold(replace(event, at_us=event.at_us * slower) for event in log[:until]))
+    assert len({flag.what for flag in found}) == len(found)
+    assert slower < 1_000 or "too_fast" not in [flag.what for flag in found]
+    assert all(flag.why.endswith(".") for flag in found)

@@ -1,0 +1,106 @@
+"""How far people come: against folding every session and asking each which steps it ever came to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from experiments.core.funnel import Group, Met, funnel, furthest, stages
+from experiments.core.place import State, here, reached
+from experiments.core.resolve import Study
+from experiments.core.session import fold
+from experiments.core.step import Step
+from experiments.core.telemetry import folded
+from tests.fakes.sessions import NAMES, study, whole
+
+LIVE_UNTIL = 3
+"""Of those who have not ended, every so manieth is gone."""
+
+
+@cache
+def cut(name: str, seed: str, share: float) -> State:
+    """A session as far as that, and on to the next screen: what is owed at once is written with what it follows."""
+    log = whole(name, seed)
+    known = (fold(log[:until]) for until in range(max(2, round(share * len(log))), len(log) + 1))
+    return next(s for s in known if (place := here(study(name), s)) and isinstance(place.node, Step))
+
+
+def group_of(study: Study, state: State, live: bool) -> Group:
+    place = here(study, state)
+    where = (folded(place.path), furthest(place)) if place else ("", "")
+    return Group(state.factors, *where, state.outcome or None, live, 1, state.events[-1].at_us)
+
+
+def came_to(study: Study, state: State) -> set[str]:
+    """Every step that a session ever came to, by its folded path."""
+    return {folded(place.path) for place in reached(study, state) if isinstance(place.node, Step)}
+
+
+@settings(max_examples=40)
+@given(
+    name=st.sampled_from(NAMES),
+    cuts=st.lists(st.tuples(st.integers(0, 5), st.sampled_from((0.1, 0.3, 0.5, 0.8, 0.95, 1))), max_size=12),
+)
+def test_the_funnel_is_what_folding_every_session_gives(name: str, cuts: Sequence[tuple[int, float]]) -> None:
+    own = study(name)
+    states = [cut(name, str(seed), share) for seed, share in cuts]
+    lively = [not state.outcome and number % LIVE_UNTIL > 0 for number, state in enumerate(states)]
+    found = funnel(own, [group_of(own, state, live) for state, live in zip(states, lively, strict=True)])
+    assert found.elsewhere == 0
+    for met in found.steps:
+        check_step(own, met, states, lively)
+
+
+def check_step(own: Study, met: Met, states: Sequence[State], lively: Sequence[bool]) -> None:
+    """A step's figures, from every session alone: who came to it, or to one behind it in their condition's order."""
+    whose = [stage for stage in stages(own) if stage.path == met.path]
+    orders = {id(state): [stage.path for stage in stages(own) if stage.of(state.factors)] for state in states}
+    having = [state for state in states if any(stage.of(state.factors) for stage in whose)]
+    assert met.of == len(having)
+    beyond = [set(orders[id(state)][orders[id(state)].index(met.path) :]) for state in having]
+    assert met.came == sum(bool(came_to(own, s) & after) for s, after in zip(having, beyond, strict=True))
+    there = [(s, live) for s, live in zip(states, lively, strict=True) if at(own, s) == met.path]
+    assert met.stopped == sum(not live and s.outcome != "complete" for s, live in there)
+    assert met.now == sum(live for _, live in there)
+    assert met.since_us == min((s.events[-1].at_us for s, live in there if live), default=None)
+
+
+def at(own: Study, state: State) -> str:
+    place = here(own, state)
+    return folded(place.path) if place else ""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_who_has_finished_came_to_every_step_of_their_condition(name: str) -> None:
+    own, state = study(name), fold(whole(name, "0"))
+    found = funnel(own, [group_of(own, state, live=False)])
+    assert state.outcome == "complete" or name != "demo"
+    if state.outcome == "complete":
+        assert all(met.came == met.of for met in found.steps)
+        assert {met.path for met in found.steps if met.of} >= came_to(own, state)
+
+
+def test_a_later_turn_counts_as_far_as_the_loops_last_step() -> None:
+    own = study("chatbench")
+    ahead = 0
+    for seq in range(3, len(whole("chatbench", "0"))):
+        state = fold(whole("chatbench", "0")[:seq])
+        place = here(own, state)
+        if place is None or not isinstance(place.node, Step):
+            continue
+        order = [stage.path for stage in stages(own) if stage.of(state.factors)]
+        behind = max(order.index(path) for path in came_to(own, state))
+        assert order[behind] == furthest(place)
+        ahead += furthest(place) != folded(place.path)
+    assert ahead > 5
+
+
+def test_sessions_of_another_version_are_elsewhere() -> None:
+    group = Group({}, "no/such/step", "no/such/step", None, True, 3, 5)
+    found = funnel(study("demo"), [group])
+    assert found.elsewhere == 3
+    assert not any(met.of for met in found.steps)

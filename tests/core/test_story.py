@@ -1,0 +1,225 @@
+"""A session told: all that happened in it is in its story, as its participant saw it, at the cost of its facts."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from experiments.core.events import NOTES, Action, Event
+from experiments.core.place import State
+from experiments.core.resolve import Study, resolve
+from experiments.core.session import decide, fold, owed, screen
+from experiments.core.story import LEAVING, PAGES, Story, Visit, moments, state_at, story
+from experiments.core.timing import GRACE_US
+from tests.fakes.sessions import NAMES, enrolment, study, whole
+
+SECOND_US = 1_000_000
+seeds = st.integers(0, 40).map(str)
+names = st.sampled_from(NAMES)
+ASK = {"step": "survey", "id": "ask", "questions": [{"ask": "long", "name": "thought", "text": "A thought?"}]}
+SURE = {"ask": "single", "name": "sure", "text": "Sure?", "options": {"y": "Yes, I am", "n": "No"}}
+CHECK = {"step": "check", "kind": "screening", "questions": [SURE], "right": {"sure": "y"}}
+
+
+def remarked(log: Iterable[Event], every: int) -> tuple[Event, ...]:
+    """The same log with a researcher's note after every so many facts."""
+    found: list[Event] = []
+    for number, event in enumerate(log, 1):
+        found.append(Event(len(found) + 1, event.at_us, event.by, event.path, event.kind, event.data, event.key))
+        if number % every == 0:
+            note = {"text": f"note {number}", "who": "Ada"}
+            found.append(Event(len(found) + 1, event.at_us, "researcher", "", "noted", note))
+    return tuple(found)
+
+
+def visits(study: Study, log: tuple[Event, ...]) -> tuple[Visit, ...]:
+    return story(study, log).visits
+
+
+@given(names, seeds, st.floats(0, 1), st.integers(1, 9))
+@settings(max_examples=40)
+def test_each_page_of_every_prefix_is_the_screen_as_it_was_before_it_was_left(
+    name: str, seed: str, share: float, every: int
+) -> None:
+    log = remarked(whole(name, seed), every)
+    log = log[: round(share * len(log))]
+    told = [page for visit in visits(study(name), log) for page in visit.pages]
+    seen = []
+    for event in log:
+        before = fold(log[: event.seq - 1])
+        if event.kind in PAGES and not any(job.kind == "finish" for job in owed(study(name), before)):
+            seen.append((screen(study(name), before), event.kind, event.at_us))
+    state = fold(log)
+    if log and not state.outcome and all(job.kind == "reply" for job in owed(study(name), state)):
+        seen.append((screen(study(name), state), "", None))
+    assert [(page.screen, page.kind, page.at_us) for page in told] == seen
+
+
+@given(names, seeds, st.floats(0, 1), st.integers(1, 9))
+@settings(max_examples=40)
+def test_nothing_that_was_said_answered_or_remarked_is_lost(name: str, seed: str, share: float, every: int) -> None:
+    log = remarked(whole(name, seed), every)
+    log = log[: round(share * len(log))]
+    told = story(study(name), log)
+    pages = [page for visit in told.visits for page in visit.pages]
+    lines = [line for page in pages for talk in page.talks if not talk.again for t in talk.turns for line in t.lines]
+    by_path = sorted((event for event in log if event.kind in ("said", "replied")), key=lambda e: e.seq)
+    assert sorted((line.at_us, line.text) for line in lines) == sorted((e.at_us, e.data["text"]) for e in by_path)
+    assert {line.model for line in lines} - {""} == {e.data["model"] for e in by_path if e.kind == "replied"}
+    remarks = [one for visit in told.visits for one in visit.remarks] + list(told.remarks)
+    assert [one.seq for one in remarks] == [event.seq for event in log if event.kind in NOTES]
+    answers = {(a.name, str(a.value)) for page in pages for a in page.answers}
+    answers |= {(a.name, str(a.value)) for p in pages for t in p.talks for turn in t.turns for a in turn.answers}
+    sent = {(n, str(v)) for e in log if e.kind == "submitted" for n, v in e.data.items()} - answers
+    assert {n for n, _ in sent} <= {"of", "order", "passed", "tries", "check"} | _warned(log)
+
+
+def _warned(log: tuple[Event, ...]) -> set[str]:
+    """What a check repeats when its warning was read."""
+    return {name for event in log if event.kind == "missed" for name in event.data["values"]}
+
+
+@given(names, seeds, st.integers(1, 9))
+@settings(max_examples=30)
+def test_the_times_of_places_follow_each_other(name: str, seed: str, every: int) -> None:
+    told = story(study(name), remarked(whole(name, seed), every))
+    for before, after in zip(told.visits, told.visits[1:], strict=False):
+        assert before.left_us is not None
+        assert before.shown_us <= before.left_us <= after.shown_us
+        assert after.since_us == after.shown_us - before.shown_us
+    assert told.last is not None
+    assert told.last.ended
+
+
+@given(names, seeds)
+@settings(max_examples=20)
+def test_the_time_line_has_a_moment_for_each_fact_and_leads_to_its_state(name: str, seed: str) -> None:
+    log = whole(name, seed)
+    line = moments(log)
+    assert [moment.number for moment in line] == [event.seq for event in log]
+    assert line[0].since_us == 0
+    assert all(moment.words for moment in line)
+    middle = line[len(line) // 2]
+    assert state_at(log, middle.number) == fold(log[: middle.number])
+    assert state_at(log, -1) == State()
+
+
+class Session:
+    """Somebody in a small study; times are seconds since they began."""
+
+    def __init__(self, *flow: Mapping[str, Any]) -> None:
+        raw = {"study": "s", "title": "S", "flow": [*map(dict, flow), {"step": "finish", "text": "Bye."}]}
+        self.study, self.state = resolve(raw, {}, {}), State()
+        self.do(enrolment("1"))
+
+    def do(self, action: Action) -> None:
+        self.state = fold(decide(self.study, self.state, action), self.state)
+        while jobs := owed(self.study, self.state):
+            job = Action(jobs[0].kind, jobs[0].path, {}, action.at_us, by="system")
+            self.state = fold(decide(self.study, self.state, job), self.state)
+
+    def act(self, at_s: float, kind: str = "submit", **values: Any) -> None:
+        seen = screen(self.study, self.state)
+        self.do(Action(kind, seen.path, values, round(at_s * SECOND_US), seen=seen.seen))
+
+    @property
+    def story(self) -> Story:
+        return story(self.study, self.state.events)
+
+
+def test_a_screen_whose_time_ran_out_tells_what_was_typed_there() -> None:
+    session = Session({**ASK, "limit": {"after_s": 60}})
+    session.do(Action("expire", "ask", {"typed": {"thought": "Half a"}}, 60 * SECOND_US + GRACE_US, by="system"))
+    (visit,) = session.story.visits
+    assert (visit.pages[0].kind, visit.pages[0].answers[0].given) == ("expired", ("Half a",))
+    assert visit.stayed_us == 60 * SECOND_US + GRACE_US
+
+
+def test_a_session_that_timed_out_tells_where_it_was_left() -> None:
+    session = Session({"step": "info", "text": "Read."}, {**ASK, "limit": {"after_s": 60, "then": "end"}})
+    session.act(10)
+    session.do(Action("expire", "ask", {"typed": {}}, 100 * SECOND_US, by="system"))
+    told = session.story
+    assert [(visit.path, visit.pages[-1].kind) for visit in told.visits] == [("info", "submitted"), ("ask", "finished")]
+    assert (told.outcome, told.visits[1].stayed_us, told.visits[1].since_us) == (
+        "timed_out",
+        90 * SECOND_US,
+        10 * SECOND_US,
+    )
+
+
+def test_of_a_withdrawn_session_there_is_only_that() -> None:
+    session = Session(ASK)
+    session.act(10, thought="Secret")
+    session.do(Action("withdraw", "", {}, 20 * SECOND_US, by="participant"))
+    told = session.story
+    assert (told.outcome, told.visits) == ("withdrawn", ())
+    assert [one.kind for one in told.remarks] == ["withdrew"]
+    assert "Secret" not in repr(told)
+
+
+@pytest.mark.parametrize(("given_", "correct"), [("y", True), ("n", False)])
+def test_an_answer_is_told_in_words_with_what_was_right(given_: str, correct: bool) -> None:
+    session = Session({**CHECK, "policy": "record"})
+    session.act(10, sure=given_)
+    (answer,) = session.story.visits[0].pages[0].answers
+    assert (answer.question, answer.right, answer.correct) == ("Sure?", ("Yes, I am",), correct)
+    assert answer.given == (("Yes, I am",) if correct else ("No",))
+
+
+def test_who_is_screened_out_ends_at_the_check_with_one_page() -> None:
+    session = Session(CHECK)
+    session.act(10, sure="n")
+    told = session.story
+    assert [[page.kind for page in visit.pages] for visit in told.visits] == [["submitted"]]
+    assert told.outcome == "screened_out"
+
+
+def test_notes_flags_and_exclusions_stand_at_the_place_of_their_time() -> None:
+    session = Session({"step": "info", "text": "Read."}, ASK)
+    session.do(Action("noted", "", {"text": "rang up", "who": "Ada"}, 5, by="researcher"))
+    session.act(10)
+    session.do(Action("excluded", "", {"why": "a friend", "who": "Ada"}, 11 * SECOND_US, by="researcher"))
+    session.act(20, thought="Hm")
+    session.do(Action("included", "", {"why": "no friend", "who": "Bob"}, 30 * SECOND_US, by="researcher"))
+    told = session.story
+    assert [[(one.kind, one.text, one.who) for one in visit.remarks] for visit in told.visits] == [
+        [("noted", "rang up", "Ada")],
+        [("excluded", "a friend", "Ada")],
+    ]
+    assert [(one.kind, one.text, one.who) for one in told.remarks] == [("included", "no friend", "Bob")]
+
+
+def calls_for(turns: int) -> int:
+    """How many calls of functions a story takes, with as many screens."""
+    flow = {"each": "round", "take": turns, "flow": [{**ASK, "when": {"number": list(range(1, turns + 1))}}]}
+    session = Session(flow)
+    for number in range(turns):
+        session.act(number + 1, thought="Hm")
+    assert len(session.story.visits) == turns
+    count = 0
+
+    def counted(_frame: Any, event: str, _arg: Any) -> None:
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(counted)
+    try:
+        story(session.study, session.state.events)
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def test_five_times_the_screens_take_about_five_times_the_work() -> None:
+    few, many = calls_for(20), calls_for(100)
+    assert many < 7 * few
+
+
+def test_every_kind_of_fact_that_leaves_a_place_leaves_its_page() -> None:
+    assert set(LEAVING) <= PAGES

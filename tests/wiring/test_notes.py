@@ -1,0 +1,150 @@
+"""Notes and exclusions beside a session at work: facts of its stream that disturb nobody, from another process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from app.bots.random_bot import RandomBot
+from app.clock import WorldClock
+from app.library import load_study
+from app.runtime import Runtime
+from experiments.core.session import fold
+from experiments.core.story import story
+from experiments.errors import Refused
+from storage.engine import Database, open_database
+from storage.errors import StorageError
+from storage.log import Log, load
+from storage.notes import MOST_CHARS, Kind, Note, excluded_why, note_on
+from storage.projections import differences
+from storage.studies import Studies
+from tests.fakes import studies
+from tests.fakes.commanding import parley
+from tests.fakes.served import settings_for
+
+pytestmark = pytest.mark.anyio
+
+
+@dataclass
+class Console:
+    """Another process: a database, a log and studies of its own."""
+
+    database: Database
+    log: Log
+    studies: Studies
+
+    def say(self, stream: str, kind: Kind, text: str) -> None:
+        note_on(self.log, self.studies, stream, Note(kind, text, "Ada", WorldClock().now_us()))
+
+
+@dataclass
+class Both:
+    runtime: Runtime
+    stream: str
+    console: Console
+
+
+@pytest.fixture
+async def both(tmp_path: Path, database_url: str) -> AsyncIterator[Both]:
+    """A server with one participant, and a console."""
+    database, beside = open_database(database_url), open_database(database_url)
+    runtime = Runtime(database, settings_for(tmp_path), WorldClock())
+    study = load_study(str(studies.short(tmp_path)))
+    runtime.prepare(study)
+    stream = (await runtime.enrol(study, origin="person")).stream
+    console = Console(beside, Log(beside), Studies(beside))
+    yield Both(runtime, stream, console)
+    await runtime.close()
+    console.log.close()
+    database.dispose()
+    beside.dispose()
+
+
+async def click(both: Both, bot: RandomBot, number: int) -> bool:
+    """The next click of somebody whose page was painted before; whether there was one."""
+    known = both.runtime._kept[both.stream]
+    screen = known.screen
+    if screen.ended:
+        return False
+    kind, values = bot.act(screen)
+    await asyncio.to_thread(both.console.say, both.stream, "noted", f"before click {number}")
+    await both.runtime.participant(both.stream, kind, screen.path, values, seen=screen.seen, key=f"click-{number}")
+    await both.runtime.settled(both.stream)
+    return True
+
+
+async def test_every_click_of_a_session_works_although_a_note_came_between(both: Both) -> None:
+    bot, clicks = RandomBot("notes"), 0
+    while await click(both, bot, clicks):
+        clicks += 1
+    events = both.console.log.load(both.stream)
+    assert fold(events).outcome == "complete"
+    told = story(both.console.studies.get(fold(events).enrolled["hash"]), events)
+    remarks = [one.text for visit in told.visits for one in visit.remarks]
+    assert remarks == [f"before click {number}" for number in range(clicks)]
+    assert {one.who for visit in told.visits for one in visit.remarks} == {"Ada"}
+    assert list(differences(both.console.database)) == []
+
+
+async def test_notes_from_everywhere_at_once_are_all_written(both: Both) -> None:
+    """Each is another writer's conflict, and is tried again."""
+    says = [asyncio.to_thread(both.console.say, both.stream, "noted", f"note {number}") for number in range(8)]
+    own = [both.runtime.note(both.stream, {"what": f"own {number}"}) for number in range(8)]
+    await asyncio.gather(*says, *own)
+    events = load(both.console.database, both.stream)
+    assert [event.seq for event in events] == list(range(1, len(events) + 1))
+    assert sum(event.kind == "noted" for event in events) == 16
+
+
+async def test_a_session_is_excluded_for_a_reason_and_included_again(both: Both) -> None:
+    both.console.say(both.stream, "excluded", "  a friend of mine ")
+    state = fold(load(both.console.database, both.stream))
+    assert excluded_why(state) == "a friend of mine"
+    with pytest.raises(StorageError, match="excluded already"):
+        both.console.say(both.stream, "excluded", "twice")
+    both.console.say(both.stream, "included", "it was another")
+    assert excluded_why(fold(load(both.console.database, both.stream))) is None
+    with pytest.raises(StorageError, match="nothing to undo"):
+        both.console.say(both.stream, "included", "twice")
+    assert (await both.runtime.live(both.stream)).screen == (await both.runtime.afresh(both.stream)).screen  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("kind", ["noted", "excluded"])
+@pytest.mark.parametrize(("text", "told"), [("", "nothing was written"), (" \n\x00", "nothing"), ("x" * 2001, "2,000")])
+async def test_what_says_nothing_or_too_much_is_refused(both: Both, kind: Kind, text: str, told: str) -> None:
+    assert MOST_CHARS == 2_000
+    with pytest.raises(StorageError, match=told):
+        both.console.say(both.stream, kind, text)
+    assert not any(event.kind == kind for event in load(both.console.database, both.stream))
+
+
+async def test_nothing_is_written_about_who_withdrew(both: Both) -> None:
+    await both.runtime.participant(both.stream, "withdraw", "", {})
+    with pytest.raises(Refused):
+        both.console.say(both.stream, "noted", "He rang up: Mr Miller")
+    assert [event.kind for event in load(both.console.database, both.stream)] == ["withdrew"]
+
+
+async def test_the_commands_say_the_same(tmp_path: Path) -> None:
+    settings = settings_for(tmp_path)
+    database = open_database(settings.database_url)
+    runtime = Runtime(database, settings, WorldClock())
+    study = load_study(str(studies.short(tmp_path)))
+    runtime.prepare(study)
+    stream = (await runtime.enrol(study, origin="person")).stream
+    await runtime.close()
+    assert parley("note", "short", "1", "Rang up.", folder=tmp_path).returncode == 0
+    assert "nothing was written" in parley("exclude", "short", "1", folder=tmp_path).stderr
+    done = parley("exclude", "short", "1", "--why", "a friend", folder=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "Session 1 is excluded.\n")
+    assert excluded_why(fold(load(database, stream))) == "a friend"
+    assert parley("exclude", "short", "1", "--undo", "--why", "no friend", folder=tmp_path).returncode == 0
+    missing = parley("note", "short", "7", "Nobody", folder=tmp_path)
+    assert (missing.returncode, "no session number 7" in missing.stderr) == (2, True)
+    told = [(event.kind, event.data["who"]) for event in load(database, stream) if event.by == "researcher"]
+    assert told == [(kind, "command line") for kind in ("noted", "excluded", "included")]
+    database.dispose()

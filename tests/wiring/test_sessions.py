@@ -1,0 +1,207 @@
+"""Sessions found and read: by what is wanted, newest first, page by page, on both databases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy import insert
+
+from experiments.core.session import fold
+from experiments.core.story import story
+from storage import tables
+from storage.engine import Database, open_database, writer
+from storage.errors import StorageError
+from storage.imports.importing import import_files
+from storage.participants import Participants, Person
+from storage.sessions import LEFT, LIVE, PAGE, Entry, Wish, cells_of, known_to_recruiters, read, sessions
+from storage.studies import Studies
+from tests.fakes.databases import export, fill
+from tests.fakes.served import SECRET
+
+NOW_US, LEASE_US = 10_000_000, 1_000_000
+CELLS = ('{"condition":"a","model":"one"}', '{"condition":"b","model":"one"}', "{}")
+OUTCOMES = (None, "complete", "timed_out")
+FLAGS = ("", "leak", "too_fast,leak", "one_word")
+COUNT = 60
+
+
+def _row(number: int) -> dict[str, Any]:
+    """A seat of some kind: the numbers 1 to 60 have all of them."""
+    kinds = list(product(OUTCOMES, CELLS, FLAGS))
+    outcome, cell, flags = kinds[number % len(kinds)]
+    begun_us = number * 100_000
+    return {
+        "stream": f"{number:08x}-0000-4000-8000-000000000000",
+        "study": "s",
+        "origin": "person" if number % 5 else "pilot",
+        "cell": cell,
+        "begun_us": begun_us,
+        "until_us": begun_us + LEASE_US,
+        "last_us": NOW_US if number % 3 == 0 else begun_us,
+        "outcome": outcome,
+        "released_us": 1 if number % 7 == 0 else None,
+        "language": "de" if number % 2 else "en",
+        "flags": flags,
+        "pasted": number % 4 == 1,
+        "excluded": "odd" if number % 6 == 0 else None,
+    }
+
+
+def _seat(database: Database, numbers: range) -> None:
+    rows = [_row(number) for number in numbers]
+    entries = [
+        {"stream": r["stream"], "study": "s", "hash": "h", "origin": r["origin"], "ordinal": n}
+        for n, r in zip(numbers, rows, strict=True)
+    ]
+    imported = {"stream": "imported", "study": "s", "hash": "", "origin": "import", "ordinal": numbers[-1] + 1}
+    other = {"stream": "other", "study": "t", "hash": "h", "origin": "person", "ordinal": 1}
+    with writer(database) as connection, connection.begin():
+        connection.execute(insert(tables.sessions), [*entries, imported, other])
+        connection.execute(insert(tables.seats), rows)
+
+
+@pytest.fixture
+def seated(database_url: str) -> Iterator[Database]:
+    database = open_database(database_url)
+    _seat(database, range(1, COUNT + 1))
+    yield database
+    database.dispose()
+
+
+def every(database: Database, wish: Wish) -> list[Entry]:
+    """All pages of what is wanted."""
+    found: list[Entry] = []
+    more = True
+    while more:
+        page = sessions(database, "s", wish, NOW_US, found[-1].number if found else None)
+        assert len(page.entries) <= PAGE
+        found += page.entries
+        more = page.more
+    return found
+
+
+def test_all_sessions_are_listed_newest_first_in_pages_of_25(seated: Database) -> None:
+    assert [entry.number for entry in every(seated, Wish())] == list(range(COUNT + 1, 0, -1))
+    first = sessions(seated, "s", Wish(), NOW_US)
+    assert (len(first.entries), first.more, first.entries[0].imported) == (25, True, True)
+    assert not sessions(seated, "nothing", Wish(), NOW_US).entries
+
+
+wishes = st.builds(
+    Wish,
+    origin=st.sampled_from(["", "person", "pilot", "import"]),
+    stands=st.sampled_from(["", LIVE, LEFT, "complete", "timed_out", "withdrawn"]),
+    cell=st.sampled_from([{}, {"model": "one"}, {"condition": "b"}, {"condition": "b", "model": "two"}]),
+    flag=st.sampled_from(["", "leak", "too_fast", "one_word", "pasted", "eak", "%"]),
+    excluded=st.sampled_from([None, True, False]),
+    since_us=st.sampled_from([None, 1_000_000]),
+    until_us=st.sampled_from([None, 4_000_000]),
+    language=st.sampled_from(["", "de", "fr"]),
+)
+
+
+def fits(entry: Entry, wish: Wish) -> bool:
+    """What each filter means, told of what is listed."""
+    row = None if entry.imported else _row(entry.number)
+    begun_us = row["begun_us"] if row else None
+    return all(
+        [
+            wish.origin in ("", entry.origin),
+            wish.stands in ("", entry.stands),
+            not wish.cell or (row is not None and wish.cell.items() <= entry.cell.items()),
+            wish.flag in ("", *entry.flags),
+            wish.excluded is None or (row is not None and (entry.excluded is not None) == wish.excluded),
+            wish.since_us is None or (begun_us is not None and begun_us >= wish.since_us),
+            wish.until_us is None or (begun_us is not None and begun_us < wish.until_us),
+            wish.language in ("", entry.language),
+        ]
+    )
+
+
+def test_each_filter_gives_exactly_what_it_says(seated: Database) -> None:
+    whole = every(seated, Wish())
+
+    @given(wishes)
+    @settings(max_examples=60)
+    def holds(wish: Wish) -> None:
+        wanted = [entry.number for entry in whole if fits(entry, wish)]
+        assert [entry.number for entry in every(seated, wish)] == wanted
+
+    holds()
+
+
+def test_how_a_session_stands_follows_from_its_seat(seated: Database) -> None:
+    for entry in every(seated, Wish()):
+        if entry.imported:
+            assert entry.stands == ""
+            continue
+        row = _row(entry.number)
+        kept = row["released_us"] is None and max(row["until_us"], row["last_us"] + LEASE_US) > NOW_US
+        assert entry.stands == (row["outcome"] or (LIVE if kept else LEFT))
+    assert {entry.stands for entry in every(seated, Wish())} >= {LIVE, LEFT, "complete"}
+
+
+@pytest.mark.parametrize("text", ["12", "No. 12", "no 12", "#12", " 12 ", "0000000c", "0000000C-0000"])
+def test_a_session_is_found_by_its_number_or_by_how_its_id_begins(seated: Database, text: str) -> None:
+    assert [entry.number for entry in every(seated, Wish(text=text))] == [12]
+
+
+@pytest.mark.parametrize("text", ["x", "12%", "' OR 1=1 --", "No. 999", "ffffffff", "0" * 40, "9" * 30])
+def test_what_is_called_otherwise_is_not_found(seated: Database, text: str) -> None:
+    assert every(seated, Wish(text=text)) == []
+
+
+def test_the_cells_are_those_that_sessions_are_in(seated: Database) -> None:
+    assert sorted(map(str, cells_of(seated, "s"))) == sorted(
+        ["{'condition': 'a', 'model': 'one'}", "{'condition': 'b', 'model': 'one'}", "{}"]
+    )
+
+
+def test_a_session_that_is_not_there_is_an_error_in_words(seated: Database) -> None:
+    with pytest.raises(StorageError, match="no session number 999"):
+        read(seated, Studies(seated), "s", 999, NOW_US)
+
+
+def test_a_recruiters_id_finds_a_persons_sessions(seated: Database) -> None:
+    people = Participants(seated, SECRET)
+    with writer(seated) as connection, connection.begin():
+        for attempt, number in enumerate((3, 9), 1):
+            entry = people.entry("s", Person("prolific", "abc"), attempt)
+            connection.execute(insert(tables.identities), [{"stream": _row(number)["stream"], "study": "s", **entry}])
+    streams = known_to_recruiters(seated, people, "s", "abc")
+    assert [entry.number for entry in every(seated, Wish(streams=streams))] == [9, 3]
+    assert every(seated, Wish(streams=known_to_recruiters(seated, people, "s", "ab"))) == []
+
+
+@pytest.mark.anyio
+async def test_a_session_is_read_with_its_facts_and_its_study(tmp_path: Path) -> None:
+    database = open_database(f"sqlite:///{tmp_path}/parley.db")
+    await fill(database, ["demo"], 2, "read")
+    studies = Studies(database)
+    (entry, _) = sessions(database, "demo", Wish(), NOW_US).entries
+    found = read(database, studies, "demo", entry.number, NOW_US)
+    assert found.study is not None
+    assert found.entry == entry
+    assert fold(found.events).outcome == entry.stands
+    assert story(found.study, found.events).visits
+    assert entry.version == found.study.file.version
+    database.dispose()
+
+
+@pytest.mark.anyio
+async def test_an_imported_session_is_read_as_the_rows_of_its_source(tmp_path: Path) -> None:
+    database = open_database(f"sqlite:///{tmp_path}/parley.db")
+    await fill(database, ["mathconverse"], 2, "imported")
+    export(database, "mathconverse", "mathconverse", tmp_path / "out")
+    import_files(database, "mathconverse", sorted((tmp_path / "out").rglob("*.csv")), "old")
+    (_, entry) = sessions(database, "old", Wish(), NOW_US).entries
+    found = read(database, Studies(database), "old", entry.number, NOW_US)
+    assert (found.study, found.events, entry.imported, entry.begun_us) == (None, (), True, None)
+    assert {row.table for row in found.rows} == {"mathconverse_interactions"}
+    database.dispose()

@@ -1,0 +1,281 @@
+"""The console's room of sessions: what is listed and told, who may do what there, and texts that want to do harm."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.clock import WorldClock
+from app.library import load_study
+from app.runtime import Runtime
+from storage.engine import Database, open_database
+from storage.log import load
+from storage.participants import Participants, Person
+from tests.fakes import studies
+from tests.fakes.console import Room, console
+from tests.fakes.databases import export, fill
+from tests.fakes.researcher import Researcher
+from tests.fakes.served import SECRET, settings_for
+
+pytestmark = pytest.mark.anyio
+PID = "5f3c9a-the-recruiters-id"
+WORD = "a word of Bob's own"
+Console = tuple[Room, Researcher]
+
+
+async def _somebody(folder: Path, database: Database, said: str = WORD) -> str:
+    """A participant with a recruiter's id, who wrote something and asked a model."""
+    runtime = Runtime(database, settings_for(folder), WorldClock())
+    study = load_study(str(studies.short(folder)))
+    runtime.prepare(study)
+    identity = Participants(database, SECRET).entry("short", Person("prolific", PID))
+    stream = (await runtime.enrol(study, origin="person", identity=identity)).stream
+    given = [{"agreed": "on"}, {"comment": said, "used": ["Pen"]}, {"confidence": "very"}]
+    for number, values in enumerate(given):
+        live = await runtime.live(stream)
+        assert live is not None
+        if live.screen.path.endswith("confidence"):
+            (asked,) = live.screen.panel.fields
+            values = {"confidence": next(iter(asked.options))}  # type: ignore[attr-defined]
+        await runtime.participant(stream, "submit", live.screen.path, values, seen=live.screen.seen, key=f"{number}")
+    live = await runtime.live(stream)
+    assert live is not None
+    while "say" not in live.screen.actions:
+        (asked,) = live.screen.panel.fields
+        values = {asked.name: next(iter(asked.options))}  # type: ignore[attr-defined]
+        live = await runtime.participant(stream, "submit", live.screen.path, values, seen=live.screen.seen)
+    await runtime.participant(stream, "say", live.screen.path, {"text": said}, seen=live.screen.seen, key="say")
+    await runtime.settled(stream)
+    await runtime.close()
+    return stream
+
+
+@pytest.fixture
+async def database(tmp_path: Path) -> AsyncIterator[Database]:
+    database = open_database(f"sqlite:///{tmp_path}/parley.db")
+    yield database
+    database.dispose()
+
+
+@pytest.fixture
+async def at(tmp_path: Path, database: Database) -> AsyncIterator[Console]:
+    await _somebody(tmp_path, database)
+    async with console(tmp_path, database) as (room, researcher):
+        yield room, researcher
+
+
+def value(update: Any) -> Any:
+    return update.get("value") if isinstance(update, Mapping) else update
+
+
+def visible(update: Any) -> bool:
+    return bool(update.get("visible", True))
+
+
+async def test_a_reload_leads_back_to_the_session_that_was_open(at: Console) -> None:
+    room, researcher = at
+    shown = await researcher.open(study="short", tab="sessions", session="1")
+    assert "Session 1" in value(shown["session-head"])
+    story = value(shown["session-story"])
+    assert html.escape(WORD) in story
+    assert "Do you agree?" in story
+    assert '<span class="tag">only</span>' in story, "who replied is told to researchers"
+    assert 'data-session="1"' in value(shown["sessions-list"])
+    assert PID.encode() not in b"".join(researcher.heard)
+    assert room.did == []
+
+
+async def test_a_click_on_a_session_opens_it_and_keeps_its_number(at: Console) -> None:
+    _, researcher = at
+    shown = await researcher.open(study="short", tab="sessions")
+    assert "Choose a session" in value(shown["session-head"])
+    picked = next(event for event in researcher.events if ("sessions-list", "click") in event.of)
+    assert researcher._name(picked.outputs[0]) == "session"
+    found = await fired(researcher, "sessions-list", "click", ["short", "1"])
+    assert (found["session"], "Session 1" in value(found["session-head"])) == ("1", True)
+
+
+async def fired(researcher: Researcher, component: str, kind: str, data: list[Any]) -> Mapping[str, Any]:
+    """An event with what its script hands over."""
+    event = next(one for one in researcher.events if (component, kind) in one.of)
+    body = {"fn_index": event.number, "data": data, "session_hash": "test"}
+    response = await researcher.send("POST", "/gradio_api/run/predict", json=body)
+    assert response.status_code == 200, response.text
+    return dict(zip(map(researcher._name, event.outputs), response.json()["data"], strict=True))
+
+
+@pytest.mark.parametrize("number", ["99", "-1", "x", "1; DROP", "9" * 40, None, "\u0661"])
+async def test_a_session_that_is_none_is_a_note_or_nothing(at: Console, number: Any) -> None:
+    _, researcher = at
+    shown = await researcher.open(study="short", tab="sessions", session=number)
+    assert "Session" not in str(value(shown["session-head"]) or "").replace("Choose a session", "")
+    assert value(shown["session-story"]) in ("", None)
+
+
+async def test_the_filters_find_and_refuse_what_cannot_be_meant(at: Console) -> None:
+    _, researcher = at
+    await researcher.open(study="short", tab="sessions")
+    here = {"study": "short"}
+    found = await researcher.on("sessions-stands", "input", **here, **{"sessions-stands": "live"})
+    assert 'data-session="1"' in value(found["sessions-list"])
+    found = await researcher.on("sessions-stands", "input", **here, **{"sessions-stands": "complete"})
+    assert "No session is like that" in value(found["sessions-list"])
+    found = await researcher.on("sessions-stands", "input", **here, **{"sessions-stands": "<b>"})
+    assert "cannot be chosen" in value(found["note"])
+    found = await researcher.on("sessions-since", "submit", **here, **{"sessions-since": "yesterday"})
+    assert "is no date" in value(found["note"])
+    found = await researcher.on("sessions-older", "click", **here, **{"sessions-next": "1"})
+    assert "No session is like that" in value(found["sessions-list"])
+
+
+async def test_an_owner_sees_a_recruiters_id_only_by_a_deed_that_is_written_down(at: Console) -> None:
+    room, researcher = at
+    shown = await researcher.open(study="short", tab="sessions", session="1")
+    assert visible(shown["session-reveal"])
+    found = await researcher.on("session-reveal", "click", study="short", session="1")
+    assert PID in value(found["session-id"])
+    assert room.did == [("Ada", "saw a recruiter's id", "short No. 1")]
+    found = await researcher.on("sessions-find", "click", study="short", **{"sessions-person": PID})
+    assert 'data-session="1"' in value(found["sessions-list"])
+    assert room.did[1:] == [("Ada", "searched for a session by a recruiter's id", "short")]
+    found = await researcher.on("sessions-find", "click", study="short", **{"sessions-person": "another"})
+    assert "No session is like that" in value(found["sessions-list"])
+
+
+async def test_an_analyst_is_offered_no_identity_and_refused_one(at: Console) -> None:
+    room, researcher = at
+    room.as_("analyst", "Eve")
+    shown = await researcher.open(study="short", tab="sessions", session="1")
+    assert not any(visible(shown[name]) for name in ("session-reveal", "sessions-person", "sessions-find"))
+    for component, more in (("session-reveal", {}), ("sessions-find", {"sessions-person": PID})):
+        found = await researcher.on(component, "click", study="short", session="1", **more)
+        assert "Only owners" in value(found["note"])
+    assert PID.encode() not in b"".join(researcher.heard)
+    assert room.did == []
+
+
+async def test_an_analyst_notes_and_excludes_and_it_is_written_down(at: Console, database: Database) -> None:
+    room, researcher = at
+    room.as_("analyst", "Eve")
+    await researcher.open(study="short", tab="sessions", session="1")
+    here = {"study": "short", "session": "1"}
+    found = await researcher.on("session-exclude", "click", **here, **{"session-said": " "})
+    assert "say why" in value(found["note"])
+    found = await researcher.on("session-note", "click", **here, **{"session-said": "rang <b>up</b>"})
+    assert "rang &lt;b&gt;up&lt;/b&gt;" in value(found["session-story"])
+    found = await researcher.on("session-exclude", "click", **here, **{"session-said": "a friend"})
+    assert "a friend" in value(found["session-head"])
+    assert '<tr class="excluded">' in value(found["sessions-list"])
+    found = await researcher.on("session-include", "click", **here, **{"session-said": "no friend"})
+    assert "Excluded:" not in value(found["session-head"])
+    (stream,) = _streams(database)
+    told = [(event.kind, event.data["who"]) for event in load(database, stream) if event.by == "researcher"]
+    assert told == [("noted", "Eve"), ("excluded", "Eve"), ("included", "Eve")]
+    assert [what for _, what, _ in room.did] == [f"{kind} a session" for kind, _ in told]
+
+
+def _streams(database: Database) -> list[str]:
+    with database.connect() as connection:
+        return list(connection.exec_driver_sql("SELECT stream FROM session WHERE study = 'short'").scalars())
+
+
+async def test_the_replay_shows_each_moment_with_what_was_answered_next(at: Console, database: Database) -> None:
+    _, researcher = at
+    await researcher.open(study="short", tab="sessions", session="1")
+    (stream,) = _streams(database)
+    events = load(database, stream)
+    pages = {}
+    for number in range(1, len(events) + 1):
+        moved = {"study": "short", "session": "1", "session-moment": number}
+        pages[number] = html.unescape(value((await researcher.on("session-moment", "input", **moved))["session-page"]))
+    answered = next(event.seq for event in events if event.kind == "submitted" and "comment" in event.data)
+    assert WORD in html.unescape(pages[answered - 1])
+    assert "What do you think?" in pages[answered - 1]
+    assert "What do you think?" not in pages[answered]
+    replied = next(event for event in events if event.kind == "replied")
+    assert replied.data["text"][:20] in html.unescape(pages[replied.seq])
+    assert "A reply is on its way" in pages[replied.seq - 1]
+    assert all(
+        'sandbox=""' in page and "only" not in re.sub(r"\s+", " ", _words(page)).split() for page in pages.values()
+    )
+
+
+def _words(page: str) -> str:
+    return re.sub(r"<[^>]*>", " ", page[page.index("<body") :])
+
+
+PAYLOADS = (
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "</textarea></iframe><script>alert(1)</script>",
+    '"><svg onload=alert(1)>',
+    "'; srcdoc=\"<script>\" x='",
+    "[x](javascript:alert(1))",
+    "![x](http://evil.test/pixel.png)",
+    "<iframe src=//evil.test></iframe>",
+    "\\(\\href{javascript:alert(1)}{x}\\)",
+    "```mermaid\nclick A call alert()\n```",
+    "${alert(1)} {{constructor.constructor('alert(1)')()}}",
+    "<div style='position:fixed;inset:0'>",
+)
+HARM = re.compile(
+    r"<(script|img|svg|iframe|object|embed|form)\b|\son\w+\s*=|javascript:\w+\(.*?\)\s*[\"']", re.IGNORECASE
+)
+BOMBS = {
+    "emphasis": ("*a_ " * 1000)[:4000],
+    "brackets": "[" * 4000,
+    "formulas": "\\(" * 2000,
+    "roots": "\\(" + "\\sqrt" * 600 + "x\\)",
+    "table": "|a" * 400 + "\n" + "|-" * 400 + "\n" + "|a" * 400,
+    "quotes": ">" * 4000,
+    "line": "x" * 4000,
+    "right to left": "\u202e" * 1000 + "evil",
+}
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+async def test_a_hostile_text_is_only_text_in_the_researchers_tab(
+    tmp_path: Path, database: Database, payload: str
+) -> None:
+    await _somebody(tmp_path, database, payload)
+    async with console(tmp_path, database) as (_, researcher):
+        shown = await researcher.open(study="short", tab="sessions", session="1")
+        for name in ("session-head", "session-story", "sessions-list"):
+            assert not HARM.search(_tags(value(shown[name]))), name
+        (document,) = re.findall(r'srcdoc="([^"]*)"', value(shown["session-page"]))
+        assert not HARM.search(_tags(html.unescape(document)).replace("<form", "<f"))
+
+
+def _tags(page: str) -> str:
+    """Its tags alone: what a browser would make elements of."""
+    return " ".join(re.findall(r"<[a-zA-Z/][^>]*>", page))
+
+
+@pytest.mark.parametrize("name", BOMBS)
+async def test_a_text_that_is_heavy_to_render_is_shown_as_typed(tmp_path: Path, database: Database, name: str) -> None:
+    await _somebody(tmp_path, database, BOMBS[name])
+    async with console(tmp_path, database) as (_, researcher):
+        shown = await researcher.open(study="short", tab="sessions", session="1")
+        story = value(shown["session-story"])
+        assert len(story) < 200_000
+        assert story.count("<") < 2_000
+        assert story.count("<msqrt") <= 40
+
+
+async def test_an_imported_session_is_shown_as_its_rows(tmp_path: Path, database: Database) -> None:
+    await fill(database, ["mathconverse"], 1, "imported")
+    export(database, "mathconverse", "mathconverse", tmp_path / "out")
+    from storage.imports.importing import import_files
+
+    import_files(database, "mathconverse", sorted((tmp_path / "out").rglob("*.csv")), "old")
+    async with console(tmp_path, database) as (_, researcher):
+        shown = await researcher.open(study="old", tab="sessions", session="1")
+        assert "mathconverse_interactions" in value(shown["session-story"])
+        assert "imported" in value(shown["sessions-list"])
+        assert not visible(shown["session-actions"])
+        assert not visible(shown["session-moment"])

@@ -1,0 +1,118 @@
+"""The commands about accounts: each does what it says, asks for passwords unseen, and no account comes with Parley."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from app.cli.users import invite_first
+from app.clock import WorldClock
+from storage.accounts.accounts import Accounts
+from storage.engine import open_database
+from tests.fakes.accounts import BETTER, GOOD, HOME
+from tests.fakes.commanding import Done, parley
+from tests.fakes.served import settings_for
+
+LINK = re.compile(r"^  (http\S+)/welcome/([\w-]{43})$", re.MULTILINE)
+
+
+def accounts_of(folder: Path) -> Accounts:
+    return Accounts(open_database(f"sqlite:///{folder}/parley.db"), WorldClock().now_us)
+
+
+def add(folder: Path, name: str = "ada", role: str = "owner", password: str = GOOD) -> Done:
+    return parley("user", "add", name, "--role", role, "--password-stdin", folder=folder, typed=f"{password}\n")
+
+
+def test_there_is_no_account_until_one_is_made(tmp_path: Path) -> None:
+    assert "no account yet" in parley("user", "list", folder=tmp_path).stdout
+    assert "may use the console as owner: http://127.0.0.1:7861" in add(tmp_path).stdout
+    assert re.search(r"ada\s+owner\s+\d{4}-\d\d-\d\d \d\d:\d\d\s+–", parley("user", "list", folder=tmp_path).stdout)
+    assert accounts_of(tmp_path).logins.log_in("ada", GOOD, HOME)
+    assert re.search(r"ada +owner( +\S+ \d\d:\d\d){2} *$", parley("user", "list", folder=tmp_path).stdout, re.MULTILINE)
+
+
+def test_a_password_is_asked_for_twice_and_never_shown(tmp_path: Path) -> None:
+    add(tmp_path)
+    done = parley("user", "add", "bob", folder=tmp_path, typed=f"{GOOD}\n{BETTER}\n{GOOD}\n{GOOD}\n")
+    assert (done.returncode, "do not match" in done.stdout + done.stderr) == (0, True)
+    assert GOOD not in done.stdout + done.stderr
+    found = {account.name: account.role for account in accounts_of(tmp_path).everybody()}
+    assert found == {"ada": "owner", "bob": "analyst"}
+
+
+def test_the_first_account_is_an_owners_unless_said_otherwise(tmp_path: Path) -> None:
+    for name in ("ada", "bob"):
+        parley("user", "add", name, "--password-stdin", folder=tmp_path, typed=f"{GOOD}\n")
+    assert [account.role for account in accounts_of(tmp_path).everybody()] == ["owner", "analyst"]
+
+
+@pytest.mark.parametrize(
+    ("words", "typed", "why"),
+    [
+        (("add", "ada"), "short\nshort\n", "15 or more are needed"),
+        (("add", "ada", "--password-stdin"), "", "nothing came"),
+        (("add", "the king", "--password-stdin"), f"{GOOD}\n", "cannot be a name"),
+        (("add", "ada", "--role", "ownr", "--password-stdin"), f"{GOOD}\n", "Did you mean 'owner'?"),
+        (("password", "eve", "--password-stdin"), f"{GOOD}\n", "There is no account 'eve'"),
+        (("remove", "eve"), "", "There is no account 'eve'"),
+        (("invite", "--role", "queen"), "", "'queen' is no role; allowed: analyst, owner."),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_words(tmp_path: Path, words: tuple[str, ...], typed: str, why: str) -> None:
+    done = parley("user", *words, folder=tmp_path, typed=typed)
+    assert (done.returncode, why in done.stderr) == (2, True), done.stderr
+    assert accounts_of(tmp_path).everybody() == ()
+
+
+def test_a_password_is_changed_and_an_account_removed(tmp_path: Path) -> None:
+    add(tmp_path)
+    add(tmp_path, "bob", "analyst")
+    token = accounts_of(tmp_path).logins.log_in("bob", GOOD, HOME)
+    parley("user", "password", "bob", "--password-stdin", folder=tmp_path, typed=f"{BETTER}\n")
+    assert accounts_of(tmp_path).logins.visitor(token) is None
+    token = accounts_of(tmp_path).logins.log_in("bob", BETTER, HOME)
+    assert "logged out everywhere" in parley("user", "remove", "bob", folder=tmp_path).stdout
+    assert accounts_of(tmp_path).logins.visitor(token) is None
+    refused = parley("user", "remove", "ada", folder=tmp_path)
+    assert (refused.returncode, "only owner" in refused.stderr) == (2, True)
+
+
+def test_an_invitation_is_a_link_to_the_console(tmp_path: Path) -> None:
+    done = parley(
+        "user", "invite", "--role", "owner", folder=tmp_path, PARLEY_CONSOLE_URL="https://console.example.org/"
+    )
+    found = LINK.search(done.stdout)
+    assert found is not None, done.stdout
+    assert found[1] == "https://console.example.org"
+    accounts = accounts_of(tmp_path)
+    accounts.accept(found[2], "ada", GOOD)
+    assert [(account.name, account.role) for account in accounts.everybody()] == [("ada", "owner")]
+
+
+def test_the_first_start_prints_a_link_and_no_later_one_does(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = settings_for(tmp_path, host="0.0.0.0", console_port=7999)
+    database = open_database(settings.database_url)
+    invite_first(settings, database)
+    found = LINK.search(capsys.readouterr().out)
+    assert found is not None
+    assert found[1] == "http://127.0.0.1:7999"
+    accounts_of(tmp_path).accept(found[2], "ada", GOOD)
+    invite_first(settings, database)
+    assert capsys.readouterr().out == ""
+
+
+def test_no_secret_of_an_account_is_in_the_file(tmp_path: Path) -> None:
+    add(tmp_path)
+    done = parley("user", "invite", folder=tmp_path)
+    with sqlite3.connect(tmp_path / "parley.db") as connection:
+        everything = "\n".join(connection.iterdump())
+    found = LINK.search(done.stdout)
+    assert found is not None
+    assert found[2] not in everything
+    assert GOOD not in everything
