@@ -68,8 +68,12 @@ class Running:
                 self._no = gr.Button("Keep it as it is", size="sm", elem_id="close-no")
         self._about = gr.HTML(elem_id="study-about", padding=False, apply_default_css=False)
         with gr.Row(visible=False, elem_classes="asks", elem_id="caps-form") as self._form:
-            self._where = picker(label="Whom (everybody, unless chosen)", multiselect=True, value=[])
-            self._most = gr.Number(label="At most (0 lets nobody new in)", precision=0, minimum=0, maximum=MOST)
+            self._where = picker(
+                label="Whom (everybody, unless chosen)", multiselect=True, value=[], elem_id="cap-where"
+            )
+            self._most = gr.Number(
+                label="At most (0 lets nobody new in)", precision=0, elem_id="cap-most"
+            )
             self._set = gr.Button("Set", size="sm", elem_id="cap-set")
             self._lift = gr.Button("No limit", size="sm", elem_id="cap-lift")
         self._tree = gr.HTML(elem_id="study-tree", padding=False, apply_default_css=False)

@@ -37,11 +37,15 @@ class Walk:
         """Which version, where, in which condition and language; and the link."""
         self._about = gr.HTML(padding=False, apply_default_css=False)
         with gr.Column(visible=False, elem_classes="asks", elem_id="walk-form") as self._form:
-            self._which = gr.Radio([WRITTEN, PUBLISHED], value=PUBLISHED, label="Which version", visible=False)
+            self._which = gr.Radio(
+                [WRITTEN, PUBLISHED], value=PUBLISHED, label="Which version", visible=False, elem_id="walk-which"
+            )
             with gr.Row():
                 self._step = picker(label="Begin", elem_id="walk-step")
-                self._where = picker(label="Condition (any that fits, unless chosen)", multiselect=True, value=[])
-                self._language = picker(label="Language", visible=False)
+                self._where = picker(
+                    label="Condition (any that fits, unless chosen)", multiselect=True, value=[], elem_id="walk-where"
+                )
+                self._language = picker(label="Language", visible=False, elem_id="walk-language")
             self._go = gr.Button("Make a link", size="sm", variant="primary", elem_id="walk-go")
         self._link = gr.HTML(elem_id="walk-link", padding=False, apply_default_css=False)
         self.outputs = [self._about, self._form, self._which, self._step, self._where, self._language, self._link]

@@ -58,8 +58,10 @@ class StudiesRoom:
             with gr.Column(scale=1, min_width=240, elem_id="studies-list"):
                 self._list = gr.HTML(padding=False, apply_default_css=False)
                 with gr.Column(visible=False, elem_id="new-study", elem_classes="asks") as self._new:
-                    self._called = gr.Textbox(label="New study", placeholder="its-name", max_length=60)
-                    self._like = gr.Dropdown(shipped(), value=FIRST, label="Like")
+                    self._called = gr.Textbox(
+                        label="New study", placeholder="its-name", max_length=60, elem_id="new-name"
+                    )
+                    self._like = gr.Dropdown(shipped(), value=FIRST, label="Like", elem_id="new-like")
                     self._make = gr.Button("Make it", size="sm", elem_id="new-make")
             with gr.Column(scale=4, min_width=560, elem_id="study-bench"):
                 self._title = gr.HTML(elem_id="study-title", padding=False, apply_default_css=False)
