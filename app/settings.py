@@ -123,6 +123,11 @@ class Settings(BaseSettings):
     request_burst: int = Field(30, ge=1, description="Requests that one participant may make at once.")
     log_level: LogLevel = Field("INFO", description="How much is logged: DEBUG, INFO, WARNING, ERROR or CRITICAL.")
 
+    @property
+    def console_address(self) -> str:
+        """Where researchers find the console."""
+        return (self.console_url or f"http://{reachable(self.host)}:{self.console_port}").rstrip("/")
+
     def server(self, name: str) -> Server:
         """The model server that a study calls `name`; raises SettingsError if there is none."""
         if name not in self.servers:
@@ -133,6 +138,11 @@ class Settings(BaseSettings):
                 f"""{env_name("servers")}='{{"{name}": {{"url": "https://..."}}}}'."""
             )
         return self.servers[name]
+
+
+def reachable(host: str) -> str:
+    """An address at which this machine reaches what listens on a host."""
+    return "127.0.0.1" if host in ("0.0.0.0", "::") else host  # noqa: S104  (compared, not bound)
 
 
 def load() -> Settings:

@@ -40,13 +40,3 @@ def settings_in_use() -> Settings:
     settings = configuration.load()
     logging.basicConfig(level=settings.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     return settings
-
-
-def reachable(host: str) -> str:
-    """An address at which this machine reaches what listens on a host."""
-    return "127.0.0.1" if host in ("0.0.0.0", "::") else host  # noqa: S104  (compared, not bound)
-
-
-def console_address(settings: Settings) -> str:
-    """Where researchers find the console."""
-    return (settings.console_url or f"http://{reachable(settings.host)}:{settings.console_port}").rstrip("/")

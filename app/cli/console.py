@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.cli.common import app, console_address, out, settings_in_use
+from app.cli.common import app, out, settings_in_use
 from app.cli.listening import listen, must_be_free
 from app.cli.users import invite_first
 from storage.engine import open_database
@@ -17,7 +17,7 @@ def console() -> None:
     must_be_free(settings, "console_port")
     database = open_database(settings.database_url)
     server = build_console(settings, database)
-    out.print(f"The console is at [bold]{console_address(settings)}[/bold]  (stop it with Ctrl-C)")
+    out.print(f"The console is at [bold]{settings.console_address}[/bold]  (stop it with Ctrl-C)")
     out.print(f"  data: {settings.database_url}", highlight=False)
     invite_first(settings, database)
     listen(server, settings, settings.console_port)

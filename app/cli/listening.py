@@ -9,9 +9,8 @@ import webbrowser
 
 from starlette.types import ASGIApp
 
-from app.cli.common import reachable
 from app.errors import SettingsError
-from app.settings import Settings, env_name
+from app.settings import Settings, env_name, reachable
 
 START_TRIES = 300
 PORTS = {"port": 7870, "console_port": 7871}

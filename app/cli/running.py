@@ -16,7 +16,7 @@ from rich.tree import Tree
 
 from app import settings as configuration
 from app.bots.simulate import START_US, simulate
-from app.cli.common import app, err, out, reachable, settings_in_use
+from app.cli.common import app, err, out, settings_in_use
 from app.cli.listening import listen, must_be_free, open_when_up
 from app.cli.translating import tell_languages
 from app.cli.users import invite_first
@@ -25,7 +25,7 @@ from app.errors import SettingsError
 from app.library import load_study
 from app.outline import draw, outline
 from app.runtime import Runtime
-from app.settings import Settings
+from app.settings import Settings, reachable
 from app.trial import Trial, try_out
 from experiments.core.advice import advice
 from experiments.core.resolve import Study

@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from app.cli.common import app, console_address, out, settings_in_use
+from app.cli.common import app, out, settings_in_use
 from app.clock import WorldClock
 from app.errors import SettingsError
 from app.settings import Settings
@@ -38,7 +38,7 @@ def user_add(
     accounts = _accounts()
     role = role or ("analyst" if accounts.everybody() else "owner")
     accounts.add(name, _password(password_stdin), role, TERMINAL)
-    out.print(f"{name} may use the console as {role}: {console_address(settings_in_use())}", highlight=False)
+    out.print(f"{name} may use the console as {role}: {settings_in_use().console_address}", highlight=False)
 
 
 @user.command(name="list")
@@ -88,7 +88,7 @@ def invite_first(settings: Settings, database: Database) -> None:
 
 
 def _print_link(settings: Settings, token: str) -> None:
-    out.print(f"  {console_address(settings)}/welcome/{token}", highlight=False, soft_wrap=True)
+    out.print(f"  {settings.console_address}/welcome/{token}", highlight=False, soft_wrap=True)
 
 
 def _accounts() -> Accounts:

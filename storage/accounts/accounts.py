@@ -17,7 +17,7 @@ from storage import tables
 from storage.accounts.deeds import Deed, Deeds
 from storage.accounts.invitations import SPENT, Invitations
 from storage.accounts.logins import Logins, Means
-from storage.accounts.names import ROLES, Role, called, name_for, role_for
+from storage.accounts.names import FIRST, ROLES, STRANGER, TERMINAL, Role, called, name_for, role_for
 from storage.accounts.passwords import Passwords, refuse_weak
 from storage.engine import Database, writer
 from storage.errors import AccountError
@@ -57,6 +57,12 @@ class Accounts:
         with self._database.connect() as connection:
             found = [Account(*row) for row in connection.execute(wanted)]
         return tuple(sorted(found, key=lambda account: (ROLES.index(account.role), account.name)))
+
+    def actors(self) -> tuple[str, ...]:
+        """Whoever can have done something: everybody who has or had an account, and those without one."""
+        with self._database.connect() as connection:
+            names = connection.execute(select(_who.name).order_by(_who.name)).scalars().all()
+        return (*names, TERMINAL, FIRST, STRANGER)
 
     def add(self, name: str, password: str, role: str, by: str) -> None:
         """Make an account."""

@@ -131,7 +131,7 @@ class PeopleRoom:
 
     def _let_in(self, visitor: Visitor, role: Any) -> Mapping[Any, Any]:
         token = self._accounts.invitations.make(_text(role), visitor.name)
-        link = f"{console_address(self._desk.settings)}/welcome/{token}"
+        link = f"{self._desk.settings.console_address}/welcome/{token}"
         return {self._link: self._desk.html("people_link.html.j2", link=link, role=role), **self._news(visitor)}
 
     def _give(self, role: str) -> Any:

@@ -1,0 +1,219 @@
+"""The console as it is served: its routes, and the room People and access, which shows each what is theirs."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from starlette.types import ASGIApp
+
+from app.clock import VirtualClock
+from app.web.console.server import build_console
+from storage.accounts.names import TERMINAL
+from tests.fakes.accounts import BETTER, GOOD, Place, ada_and_bob
+from tests.fakes.researcher import Researcher
+from tests.fakes.served import settings_for
+from tests.wiring.test_gate import routes
+
+pytestmark = pytest.mark.anyio
+URL = "http://console"
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+STRANGERS = {"/login", "/login.css", "/welcome/x", "/healthz"}
+VISITORS = {
+    "/", "/logout", "/report/x", "/download/x", "/theme.css", "/favicon.ico", "/gradio_api/app_id", "/assets/x",
+    "/gradio_api/startup-events", "/gradio_api/run/predict", "/static/x", "/svelte/x", "/console/x", "/parley/x",
+}  # fmt: skip
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    with ada_and_bob(f"sqlite:///{tmp_path}/parley.db") as found:
+        yield found
+
+
+@pytest.fixture
+def console(place: Place, tmp_path: Path) -> ASGIApp:
+    settings = settings_for(tmp_path, console_url="http://console.example.org")
+    return build_console(settings, place.database, place.clock)
+
+
+async def at(console: ASGIApp) -> Researcher:
+    """Somebody before the login."""
+    found = Researcher(URL)
+    await found.client.aclose()
+    transport = httpx2.ASGITransport(app=console)
+    found.client = httpx2.AsyncClient(transport=transport, base_url=URL, timeout=60, headers={"origin": URL})
+    return found
+
+
+@pytest.fixture
+async def ada(console: ASGIApp) -> AsyncIterator[Researcher]:
+    async with await at(console) as found:
+        await found.log_in("ada", GOOD)
+        await found.open(tab="people")
+        yield found
+
+
+@pytest.fixture
+async def bob(console: ASGIApp) -> AsyncIterator[Researcher]:
+    async with await at(console) as found:
+        await found.log_in("bob", BETTER)
+        await found.open(tab="people")
+        yield found
+
+
+def text(shown: Any) -> str:
+    """What stands there, without tags."""
+    value = shown["value"] if isinstance(shown, dict) else shown
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", value)).split())
+
+
+async def test_of_all_routes_a_stranger_reaches_the_login_alone(console: ASGIApp, ada: Researcher) -> None:
+    paths = {path.replace("{path}", "x") for path in routes(console)} | VISITORS | {"/config", "/gradio_api/info"}
+    assert len(paths) > 60, "the walk through the routes finds Gradio's"
+    async with await at(console) as stranger:
+        for path in sorted(paths):
+            for method in METHODS:
+                told = await stranger.client.request(method, path)
+                known = await ada.client.request(method, path) if path != "/logout" else told
+                if path in STRANGERS and method in ("GET", "HEAD", "POST"):
+                    continue
+                assert told.status_code in (303, 401), (method, path)
+                assert told.content in (b"", b'{"note":"Please log in.","login":"/login"}'), (method, path)
+                if path not in VISITORS:
+                    assert (known.status_code, known.content or b"not found") == (404, b"not found"), (method, path)
+
+
+async def test_a_stranger_hears_nothing_of_the_page(console: ASGIApp, ada: Researcher) -> None:
+    page = (await ada.send("GET", "/")).text
+    assets = re.findall(r'"\.?(/assets/[\w./-]+)"', page)
+    assert assets
+    async with await at(console) as stranger:
+        for path in ("/", "/config", "/console/console.css", "/console/console.js", assets[0]):
+            response = await stranger.client.get(path)
+            assert response.status_code in (303, 401), path
+            assert "gradio" not in response.text
+        body = {"fn_index": 0, "data": ["", "", ""], "session_hash": "x"}
+        assert (await stranger.client.post("/gradio_api/run/predict", json=body)).status_code == 401
+        form = await stranger.client.get("/login")
+        assert "gradio" not in form.text + (await stranger.client.get("/login.css")).text
+
+
+async def test_an_owner_sees_everybody_and_an_analyst_one_row(ada: Researcher, bob: Researcher) -> None:
+    seen = await ada.enter("people")
+    assert text(seen["people"]).startswith("Accounts name role since (UTC) last seen (UTC) ada you owner")
+    assert "bob analyst" in text(seen["people"])
+    assert [choice[0] for choice in seen["people-who"]["choices"]][:3] == ["everybody", "ada", "bob"]
+    assert "bob logged in" in text(seen["people-deeds"])
+    seen = await bob.enter("people")
+    assert "bob you analyst" in text(seen["people"])
+    assert "bob logged in" in text(seen["people-deeds"])
+    assert b"ada" not in b"".join(bob.heard), "not in anything that was sent either"
+    assert seen["people-who"]["visible"] is False
+
+
+@pytest.mark.parametrize("who", ["ada", "everybody", "", TERMINAL, ["ada"], None])
+async def test_an_analyst_reads_no_other_persons_deeds_whatever_is_asked(
+    bob: Researcher, place: Place, who: Any
+) -> None:
+    place.accounts.did("ada", "revealed an identity", "demo, No. 12")
+    for event, more in (("people-who", {}), ("people-newest", {}), ("people-older", {"people-before": "999"})):
+        shown = await bob.on(event, "click" if more or event.endswith("st") else "input", **{"people-who": who, **more})
+        assert text(shown["people-deeds"]).count("bob logged in") == 1
+    assert b"identity" not in b"".join(bob.heard)
+
+
+async def test_an_analyst_changes_nobody(bob: Researcher, place: Place) -> None:
+    before = place.accounts.everybody()
+    for button in ("people-invite", "people-owner", "people-analyst", "people-remove"):
+        shown = await bob.on(button, "click", **{"people-account": "ada", "people-role": "owner", "people-sure": True})
+        assert "Only owners may do this" in text(shown["note"])
+    assert [(one.name, one.role) for one in before] == [(one.name, one.role) for one in place.accounts.everybody()]
+    assert place.rows("invitation") == []
+
+
+async def test_an_owner_lets_somebody_in_and_out(ada: Researcher, console: ASGIApp, place: Place) -> None:
+    shown = await ada.on("people-invite", "click", **{"people-role": "analyst"})
+    link = re.search(r"http://console\.example\.org(/welcome/[\w-]{43})", text(shown["people-link"]))
+    assert link is not None
+    assert "ada invited somebody as analyst" in text(shown["people-deeds"])
+    assert (await ada.enter("people"))["people-link"] == "", "it is shown once"
+    async with await at(console) as eve:
+        given = dict(
+            re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', (await eve.send("GET", link[1])).text)
+        )
+        await eve.send("POST", link[1], data={**given, "name": "eve", "password": GOOD, "again": GOOD})
+        await eve.open(tab="people")
+        shown = await ada.on("people-owner", "click", **{"people-account": "eve"})
+        assert "eve is an owner from now on" in text(shown["note"])
+        assert "ada you owner" in text((await eve.enter("people"))["people"]).replace("ada owner", "ada you owner")
+        shown = await ada.on("people-remove", "click", **{"people-account": "eve", "people-sure": False})
+        assert "tick that this person" in text(shown["note"])
+        shown = await ada.on("people-remove", "click", **{"people-account": "eve", "people-sure": True})
+        assert "eve" not in text(shown["people"])
+        assert (await eve.client.get("/", headers={"accept": "text/html"})).headers["location"] == "/login"
+    for name in ("ada", None, ["x"], "nobody"):
+        shown = await ada.on("people-remove", "click", **{"people-account": name, "people-sure": True})
+        assert re.search("only owner|No account is chosen|There is no account", text(shown["note"]))
+    assert [one.name for one in place.accounts.everybody()] == ["ada", "bob"]
+
+
+async def test_somebody_changes_their_own_password_and_stays_logged_in(bob: Researcher, console: ASGIApp) -> None:
+    async with await at(console) as elsewhere:
+        await elsewhere.log_in("bob", BETTER)
+        new = "an orchard behind the aquarium"
+        for old, one, other, why in (
+            (GOOD, new, new, "not your present password"),
+            (BETTER, new, GOOD, "not the same"),
+            (BETTER, "bobbobbobbobbob", "bobbobbobbobbob", "easily guessed"),
+            (BETTER, None, None, "0 characters"),
+        ):
+            typed = {"people-old": old, "people-new": one, "people-again": other}
+            assert why in text((await bob.on("people-change", "click", **typed))["note"])
+        shown = await bob.on("people-change", "click", **{"people-old": BETTER, "people-new": new, "people-again": new})
+        assert "Your password is changed" in text(shown["note"])
+        assert [shown[f"people-{box}"] for box in ("old", "new", "again")] == ["", "", ""]
+        assert (await bob.client.get("/")).status_code == 200
+        assert (await elsewhere.client.get("/")).status_code == 303
+        assert (await elsewhere.log_in("bob", new)).status_code == 303
+    assert new.encode() not in b"".join(bob.heard)
+
+
+async def test_deeds_are_turned_a_page_at_a_time(ada: Researcher, place: Place) -> None:
+    for number in range(70):
+        place.accounts.did("bob", "exported", f"study {number:02}")
+    who = {"people-who": "bob"}
+    shown = await ada.on("people-who", "input", **who)
+    seen = []
+    while True:
+        seen += re.findall(r"study \d\d", shown["people-deeds"])
+        if not shown["people-older"]["interactive"]:
+            break
+        shown = await ada.on("people-older", "click", **who, **{"people-before": shown["people-before"]})
+    assert seen == [f"study {number:02}" for number in reversed(range(70))]
+    shown = await ada.on("people-newest", "click", **who)
+    assert re.findall(r"study \d\d", shown["people-deeds"])[0] == "study 69"
+    for before in ("-1", "x", "9" * 50, None, ["1"], "1.5", "²"):
+        shown = await ada.on("people-older", "click", **who, **{"people-before": before})
+        assert "study 69" in text(shown["people-deeds"]) or "study" not in text(shown["note"])
+
+
+async def test_what_people_are_called_is_text(ada: Researcher, place: Place) -> None:
+    place.accounts.did("ada", "looked at", "<img src=x onerror=alert(1)>")
+    shown = await ada.enter("people")
+    assert "<img" not in shown["people-deeds"]
+    assert "&lt;img" in shown["people-deeds"]
+
+
+async def test_who_is_idle_too_long_is_asked_to_log_in_again(ada: Researcher, place: Place) -> None:
+    clock: VirtualClock = place.clock
+    for _ in range(3):
+        clock.advance(29 * 60)
+        await ada.enter("people")
+    clock.advance(31 * 60)
+    assert (await ada.client.post("/gradio_api/run/predict", json={})).status_code == 401
