@@ -13,9 +13,6 @@ from app.web.console.rooms.results import ResultsRoom
 from app.web.console.rooms.sessions import SessionsRoom
 from app.web.console.rooms.studies import StudiesRoom
 
-from app.web.console.rooms.sessions import SessionsRoom
-from app.web.console.rooms.studies import StudiesRoom
-
 ROOMS: Sequence[Callable[[Desk, Place], Room]] = (
     StudiesRoom,
     LiveRoom,
