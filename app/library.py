@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -105,9 +106,8 @@ def no_yaml(error: yaml.YAMLError) -> Fault:
 
 def read_protocols(beside: Path) -> dict[str, Mapping[str, Any]]:
     """Every protocol by name: Parley's own, and those in `protocols/` beside the study, which come first."""
-    folders = [PROTOCOLS, beside / "protocols"]
-    found: dict[str, Mapping[str, Any]] = {}
-    for path in (path for folder in folders for path in sorted(folder.glob("*.yaml"))):
+    found = dict(_own_protocols())
+    for path in sorted((beside / "protocols").glob("*.yaml")):
         raw = read_yaml(path)
         name = str(raw.get("protocol"))
         if name in found and raw.get("version", 1) == found[name].get("version", 1) and raw != found[name]:
@@ -117,6 +117,13 @@ def read_protocols(beside: Path) -> dict[str, Mapping[str, Any]]:
             raise StudyError(str(path), [fault])
         found[name] = raw
     return found
+
+
+@cache
+def _own_protocols() -> Mapping[str, Mapping[str, Any]]:
+    """Parley's own protocols, read once: nobody writes them while it runs."""
+    read = (read_yaml(path) for path in sorted(PROTOCOLS.glob("*.yaml")))
+    return {str(raw.get("protocol")): raw for raw in read}
 
 
 def _with_translations(raw: dict[str, Any], path: Path) -> dict[str, Any]:

@@ -80,11 +80,12 @@ def origins_of(database: Database, study: str) -> tuple[str, ...]:
 def mark(database: Database, study: str, origin: str) -> Mark:
     """What changes with every fact of a study's sessions, found without reading the facts."""
     ours = (_seat.study == study, _seat.origin == origin)
-    counts = (func.count(), func.max(_seat.last_us), func.count(_seat.outcome), func.count(_seat.excluded))
+    counts = select(func.count(), func.max(_seat.last_us), func.count(_seat.outcome)).where(*ours)
+    out = select(_seat.stream).where(*ours, _seat.excluded.is_not(None)).order_by(_seat.stream)
     with database.connect() as connection:
         if origin == ORIGIN:
             return (len(imports(connection, study)),)
-        return tuple(connection.execute(select(*counts).where(*ours)).one())
+        return (*connection.execute(counts).one(), *connection.execute(out).scalars())
 
 
 def flow(database: Database, study: str, origin: str) -> Flow:

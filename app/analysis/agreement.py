@@ -81,11 +81,17 @@ def agreement(ratings: pd.DataFrame, columns: tuple[str, ...], edition: str) -> 
             f"Krippendorff's alpha, {words}; 1 is full agreement, 0 what chance gives. Raters may differ in number. "
             f"The 95 % interval is a percentile bootstrap over conversations ({SAMPLES:,} samples, seed {SEED}); the "
             "raters are taken as they are.",
-            code, reference=0.0,
+            code, reference=0.0, note=_equal(ratings, columns),
         )
         for metric, words in METHODS.items()
     ]  # fmt: skip
     return tuple(finding for finding in found if finding.estimates)
+
+
+def _equal(ratings: pd.DataFrame, columns: tuple[str, ...]) -> str:
+    """Which columns have no alpha because nobody differs in them."""
+    same = [column for column in columns if ratings[column].nunique() == 1]
+    return f"All ratings are equal, so there is no alpha: {', '.join(same)}." if same else ""
 
 
 def _estimates(ratings: pd.DataFrame, columns: tuple[str, ...], edition: str, metric: Metric) -> Iterator[Estimate]:

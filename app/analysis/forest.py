@@ -10,7 +10,7 @@ from math import floor, log10
 
 from app.analysis.estimates import POINTS, SHARE, Estimate, Finding, Unit
 
-TICKS = 5
+TICKS = 6
 """About so many ticks."""
 
 
@@ -58,11 +58,11 @@ def forest(finding: Finding) -> Forest:
 
 
 def ticked(axis: tuple[float, float]) -> tuple[float, ...]:
-    """Round values along an axis: steps of 1, 2, 2.5 or 5 times a power of ten."""
+    """Round values along an axis: steps of 1, 2 or 5 times a power of ten."""
     low, high = axis
     rough = (high - low) / TICKS
     power = 10.0 ** floor(log10(rough))
-    step = next(power * size for size in (1, 2, 2.5, 5, 10) if power * size >= rough * 0.999)
+    step = next(power * size for size in (1, 2, 5, 10) if power * size >= rough * 0.999)
     first = -floor(-low / step + 1e-9)
     count = floor(high / step + 1e-9) - first
     return tuple(round((first + n) * step, 10) + 0.0 for n in range(count + 1))

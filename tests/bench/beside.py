@@ -4,7 +4,7 @@
 file (`tests.bench.million`). Simulated participants think for 4 to 12 seconds, which is quick for a person, and click
 as the page does. Rounds without a console and with one take turns; in the latter three researchers are there: one
 watches Live, as a screen left open does, one reads sessions, one goes through all rooms. Bars: the console's pages
-under 500 ms at p95; a click's p95 no worse than by 10 % or 5 ms, whichever is more. It exits with 1 where one is missed.
+under 500 ms at p95; a click's p95 no worse than by 10 % or 5 ms, whichever is more; it exits with 1 where not.
 """
 
 from __future__ import annotations

@@ -153,11 +153,14 @@ def test_the_flow_adds_up(own: Database) -> None:
 
 
 def test_whatever_happens_makes_another_mark(own: Database) -> None:
-    one, *_ = seats(own)
+    one, another, *_ = seats(own)
     marks = [mark(own, "demo", "bot")]
     for values in ({"last_us": 9 * 10**15}, {"excluded": "too fast"}, {"outcome": None}):
         change(own, one, **values)
         marks.append(mark(own, "demo", "bot"))
+    change(own, one, excluded=None)
+    change(own, another, excluded="too fast")  # in place of the other
+    marks.append(mark(own, "demo", "bot"))
     with writer(own) as connection, connection.begin():
         row = dict(connection.execute(select(tables.seats).where(SEAT.stream == one)).one()._mapping)
         connection.execute(insert(tables.seats), [row | {"stream": "new"}])
@@ -165,3 +168,16 @@ def test_whatever_happens_makes_another_mark(own: Database) -> None:
     assert len(set(marks)) == len(marks)
     assert mark(own, "demo", "bot") == marks[-1]
     assert origins_of(own, "demo") == ("bot",)
+
+
+def test_it_reads_from_every_kind_of_database(database_url: str) -> None:
+    database = open_database(database_url)
+    asyncio.run(fill(database, ["demo"], 2, "1"))
+    one, other = seats(database)
+    change(database, one, excluded="pasted everything")
+    assert set(frame(database, "demo", "mathconverse_interactions", "bot")[SESSION]) == {other}
+    assert results(database, "demo", "bot").analysed == 1
+    assert flow(database, "demo", "bot").excluded == {"pasted everything": 1}
+    assert mark(database, "demo", "bot")[0] == 2
+    assert (recorded(database, "demo"), origins_of(database, "demo")) == (("chatbench", "mathconverse"), ("bot",))
+    database.dispose()

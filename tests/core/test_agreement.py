@@ -109,6 +109,11 @@ def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
 
 def test_one_conversation_has_no_interval_and_equal_ratings_no_alpha() -> None:
     assert "needs 2 conversations" in alpha_interval(counted([[0, 1, 1], [2]]), "nominal").why
+    mixed = {"item_id": ["1", "1", "2", "2"], "rater_id": list("abab"), "Q_overall": ["No"] * 4}
+    mixed |= {"Q3_bias_overall": ["No", "No", "Yes", "Yes"]}
+    found = agreement(pd.DataFrame(mixed), ("Q_overall", "Q3_bias_overall"), "dices-350")
+    assert found[0].note == "All ratings are equal, so there is no alpha: Q_overall."
+    assert [one.label for one in found[0].estimates] == ["Q3_bias_overall"]
     equal = pd.DataFrame({"item_id": ["1", "1", "2", "2"], "rater_id": list("abab"), "Q_overall": ["No"] * 4})
     assert agreement(equal, ("Q_overall",), "dices-350") == ()
 

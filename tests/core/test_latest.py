@@ -2,38 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import Executor, Future
-from typing import Any
-
 import pytest
 
 from app.analysis.latest import MOST, Latest, Seen
 from app.clock import VirtualClock
+from tests.fakes.workers import Held
 
 START_US = 1_000_000_000
-
-
-class Held(Executor):
-    """Workers that begin when they are told to."""
-
-    def __init__(self) -> None:
-        self.waiting: list[tuple[Future[Any], Callable[[], Any]]] = []
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        future: Future[Any] = Future()
-        self.waiting.append((future, lambda: fn(*args, **kwargs)))
-        return future
-
-    def work(self) -> int:
-        """Do what waits; how much that was."""
-        done, self.waiting = self.waiting, []
-        for future, call in done:
-            try:
-                future.set_result(call())
-            except ValueError as error:
-                future.set_exception(error)
-        return len(done)
 
 
 class Study:

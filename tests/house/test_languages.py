@@ -28,6 +28,8 @@ SAID = {"Refused": 1, "Invalid": 0, "say": 0}
 """Calls that say something to a participant, each with the place of its text among the arguments."""
 INSIDE = {"_researcher", "_system", "_model", "expired", "enrol"}
 """Functions whose refusals only programs read: no participant can make these actions."""
+RESEARCHERS = ROOT / "app" / "web" / "console"
+"""Where English is spoken."""
 PARTICIPANTS = (ROOT / "app" / "web" / "forms", ROOT / "app" / "web" / "pages")
 TEMPLATES = sorted(path for folder in PARTICIPANTS for path in folder.rglob("*.j2"))
 OWN_WORD = re.compile(r"""\bt\(\s*"([^"]*)\"""")
@@ -40,6 +42,8 @@ NAMES = re.compile(r"\{\{\s*[\w.-]+\s*\}\}|\{(\w+)(?::[^}]*)?\}")
 def _trees() -> Iterator[ast.Module]:
     for folder in ("app", "experiments"):
         for path in sorted((ROOT / folder).rglob("*.py")):
+            if RESEARCHERS in path.parents:
+                continue
             yield ast.parse(path.read_text(encoding="utf-8"), str(path))
 
 

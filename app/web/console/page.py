@@ -72,14 +72,18 @@ def _tabs(desk: Desk, place: Place, rooms: Sequence[Room]) -> gr.Tabs:
                 room.build()
             desk.on(
                 tab.select,
-                partial(_enter, room, place),
+                partial(_enter, desk, room, place),
                 [place.study, place.session],
                 [place.tab, *room.outputs],
             )
     return tabs
 
 
-def _enter(room: Room, place: Place, visitor: Visitor, study: str, session: str) -> Mapping[Component, Any]:
+def _enter(
+    desk: Desk, room: Room, place: Place, visitor: Visitor, study: str, session: str
+) -> Mapping[Component, Any]:
+    if not study and desk.names():
+        return {}  # Gradio says so of the first tab before the page is loaded; loading paints the one that is meant
     return {place.tab: room.name, **room.paint(visitor, At(study or "", session or ""))}
 
 

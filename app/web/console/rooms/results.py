@@ -7,7 +7,7 @@ changes when newer ones are ready. The full report is a page of its own, one cli
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Any
 
 import gradio as gr
@@ -39,12 +39,12 @@ class ResultsRoom:
     name = "results"
     label = "Results"
 
-    def __init__(self, desk: Desk, place: Place) -> None:
+    def __init__(self, desk: Desk, place: Place, workers: Executor | None = None) -> None:
         self._desk = desk
         self._place = place
         self.outputs: list[Component] = []
-        workers = ThreadPoolExecutor(max_workers=1, thread_name_prefix="results")
-        self._latest: Latest[Key, Results] = Latest(self._compute, self._mark, desk.clock.now_us, workers)
+        found = workers or ThreadPoolExecutor(max_workers=1, thread_name_prefix="results")
+        self._latest: Latest[Key, Results] = Latest(self._compute, self._mark, desk.clock.now_us, found)
 
     def build(self) -> None:
         """Make the picker, and room for as many figures as a study can have."""

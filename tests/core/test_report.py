@@ -1,0 +1,166 @@
+"""The report: everything that was found is on one page that needs nothing else, marked for what it is."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import altair
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.analysis.estimates import Finding, Group, Unit, estimate
+from app.analysis.forest import forest, ticked
+from app.analysis.intervals import Interval
+from app.analysis.report import Arm, Report, Version, html
+from app.analysis.results import Results
+from app.web.console.dots import spec
+from storage.reading import Flow
+
+NASTY = '<script>alert("x")</script>'
+VOID = {"meta", "br", "img", "link", "input", "hr", "col"}
+
+
+class Tags(HTMLParser):
+    """The elements of a page, and whether each was closed."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.seen: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def finding(*intervals: Interval, unit: Unit = "share", axis: tuple[float, float] = (0, 1)) -> Finding:
+    groups = [Group(f"x.y.{n}", f"group {n}", 1200 + n, 30, {}) for n, _ in enumerate(intervals)]
+    estimates = [
+        estimate(group, one, "It was {}", unit, "answers") for group, one in zip(groups, intervals, strict=True)
+    ]
+    return Finding("x.y", "A finding", "answers", unit, axis, tuple(estimates), "By hand.", "code()", reference=axis[0])
+
+
+def report(origin: str = "person", **changes: object) -> Report:
+    flow = Flow(origin, 9, {"complete": 6, "withdrawn": 1, "": 2}, {NASTY: 1})
+    found = Results(
+        "demo", origin, ("chatbench",), 5, (finding(Interval(0.5, 0.25, 0.75), Interval(1, why="Too few.")),)
+    )
+    arms = (Arm("condition", "a", 5, 4, 0.8, 0.5), Arm("batch", "40 values", 9, 5, None, None))
+    values = {"title": NASTY, "versions": (Version(2, "ab" * 32),), "flow": flow, "arms": arms, "results": found}
+    return Report(
+        **{"study": "demo", "origin": origin, **values, "made_us": 1_800_000_000_000_000, "parley": "9.9", **changes}
+    )  # type: ignore[arg-type]
+
+
+def test_the_page_is_whole_and_needs_nothing_from_elsewhere() -> None:
+    page = html(report())
+    tags = Tags(page)
+    assert tags.open == []
+    assert not {tag for tag, _ in tags.seen} & {"script", "link", "img", "iframe", "object"}
+    assert not [attributes for _, attributes in tags.seen if {"src", "href", "onload", "onclick"} & attributes.keys()]
+    assert not re.search(r"url\(|@import|https?://", page)
+    assert "@media print" in page
+
+
+def test_every_estimate_is_there_with_its_interval_sentence_and_size() -> None:
+    page = html(report())
+    for text in (
+        "50.0 %",
+        "25.0 to 75.0 %",
+        "1,200",
+        "x.y.0",
+        "It was 50.0 %",
+        "No interval: Too few.",
+        "By hand.",
+        "code()",
+    ):
+        assert text in page
+    assert page.count("<circle") == 2
+    assert page.count('class="sure"') == 1
+
+
+def test_it_says_who_took_part_and_how_it_was_made() -> None:
+    page = re.sub(r"<[^>]+>", "", html(report()))
+    ended = ("9 began", "6 completed the study", "1 withdrew", "2 are under way", "1 excluded by a researcher")
+    for text in (*ended, "5 analysed", "2, " + "ab" * 32, "Parley 9.9", "2027-01-15 08:00 UTC", "80 %", "40 values"):
+        assert text in page
+
+
+def test_what_people_wrote_is_text() -> None:
+    page = html(report())
+    assert NASTY not in page
+    assert "&lt;script&gt;" in page
+
+
+@pytest.mark.parametrize(("origin", "warning"), [("bot", "Simulated data."), ("pilot", "Pilot data."), ("person", "")])
+def test_simulated_and_pilot_data_are_marked(origin: str, warning: str) -> None:
+    page = html(report(origin))
+    assert ('class="warning"' in page) == bool(warning)
+    assert warning in page
+
+
+def test_of_a_release_nothing_is_said_that_is_not_known() -> None:
+    page = html(report("import", flow=Flow("import", 3), arms=(), versions=()))
+    assert "are in the release" in page
+    for absent in ("excluded by a researcher", "Conditions against", "<dt>Version"):
+        assert absent not in page
+
+
+def test_without_data_there_is_no_figure_but_a_sentence() -> None:
+    page = html(report(results=Results("demo", "person", ("chatbench",), 0, ())))
+    assert "<svg" not in page
+    assert "nothing to estimate yet" in page
+
+
+ends = st.floats(-1, 1)
+
+
+@given(st.lists(st.tuples(ends, ends, ends).map(sorted), min_size=1, max_size=6))
+def test_places_on_the_axis_keep_order_and_stay_on_it(triples: list[list[float]]) -> None:
+    found = forest(finding(*[Interval(v, low, high) for low, v, high in triples], axis=(-0.5, 0.5)))
+    for row in found.rows:
+        assert row.low is not None
+        assert row.high is not None
+        assert 0 <= row.low <= row.at <= row.high <= 100
+    assert found.reference == 0
+
+
+@given(st.floats(-1000, 1000), st.floats(0.001, 1000))
+def test_ticks_are_round_in_order_and_within_the_axis(low: float, width: float) -> None:
+    ticks = ticked((low, low + width))
+    assert list(ticks) == sorted(set(ticks))
+    assert 2 <= len(ticks) <= 8 or width < 1e-2
+    assert all(low - 1e-6 * width - 1e-9 <= tick <= low + width * (1 + 1e-6) + 1e-9 for tick in ticks)
+
+
+def test_the_axes_in_use_have_the_ticks_one_expects() -> None:
+    assert ticked((0, 1)) == (0, 0.2, 0.4, 0.6, 0.8, 1)
+    assert ticked((-1, 1)) == (-1, -0.5, 0, 0.5, 1)
+    assert ticked((0, 6)) == (0, 1, 2, 3, 4, 5, 6)
+    assert ticked((-0.2, 1)) == (-0.2, 0, 0.2, 0.4, 0.6, 0.8, 1)
+
+
+def test_the_chart_shows_what_the_table_says_and_asks_nobody_else() -> None:
+    found = spec(finding(Interval(0.5, 0.25, 0.75), Interval(1, why="Too few.")))
+    assert [(row["value"], row.get("low"), row.get("high"), row["n"]) for row in found["data"]["values"]] == [
+        (50, 25, 75, "1,200"),
+        (100, None, None, "1,201"),
+    ]
+    assert found["usermeta"]["embedOptions"]["actions"]["editor"] is False
+
+
+@pytest.mark.parametrize("unit", ["share", "points", "number"])
+def test_the_chart_is_what_vega_lite_allows(unit: Unit) -> None:
+    found = spec(finding(Interval(0.5, 0.25, 0.75), Interval(1, why="Too few."), unit=unit))
+    altair.LayerChart.from_dict({name: part for name, part in found.items() if name != "$schema"})
