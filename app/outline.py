@@ -1,31 +1,68 @@
-"""What `parley check` tells of a study: its tree."""
+"""A study's outline: what it is made of and what happens in it, as values that anybody can draw."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 from rich.markup import escape
 from rich.tree import Tree
 
 from experiments.core.config import Condition
 from experiments.core.resolve import Study
+from experiments.core.step import Step
 from experiments.core.study import Each, Node, OneOf, Phase, weights
 
+Kind = Literal["languages", "problems", "model", "factor", "flow", "phase", "each", "step"]
 
-def outline(study: Study, tree: Tree) -> None:
-    """Draw a study's problems, models, factors and flow into a tree."""
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A part of a study, with what is in it; what happens has a `path` (`question[*]/chat`), the rest has none."""
+
+    kind: Kind
+    text: str
+    note: str = ""
+    """What is said beside it: how often a loop is gone through, or a step's own name."""
+    only: str = ""
+    """Under which condition it is met; always unless given."""
+    path: str = ""
+    children: tuple[Branch, ...] = ()
+
+
+def outline(study: Study) -> tuple[Branch, ...]:
+    """A study's languages, problems, models and factors, and at last its flow."""
+    return (*_things(study), Branch("flow", "", children=tuple(_flow(study.flow))))
+
+
+def steps(branches: Sequence[Branch]) -> Iterator[Branch]:
+    """Every step in these branches, in a participant's order; one that stands under several conditions comes again."""
+    for branch in branches:
+        if branch.kind == "step":
+            yield branch
+        yield from steps(branch.children)
+
+
+def draw(branches: Sequence[Branch], tree: Tree) -> None:
+    """Draw branches into a tree for a terminal."""
+    for branch in branches:
+        draw(branch.children, tree.add(_drawn(branch)))
+
+
+def _things(study: Study) -> Iterator[Branch]:
+    """What a study is made of."""
     file = study.file
     if len(file.offered) > 1:
-        tree.add(f"[cyan]languages[/cyan] {', '.join(file.offered)}")
+        yield Branch("languages", ", ".join(file.offered))
     for name, pool in study.pools.items():
-        tree.add(f"[cyan]problems[/cyan] {escape(name)}: {len(pool)} from {escape(file.problems[name].source)}")
+        yield Branch("problems", f"{name}: {len(pool)} from {file.problems[name].source}")
     for name, model in file.models.items():
-        where = f" on {escape(model.server)}" if model.server else ""
-        prompts = "" if isinstance(model.system, str) else f", a system prompt for each {escape(model.system.by)}"
-        tree.add(f"[cyan]model[/cyan] {escape(name)}: {escape(model.backend)}{where}{prompts}")
+        where = f" on {model.server}" if model.server else ""
+        prompts = "" if isinstance(model.system, str) else f", a system prompt for each {model.system.by}"
+        yield Branch("model", f"{name}: {model.backend}{where}{prompts}")
     for name, factor in file.factors.items():
-        tree.add(f"[cyan]factor[/cyan] {escape(name)}: {escape(_values(factor))}")
-    _nodes(study.flow, tree.add("[cyan]flow[/cyan]"))
+        yield Branch("factor", f"{name}: {_values(factor)}")
 
 
 def _values(factor: object) -> str:
@@ -37,22 +74,38 @@ def _values(factor: object) -> str:
     )
 
 
-def _nodes(nodes: Sequence[Node], tree: Tree) -> None:
+def _flow(nodes: Sequence[Node], prefix: str = "") -> Iterator[Branch]:
+    """What happens, in order."""
     for node in nodes:
-        condition = f" [dim]if {escape(_said(node.when))}[/dim]" if node.when else ""
+        path, only = f"{prefix}{node.id}", _said(node.when)
         if isinstance(node, Phase):
-            _nodes(node.flow, tree.add(f"[bold]{escape(node.phase)}[/bold]{condition}"))
+            yield Branch("phase", node.phase, "", only, path, tuple(_flow(node.flow, f"{path}/")))
         elif isinstance(node, Each):
-            count = str(node.take) if node.take else f"up to {node.up_to}" if node.up_to else "all"
-            beside = "".join(f", each with another {name}" for name in node.beside)
-            wanted = f", wanted {node.target} times each" if node.target else ""
-            of = f"of {node.of}" if node.of else "times"
-            head = f"for each [bold]{escape(node.each)}[/bold]: {count} {escape(of)}{escape(beside)}{wanted}"
-            _nodes(node.flow, tree.add(f"{head}{condition}"))
-        else:
-            named = f" [dim]({escape(node.id)})[/dim]" if node.id != node.step else ""
-            tree.add(f"{node.step}{named}{condition}")
+            yield Branch("each", node.each, _times(node), only, path, tuple(_flow(node.flow, f"{path}[*]/")))
+        elif isinstance(node, Step):
+            yield Branch("step", node.step, node.id if node.id != node.step else "", only, path)
 
 
-def _said(condition: Condition) -> str:
-    return " and ".join(f"{name} is {wanted}" for name, wanted in condition.items())
+def _times(node: Each) -> str:
+    count = str(node.take) if node.take else f"up to {node.up_to}" if node.up_to else "all"
+    beside = "".join(f", each with another {name}" for name in node.beside)
+    wanted = f", wanted {node.target} times each" if node.target else ""
+    return f"{count} {f'of {node.of}' if node.of else 'times'}{beside}{wanted}"
+
+
+def _said(condition: Condition | None) -> str:
+    return " and ".join(f"{name} is {wanted}" for name, wanted in (condition or {}).items())
+
+
+def _drawn(branch: Branch) -> str:
+    text, note = escape(branch.text), escape(branch.note)
+    only = f" [dim]if {escape(branch.only)}[/dim]" if branch.only else ""
+    match branch.kind:
+        case "phase":
+            return f"[bold]{text}[/bold]{only}"
+        case "each":
+            return f"for each [bold]{text}[/bold]: {note}{only}"
+        case "step":
+            return f"{text} [dim]({note})[/dim]{only}" if note else f"{text}{only}"
+        case _:
+            return f"[cyan]{branch.kind}[/cyan] {text}".rstrip()

@@ -6,7 +6,6 @@ the study will cost. A token is taken as four characters, which is about right f
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,12 +14,13 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from app.bots.simulate import START_US, label_of, simulate, walk_through
+from app.bots.walking import offline
 from app.clock import VirtualClock
 from app.runtime import Runtime
 from app.settings import Settings
 from experiments.core.cells import cells
 from experiments.core.participation import Cap
-from experiments.core.resolve import Study, restore
+from experiments.core.resolve import Study
 from storage.attempts import attempts
 from storage.engine import open_database
 
@@ -49,18 +49,18 @@ class Trial:
 
 async def try_out(study: Study, count: int, reply_tokens: int) -> Trial:
     """Let `count` simulated participants finish the study; raises StudyError where one cannot."""
-    offline = _offline(study)
+    free = offline(study)
     with TemporaryDirectory() as folder:
         clock = VirtualClock(START_US)
         database = open_database(f"sqlite:///{folder}/check.db")
         runtime = Runtime(database, Settings(), clock)
         try:
-            runtime.studies.register(offline)
-            walks = [walked async for walked in simulate(runtime, clock, offline, count, "check")]
+            runtime.studies.register(free)
+            walks = [walked async for walked in simulate(runtime, clock, free, count, "check")]
             met = Counter(pair for walked in walks for pair in walked.live.state.factors.items())
-            for number, (name, value) in enumerate(_rare(offline, met), start=count):
-                others = tuple(Cap(where={name: other}, most=0) for other in _values(offline, name) if other != value)
-                await walk_through(runtime, clock, offline, label_of(offline, "check", number), others)
+            for number, (name, value) in enumerate(_rare(free, met), start=count):
+                others = tuple(Cap(where={name: other}, most=0) for other in _values(free, name) if other != value)
+                await walk_through(runtime, clock, free, label_of(free, "check", number), others)
         finally:
             await runtime.close()
         costs = {walked.live.stream: 0.0 for walked in walks}
@@ -95,11 +95,3 @@ def _rare(study: Study, met: Mapping[tuple[str, str], int]) -> list[tuple[str, s
 def _values(study: Study, name: str) -> list[str]:
     """The values that somebody can get of a factor."""
     return list(dict.fromkeys(cell.values[name] for cell in cells(study.factors, study.pools)))
-
-
-def _offline(study: Study) -> Study:
-    """The same study with the scripted model in place of every other: trying it out must cost nothing."""
-    document = json.loads(study.document)
-    for model in document["file"]["models"].values():
-        model |= {"backend": "scripted", "server": None, "options": {}}
-    return restore(json.dumps(document))

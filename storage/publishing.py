@@ -99,6 +99,11 @@ def difference(before: Study, after: Study) -> str:
     return "\n".join([*told, *_problems(old["problems"], new["problems"])])
 
 
+def readable(study: Study) -> str:
+    """A study's file as it was understood, with all that it leaves to defaults."""
+    return "\n".join(_readable({"file": json.loads(study.document)["file"]})[1:])
+
+
 @dataclass(frozen=True, slots=True)
 class _Publication:
     at_us: int

@@ -10,13 +10,15 @@ sleep, server), once for each server that studies name. Modules of this folder t
 fills on first use and only then.
 """
 
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar
 
-from app.backends.base import JSON, Backend, BackendOptions, Sleep, option_faults
-from app.errors import BackendRejected
+from app.backends.base import JSON, Backend, BackendOptions, Prepared, Sleep, option_faults
+from app.errors import BackendRejected, SettingsError
 from app.settings import Settings
+from experiments.core.model import Model
 from problems.errors import did_you_mean
 from problems.plugins import discover
 
@@ -78,6 +80,20 @@ def create(name: str, settings: Settings, sleep: Sleep, server: str | None = Non
     if entry.server == "none":
         return entry.cls(settings, sleep)
     return entry.cls(settings, sleep, settings.server(server) if server else None)
+
+
+async def unready(models: Iterable[Model], settings: Settings) -> tuple[str, ...]:
+    """Say of each model that could not reply here what it lacks, once each."""
+    found: list[str] = []
+    for model in models:
+        try:
+            made = create(model.backend, settings, asyncio.sleep, model.server)
+            if isinstance(made, Prepared):
+                made.prepare(model.options)
+            await made.close()
+        except (SettingsError, BackendRejected) as error:
+            found.append(str(error))
+    return tuple(dict.fromkeys(found))
 
 
 def check_server(name: str, server: str | None) -> list[str]:

@@ -91,8 +91,8 @@ async def walk_through(
         if screen.ended:
             return Walked(live, clicks, (clock.now_us() - begun_us) / 60e6)
         kind, values = bot.act(screen)
-        if kind == "submit":
-            values |= _known(live, f"{label}:{live.state.seq}")
+        if kind == "submit" and unit(f"{label}:{live.state.seq}", "care") < CARE:
+            values |= knows(live)
         clock.advance(bot.seconds(screen, values))
         wait_until_open(clock, screen)
         key = f"{live.state.seq}"
@@ -100,9 +100,7 @@ async def walk_through(
     raise StudyError(study.name, [Fault(live.screen.path, f"is not left after {MOST_CLICKS} clicks")])
 
 
-def _known(live: Live, label: str) -> Mapping[str, Any]:
+def knows(live: Live) -> Mapping[str, Any]:
     """Answers that pass a check, as who reads with care would find them; nothing elsewhere."""
     place = here(live.study, live.state)
-    if place is None or not isinstance(place.node, Step) or unit(label, "care") >= CARE:
-        return {}
-    return place.node.passing(place)
+    return place.node.passing(place) if place is not None and isinstance(place.node, Step) else {}

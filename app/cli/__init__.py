@@ -20,6 +20,7 @@ from app.cli import (
     translating,
     users,
     versions,
+    walking,
 )
 from app.cli.common import app, err
 from problems.errors import ParleyError
@@ -41,6 +42,7 @@ __all__ = [
     "translating",
     "users",
     "versions",
+    "walking",
 ]
 
 

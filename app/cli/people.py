@@ -15,9 +15,9 @@ from app.cli.common import STDOUT, StudyName, app, err, name_of, out, settings_i
 from app.clock import WorldClock
 from app.counting import Live, written
 from app.errors import SettingsError
-from app.settings import Settings
 from app.web.links import ID, LAB
 from app.web.secret import secret_of
+from app.web.walks import address_of
 from experiments.core.events import Action
 from experiments.core.session import decide, fold
 from storage.engine import Database, open_database, writer
@@ -51,17 +51,15 @@ def links(
         raise SettingsError(f"--prefix {prefix!r}: letters, digits and . _ - are allowed")
     digits = len(str(count))
     labels = [f"{prefix}{number:0{digits}}" for number in range(1, count + 1)]
-    rows = [(label, f"{_address(settings)}/s/{found.name}?{LAB}={people.link(found.name, label)}") for label in labels]
+    rows = [
+        (label, f"{address_of(settings)}/s/{found.name}?{LAB}={people.link(found.name, label)}") for label in labels
+    ]
     if to == STDOUT:
         csv.writer(sys.stdout).writerows([("label", "link"), *rows])
         return
     with to.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([("label", "link"), *rows])
     out.print(f"{to}: {count:,} links. Whoever has one is taken for that person: hand them out one by one.")
-
-
-def _address(settings: Settings) -> str:
-    return (settings.public_url or f"http://{settings.host}:{settings.port}").rstrip("/")
 
 
 @app.command()

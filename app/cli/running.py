@@ -23,7 +23,7 @@ from app.cli.users import invite_first
 from app.clock import VirtualClock
 from app.errors import SettingsError
 from app.library import load_study
-from app.outline import outline
+from app.outline import draw, outline
 from app.runtime import Runtime
 from app.settings import Settings, reachable
 from app.trial import Trial, try_out
@@ -100,7 +100,7 @@ def check(
     """Check a study file: all faults at once, or its tree and how long it takes."""
     found = load_study(study)
     tree = Tree(f"[bold]{found.file.title}[/bold]  [dim]{found.name}, version {found.file.version}[/dim]")
-    outline(found, tree)
+    draw(outline(found), tree)
     out.print(tree)
     tell_languages(found, study)
     minutes = None

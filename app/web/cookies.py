@@ -27,9 +27,9 @@ class Cookies:
             return None
         return stream if isinstance(stream, str) else None
 
-    def write(self, response: Response, stream: str, study: str) -> None:
-        """Let the browser keep the session for a month: as the present one, and as the one in its study."""
-        for name in (self.name, self._named(study)):
+    def write(self, response: Response, stream: str, study: str = "") -> None:
+        """Let the browser keep the session for a month: as the present one, and as the one in a study if it is said."""
+        for name in dict.fromkeys((self.name, self._named(study))):
             response.set_cookie(
                 name,
                 str(self._signer.dumps(stream)),

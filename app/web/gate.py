@@ -26,7 +26,7 @@ CLASSROOM = 10
 """How many times as much one address may ask as one person: a whole class may sit behind it."""
 ALLOWED: Mapping[str, re.Pattern[str]] = {
     "GET": re.compile(
-        r"/|/s/[\w-]{1,60}|/out|/api/reply|/parley/[\w.-]+|/healthz|/robots\.txt"
+        r"/|/s/[\w-]{1,60}|/walk/[\w.-]{1,200}|/out|/api/reply|/parley/[\w.-]+|/healthz|/robots\.txt"
         r"|/(assets|static|svelte)/[\w./-]+|/theme\.css|/favicon\.ico|/gradio_api/(app_id|startup-events)"
     ),
     "POST": re.compile(r"/s/[\w-]{1,60}|/api/(look|act|draft|telemetry)"),
@@ -91,7 +91,7 @@ class Gate:
                 return PlainTextResponse("another site may not ask this", 403)
             if int(headers.get("content-length") or 0) > MOST_BODY:
                 return PlainTextResponse("too large", 413)
-        if path.startswith(("/api/", "/s/")) and self._floods(scope):
+        if path.startswith(("/api/", "/s/", "/walk/")) and self._floods(scope):
             wait = {"retry-after": "2"}
             say = browsers(Request(scope))
             return JSONResponse({"note": say("That was very fast. Please wait a moment.")}, 429, wait)

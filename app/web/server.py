@@ -28,6 +28,7 @@ from app.web.health import health
 from app.web.offered import Offered
 from app.web.secret import secret_of
 from app.web.tongue import browsers
+from app.web.walks import Walks
 from experiments.core.resolve import Study
 from experiments.errors import StudyError
 from problems.errors import ParleyError
@@ -79,7 +80,7 @@ def build_app(
 
     app = FastAPI(title="Parley: participant API", lifespan=life, docs_url=None, redoc_url=None, openapi_url=None)
     app.include_router(ParticipantApi(runtime, cookies).router())
-    app.router.routes += arrival.routes()
+    app.router.routes += [*arrival.routes(), Walks(secret).route(runtime, cookies)]
     app.router.routes.append(Route("/healthz", health(database), methods=["GET", "HEAD"]))
     app.add_exception_handler(ParleyError, _apologise)
     app.add_exception_handler(RequestValidationError, _no_request)

@@ -17,6 +17,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from app.clock import Clock
+from app.drafts import Drafts
 from app.errors import NotAllowed
 from app.settings import Settings
 from app.web import markdown
@@ -45,11 +46,16 @@ class Desk:
         self.secret = secret
         self.clock = clock
         self.studies = Studies(database)
+        self.drafts = Drafts(settings.studies_dir)
         self.participants = Participants(database, secret)
         self.log = Log(database)
         self.downloads = Downloads(secret, clock)
         self.note = gr.HTML(elem_id="note", padding=False, apply_default_css=False, render=False)
         self._did = did
+
+    def names(self) -> list[str]:
+        """The studies there are: those that the database knows, and those that are being written."""
+        return sorted({*self.studies.names(), *self.drafts.names()})
 
     def did(self, visitor: Visitor, what: str, about: str = "") -> None:
         """Write down what somebody did or looked at."""

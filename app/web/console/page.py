@@ -71,14 +71,18 @@ def _tabs(desk: Desk, place: Place, rooms: Sequence[Room]) -> gr.Tabs:
                 room.build()
             desk.on(
                 tab.select,
-                partial(_enter, room, place),
+                partial(_enter, desk, room, place),
                 [place.study, place.session],
                 [place.tab, *room.outputs],
             )
     return tabs
 
 
-def _enter(room: Room, place: Place, visitor: Visitor, study: str, session: str) -> Mapping[Component, Any]:
+def _enter(
+    desk: Desk, room: Room, place: Place, visitor: Visitor, study: str, session: str
+) -> Mapping[Component, Any]:
+    if not study and desk.names():
+        return {}  # Gradio says so of the first tab before the page is loaded; loading paints the one that is meant
     return {place.tab: room.name, **room.paint(visitor, At(study or "", session or ""))}
 
 
@@ -93,7 +97,7 @@ def _wire(blocks: gr.Blocks, desk: Desk, place: Place, rooms: Sequence[Room], ta
         return room.paint(visitor, At(study or "", session or ""))
 
     def load(visitor: Visitor, study: str, tab: str, session: str) -> Mapping[Any, Any]:
-        names = desk.studies.names()
+        names = desk.names()
         study = study if study in names else next(iter(names), "")
         tab = tab if tab in named else rooms[0].name
         return {

@@ -11,5 +11,13 @@ from app.web.console.rooms.live import LiveRoom
 from app.web.console.rooms.people import PeopleRoom
 from app.web.console.rooms.results import ResultsRoom
 from app.web.console.rooms.sessions import SessionsRoom
+from app.web.console.rooms.studies import StudiesRoom
 
-ROOMS: Sequence[Callable[[Desk, Place], Room]] = (LiveRoom, SessionsRoom, DataRoom, ResultsRoom, PeopleRoom)
+ROOMS: Sequence[Callable[[Desk, Place], Room]] = (
+    StudiesRoom,
+    LiveRoom,
+    SessionsRoom,
+    DataRoom,
+    ResultsRoom,
+    PeopleRoom,
+)

@@ -50,7 +50,7 @@ class DataRoom:
                 self._button = gr.Button("Make the zip", variant="primary", elem_id="data-make")
                 self._stop = gr.Button("Stop", visible=False, elem_id="data-stop")
             self._links = gr.HTML(elem_id="data-links", padding=False, apply_default_css=False)
-            self._file = picker("Look into", elem_id="data-file")
+            self._file = picker(label="Look into", elem_id="data-file")
             self._preview = gr.HTML(elem_id="data-preview", padding=False, apply_default_css=False)
         self._timer = gr.Timer(ASK_S, active=False)
         self._shown = [self._outlook, self._file, self._preview]
@@ -60,10 +60,10 @@ class DataRoom:
 
     def _make_form(self) -> None:
         with gr.Row(elem_classes="data-form"):
-            self._origin = picker("Whose sessions", elem_id="data-origin")
-            self._schema = picker("Schema", elem_id="data-schema")
-            self._where = picker("Conditions", multiselect=True, elem_id="data-where")
-            self._language = picker("Language", elem_id="data-language")
+            self._origin = picker(label="Whose sessions", elem_id="data-origin")
+            self._schema = picker(label="Schema", elem_id="data-schema")
+            self._where = picker(label="Conditions", multiselect=True, elem_id="data-where")
+            self._language = picker(label="Language", elem_id="data-language")
         with gr.Row(elem_classes="data-form"):
             hint = "2026-01-31"
             self._since = gr.Textbox(label="Begun from (UTC)", placeholder=hint, elem_id="data-since")

@@ -1,0 +1,59 @@
+"""Links by which a researcher goes on in a session that a simulated participant began (`app.bots.walking`).
+
+A link is signed and serves for an hour. It opens sessions of pilots only: whoever has one could be anybody.
+"""
+
+from __future__ import annotations
+
+from itsdangerous import BadSignature, URLSafeTimedSerializer
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from app.runtime import Runtime
+from app.settings import Settings
+from app.web.arrival import lost
+from app.web.cookies import Cookies
+from storage.origins import PILOT
+
+LASTS_S = 3600
+ANY = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104  (compared, not bound)
+
+
+class Walks:
+    """Makes links to sessions, and reads them."""
+
+    def __init__(self, secret: str) -> None:
+        self._signer = URLSafeTimedSerializer(secret, salt="parley walk")
+
+    def link(self, settings: Settings, stream: str) -> str:
+        """The address at which the participants' server lets one go on in a session."""
+        return f"{address_of(settings)}/walk/{self._signer.dumps(stream)}"
+
+    def stream(self, token: str) -> str | None:
+        """The session that a link is for; None for one that is too old, or none of ours."""
+        try:
+            stream = self._signer.loads(token, max_age=LASTS_S)
+        except BadSignature:
+            return None
+        return stream if isinstance(stream, str) else None
+
+    def route(self, runtime: Runtime, cookies: Cookies) -> Route:
+        """`/walk/{token}` on the participants' server: the browser has the session, and the page opens."""
+
+        async def go_on(request: Request) -> Response:
+            stream = self.stream(request.path_params["token"])
+            live = await runtime.afresh(stream) if stream else None
+            if live is None or live.state.enrolled.get("origin") != PILOT:
+                return lost(request)
+            response = RedirectResponse("/", status_code=303)
+            cookies.write(response, live.stream)
+            return response
+
+        return Route("/walk/{token}", go_on, methods=["GET", "HEAD"])
+
+
+def address_of(settings: Settings) -> str:
+    """Where a browser finds the participants' server, as far as the settings say."""
+    host = ANY.get(settings.host, settings.host)
+    return (settings.public_url or f"http://{host}:{settings.port}").rstrip("/")

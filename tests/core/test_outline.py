@@ -1,0 +1,70 @@
+"""A study's outline: what it is made of, as values; and the same drawn for a terminal."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from rich.tree import Tree
+
+from app.library import load_study
+from app.outline import Branch, draw, outline, steps
+from experiments.core.place import walk
+from experiments.core.session import fold
+from experiments.core.step import Step
+from experiments.core.telemetry import folded
+from tests.fakes import studies
+from tests.fakes.sessions import NAMES, study, whole
+
+
+def _flow() -> Branch:
+    return outline(study("chatbench"))[-1]
+
+
+def test_an_outline_names_what_a_study_is_made_of_and_then_what_happens() -> None:
+    things = outline(study("demo"))
+    assert [thing.kind for thing in things] == ["languages", *["problems"] * 2, *["model"] * 2, *["factor"] * 2, "flow"]
+    assert things[0].text == "en, de, ar"
+    assert Branch("model", "careful: scripted") in things
+    assert Branch("factor", "condition: answer-first, direct-to-AI") in things
+    assert not any(thing.path or thing.children for thing in things[:-1])
+
+
+def test_a_flow_has_the_path_the_condition_and_the_count_of_each_part() -> None:
+    phase = next(part for part in _flow().children if part.text == "Phase 2")
+    (loop,) = phase.children
+    assert (phase.kind, phase.path) == ("phase", "phase-2")
+    assert (loop.kind, loop.text, loop.note, loop.path) == ("each", "question", "9 of questions", "phase-2/question")
+    alone = next(part for part in loop.children if part.note == "alone")
+    assert (alone.text, alone.only, alone.path) == (
+        "answer",
+        "condition is answer-first",
+        "phase-2/question[*]/alone",
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_step_that_a_participant_meets_is_in_the_outline_in_their_order(name: str) -> None:
+    state = fold(whole(name, "outline"))
+    met = list(dict.fromkeys(folded(p.path) for p in walk(study(name), state) if isinstance(p.node, Step)))
+    known = list(dict.fromkeys(step.path for step in steps(outline(study(name)))))
+    assert met == [path for path in known if path in met]
+
+
+def test_what_a_study_says_is_no_markup_of_the_terminal(tmp_path: Path) -> None:
+    raw = {
+        "study": "small",
+        "title": "Small",
+        "flow": [
+            {"phase": "[red]One[/red]", "flow": [{"step": "info", "text": "Hello"}]},
+            {"step": "finish", "id": "end", "code": "X"},
+        ],
+    }
+    tree = Tree("small")
+    draw(outline(load_study(str(studies.write(tmp_path, raw)))), tree)
+    page = io.StringIO()
+    Console(file=page, width=100).print(tree)
+    assert "[red]One[/red]" in page.getvalue()
+    assert "finish (end)" in page.getvalue()

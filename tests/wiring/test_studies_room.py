@@ -1,0 +1,224 @@
+"""The console's room of studies: making, writing, publishing, running and walking through one; and who may not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.errors import SettingsError
+from app.library import load_study
+from app.web.console.bench.editor import mark_of
+from app.web.console.bench.running import cell_of
+from experiments.core.session import fold
+from storage.engine import Database, open_database
+from storage.operations import operations_of
+from storage.publishing import bring, versions
+from tests.fakes import studies
+from tests.fakes.console import Room, console
+from tests.fakes.http_bot import HttpBot
+from tests.fakes.researcher import Researcher
+from tests.fakes.served import serving
+from tests.fakes.sessions import study
+from tests.wiring.reading import facts, query
+
+pytestmark = pytest.mark.anyio
+Console = tuple[Room, Researcher]
+CHANGES = (
+    *(("decide-piloted", "click"), ("decide-opened", "click"), ("decide-paused", "click"), ("close-yes", "click")),
+    *(("cap-set", "click"), ("cap-lift", "click"), ("study-text", "input"), ("publish-ask", "click")),
+    *(("publish-yes", "click"), ("walk-go", "click"), ("new-make", "click"), ("decide-closed", "click")),
+)
+
+
+@pytest.fixture
+async def database(tmp_path: Path) -> AsyncIterator[Database]:
+    database = open_database(f"sqlite:///{tmp_path}/parley.db")
+    yield database
+    database.dispose()
+
+
+@pytest.fixture
+async def at(tmp_path: Path, database: Database) -> AsyncIterator[Console]:
+    """A console over a study that is open, with its page loaded."""
+    bring(database, load_study(str(studies.short(tmp_path))), at_us=1_000_000)
+    async with console(tmp_path, database) as (room, researcher):
+        await researcher.open(tab="studies", study="short")
+        yield room, researcher
+
+
+def value(update: Any) -> Any:
+    return update.get("value") if isinstance(update, Mapping) else update
+
+
+async def make(researcher: Researcher, name: str, like: str = "arena") -> Mapping[str, Any]:
+    updates = await researcher.on("new-make", "click", **{"new-name": name, "new-like": like})
+    researcher.place["study"] = name
+    return updates
+
+
+async def write(researcher: Researcher, text: str, mark: str) -> Mapping[str, Any]:
+    return await researcher.on("study-text", "input", **{"study-text": text, "text-mark": mark})
+
+
+async def publish(researcher: Researcher) -> Mapping[str, Any]:
+    shown = await researcher.on("publish-ask", "click")
+    return await researcher.on("publish-yes", "click", **{"text-hash": value(shown["text-hash"])})
+
+
+async def test_a_study_is_made_written_published_and_opened(at: Console, database: Database) -> None:
+    room, researcher = at
+    made = await make(researcher, "sums")
+    text, mark = value(made["study-text"]), value(made["text-mark"])
+    assert text.startswith("study: sums\n")
+    assert value(made["study"]) == "sums"
+
+    wrong = await write(researcher, text.replace("flow:", "flwo:"), mark)
+    assert re.search(r"line \d+.*flwo", value(wrong["faults"]), re.DOTALL)
+    assert "flwo" in room.desk.drafts.text("sums"), "nothing is lost, right or wrong"
+    again = await researcher.open(tab="studies", study="sums")
+    assert "flwo" in value(again["study-text"])
+    with_faults = await researcher.on("publish-ask", "click")
+    assert "faults" in value(with_faults["note"])
+    assert not versions(database, "sums")
+
+    right = await write(researcher, text, value(wrong["text-mark"]))
+    assert "No faults" in value(right["faults"])
+    done = await publish(researcher)
+    (version,) = versions(database, "sums")
+    assert version.hash[:12] in value(done["note"])
+    assert operations_of(database, "sums").state == "draft"
+    await researcher.on("decide-opened", "click")
+    assert operations_of(database, "sums").state == "open"
+    assert [what.split()[0] for _, what, about in room.did if about == "sums"] == ["made", "published", "opened"]
+
+
+async def test_a_change_is_a_new_version_and_what_it_changes_is_shown_first(at: Console, database: Database) -> None:
+    _, researcher = at
+    made = await make(researcher, "sums")
+    await publish(researcher)
+    await researcher.on("decide-opened", "click")
+    text = value(made["study-text"]).replace("Which assistant is better?", "Which is <b>best</b>?")
+    await write(researcher, text, value(made["text-mark"]))
+    shown = await researcher.on("publish-ask", "click")
+    plan = next(words for words in map(value, shown.values()) if isinstance(words, str) and "Publish version" in words)
+    assert "The study is running" in plan
+    assert re.search(r'class="removed">-.*Which assistant is better\?', plan)
+    assert re.search(r'class="added">\+.*Which is &lt;b&gt;best&lt;/b&gt;\?', plan)
+    assert "Raise <code>version:</code> first" in plan
+    await researcher.on("publish-yes", "click", **{"text-hash": value(shown["text-hash"])})
+    newer, older = versions(database, "sums")
+    assert newer.current
+    assert newer.hash != older.hash
+
+
+async def test_what_is_published_is_what_was_shown(at: Console, database: Database) -> None:
+    _, researcher = at
+    made = await make(researcher, "sums")
+    shown = await researcher.on("publish-ask", "click")
+    await write(researcher, value(made["study-text"]) + "\n# a word\n", value(made["text-mark"]))
+    text = value(made["study-text"]).replace("better?", "best?")
+    await write(researcher, text, mark_of(value(made["study-text"]) + "\n# a word\n"))
+    done = await researcher.on("publish-yes", "click", **{"text-hash": value(shown["text-hash"])})
+    assert "has changed since" in value(done["note"])
+    assert not versions(database, "sums")
+
+
+async def test_a_draft_that_was_changed_elsewhere_is_not_saved_over(at: Console) -> None:
+    room, researcher = at
+    made = await make(researcher, "sums")
+    room.desk.drafts.save("sums", "study: sums\n# of somebody else\n")
+    done = await write(researcher, "study: sums\n# mine\n", value(made["text-mark"]))
+    assert "changed elsewhere" in value(done["note"])
+    assert "somebody else" in room.desk.drafts.text("sums")
+
+
+async def test_a_draft_keeps_its_name(at: Console) -> None:
+    _, researcher = at
+    made = await make(researcher, "sums")
+    text = value(made["study-text"]).replace("study: sums", "study: short")
+    done = await write(researcher, text, value(made["text-mark"]))
+    assert re.search(r"line 1\b.*this draft is", value(done["faults"]), re.DOTALL)
+
+
+async def test_a_study_is_paused_capped_and_closed(at: Console, database: Database) -> None:
+    _, researcher = at
+    await researcher.on("decide-paused", "click")
+    assert operations_of(database, "short").state == "paused"
+    await researcher.on("cap-set", "click", **{"cap-most": 5, "cap-where": []})
+    assert operations_of(database, "short").caps == {(): 5}
+    for most in (-1, 10_000_000, None):
+        refused = await researcher.on("cap-set", "click", **{"cap-most": most, "cap-where": []})
+        assert "A whole number from 0" in value(refused["note"])
+    assert operations_of(database, "short").caps == {(): 5}
+    await researcher.on("cap-lift", "click", **{"cap-where": []})
+    assert operations_of(database, "short").caps == {(): None}
+    await researcher.on("decide-closed", "click")
+    assert operations_of(database, "short").state == "paused", "closing is asked twice"
+    await researcher.on("close-yes", "click")
+    assert operations_of(database, "short").state == "closed"
+
+
+async def test_a_walk_through_a_draft_leads_to_the_step_that_was_chosen(at: Console, database: Database) -> None:
+    room, researcher = at
+    await make(researcher, "sums")
+    written = "As it is written now"
+    chosen = {"walk-which": written, "walk-step": "conversation[*]/compare", "walk-where": [], "walk-language": None}
+    done = await researcher.on("walk-go", "click", **chosen)
+    (path,) = re.findall(r'href="http://[^/]+(/walk/[\w.-]+)"', value(done["walk-link"]))
+    async with serving(room.desk.settings, "demo") as server, HttpBot(server.url, "walker") as walker:
+        await walker.send("GET", path)
+        assert (await walker.look()).path == "conversation[0]/compare"
+        stream = walker.stream
+    assert fold(facts(database, stream)).enrolled["origin"] == "pilot"
+    assert not versions(database, "sums"), "walking publishes nothing"
+
+
+async def test_an_analyst_sees_a_study_and_changes_nothing(at: Console, database: Database) -> None:
+    room, researcher = at
+    await make(researcher, "sums")
+    before = query(database, "SELECT stream, seq, kind FROM event"), room.desk.drafts.text("sums"), list(room.did)
+    room.as_("analyst")
+    seen = await researcher.open(tab="studies", study="sums")
+    assert "sums" in value(seen["study-title"])
+    assert seen["study-text"]["interactive"] is False
+    for component, kind in CHANGES:
+        answer = await researcher.on(component, kind, **{"study-text": "gone", "new-name": "other"})
+        assert "Only owners" in value(answer["note"]), component
+    assert (query(database, "SELECT stream, seq, kind FROM event"), room.desk.drafts.text("sums"), room.did) == before
+
+
+async def test_models_that_cannot_be_reached_are_told_before_publishing(at: Console) -> None:
+    _, researcher = at
+    made = await make(researcher, "sums")
+    text = re.sub(r"careful: .*", "careful: {backend: openai, model: gpt-x}", value(made["study-text"]))
+    await write(researcher, text, value(made["text-mark"]))
+    shown = await researcher.on("publish-ask", "click")
+    assert any("PARLEY_OPENAI_API_KEY" in str(value(update)) for update in shown.values())
+
+
+async def test_a_database_without_studies_says_what_to_do(tmp_path: Path, database: Database) -> None:
+    async with console(tmp_path, database) as (_, researcher):
+        updates = await researcher.open(tab="studies")
+        assert "Choose a study, or make a new one" in value(updates["study-title"])
+        assert any("There is no study yet" in str(value(update)) for update in updates.values())
+        assert updates["bench"]["visible"] is False
+
+
+def test_only_values_that_somebody_can_get_are_chosen() -> None:
+    found = study("demo")
+    assert cell_of(found, ["condition: answer-first", "model: hasty"]) == {
+        "condition": "answer-first",
+        "model": "hasty",
+    }
+    assert cell_of(found, None) == {}
+    for chosen, said in (
+        (["condition: none"], "is no value of a factor"),
+        (["model: hasty", "model: careful"], "Nobody has two values"),
+        ([["condition"]], "is no value of a factor"),
+    ):
+        with pytest.raises(SettingsError, match=said):
+            cell_of(found, chosen)

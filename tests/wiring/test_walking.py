@@ -1,0 +1,230 @@
+"""Walking through a study: a bot comes to the step that was chosen, and a link lets a researcher go on from there."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.bots.walking import SAID, Wish, walk_to
+from app.clock import WorldClock
+from app.library import load_study
+from app.outline import outline, steps
+from app.web.walks import LASTS_S, Walks
+from experiments.core.events import Event
+from experiments.core.resolve import Study
+from experiments.core.session import fold, screen
+from experiments.core.telemetry import folded
+from experiments.errors import StudyError
+from storage.engine import Database, open_database
+from storage.log import Log
+from storage.projections import rebuild
+from storage.studies import Studies
+from storage.verify import verify
+from tests.fakes import studies
+from tests.fakes.commanding import parley
+from tests.fakes.http_bot import HttpBot
+from tests.fakes.served import SECRET, Served, serving, settings_for
+from tests.fakes.sessions import NAMES, study
+from tests.wiring.reading import facts, query, released_rows
+
+pytestmark = pytest.mark.anyio
+
+
+class Ground:
+    """A database with a log, on which one walks."""
+
+    def __init__(self, folder: Path) -> None:
+        self.database: Database = open_database(f"sqlite:///{folder}/parley.db")
+        self.log = Log(self.database)
+
+    async def walk(self, study: Study, step: str = "", **factors: str) -> list[Event]:
+        """The facts of a session that was brought to a step."""
+        Studies(self.database).register(study)
+        return facts(self.database, await walk_to(self.log, study, Wish(step, factors), WorldClock()))
+
+
+@pytest.fixture
+def ground(tmp_path: Path) -> Iterator[Ground]:
+    ground = Ground(tmp_path)
+    yield ground
+    ground.log.close()
+    ground.database.dispose()
+
+
+def some(paths: Sequence[str]) -> list[str]:
+    """The first steps, the last, and some between."""
+    return [*paths[:2], *paths[2:-2:3], *paths[-2:]]
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_a_bot_comes_to_a_step_of_any_study(ground: Ground, name: str) -> None:
+    found = study(name)
+    paths = list(dict.fromkeys(step.path for step in steps(outline(found))))
+    for path in some(paths):
+        state = fold(await ground.walk(found, path))
+        assert folded(screen(found, state).path) == path
+        assert (state.enrolled["hash"], state.enrolled["origin"]) == (found.hash, "pilot")
+        assert (state.events[-1].kind, state.events[-1].data) == ("noted", {"what": SAID})
+    origins = query(ground.database, "SELECT DISTINCT origin, hash FROM session")
+    assert origins == [("pilot", found.hash)]
+    assert not query(ground.database, "SELECT * FROM attempt"), "nothing was asked of a model of the study's"
+    assert not verify(ground.database, found.name).differences, "all that was decided can be derived again"
+
+
+@pytest.mark.parametrize("name", ["chatbench", "demo"])
+async def test_a_bot_is_in_the_condition_that_was_chosen(ground: Ground, name: str) -> None:
+    found = study(name)
+    for factor in found.file.factors:
+        known = found.file.factors[factor]
+        for value in known if isinstance(known, tuple | dict) else ():
+            state = fold(await ground.walk(found, "", **{factor: value}))
+            assert state.factors[factor] == value
+    both = {"condition": "answer-first", "model": next(iter(found.file.models))}
+    state = fold(await ground.walk(found, "", **both))
+    assert both.items() <= state.factors.items()
+
+
+async def test_a_step_of_one_condition_brings_that_condition(ground: Ground) -> None:
+    state = fold(await ground.walk(study("chatbench"), "phase-2/question[*]/alone"))
+    assert state.factors["condition"] == "answer-first"
+    with pytest.raises(StudyError, match="only with condition: answer-first, not with condition: direct-to-AI"):
+        await ground.walk(study("chatbench"), "phase-2/question[*]/alone", condition="direct-to-AI")
+
+
+async def test_a_loops_own_name_does_not_shut_a_step_that_asks_for_it(ground: Ground, tmp_path: Path) -> None:
+    raw = {
+        **_plain("shadow"),
+        "factors": {"colour": ["red", "blue"]},
+        "flow": [
+            {
+                "each": "turn",
+                "take": 2,
+                "beside": {"colour": ["red", "blue"]},
+                "flow": [{"step": "info", "id": "blue", "when": {"colour": "blue"}, "text": "Blue"}],
+            },
+            {"step": "finish", "code": "X"},
+        ],
+    }
+    found = load_study(str(studies.write(tmp_path, raw)))
+    assert screen(found, fold(await ground.walk(found, "turn[*]/blue", colour="red"))).path.endswith("/blue")
+
+
+async def test_a_step_that_is_met_by_who_fails_is_reached(ground: Ground) -> None:
+    found = study(NAMES[-1])
+    assert screen(found, fold(await ground.walk(found, "warned"))).path == "warned"
+
+
+async def test_a_step_that_nobody_meets_is_told_and_leaves_no_trace(ground: Ground, tmp_path: Path) -> None:
+    flow = [
+        {
+            "step": "survey",
+            "id": "about",
+            "questions": [{"ask": "number", "name": "age", "text": "Age?", "maximum": 99}],
+        },
+        {"step": "info", "id": "old", "when": {"about.age": "1000"}, "text": "Old"},
+        {"step": "finish", "code": "X"},
+    ]
+    found = load_study(str(studies.write(tmp_path, {**_plain("never"), "flow": flow})))
+    with pytest.raises(StudyError, match="old: was not met by 8 simulated participants"):
+        await ground.walk(found, "old")
+    with pytest.raises(StudyError, match=r"old_: is no step of this study.*Did you mean 'old'"):
+        await ground.walk(found, "old_")
+    assert not query(ground.database, "SELECT * FROM session")
+
+
+async def test_waiting_times_are_kept_and_all_of_it_is_past(ground: Ground, tmp_path: Path) -> None:
+    flow = [
+        {"step": "info", "id": "slow", "least_s": 1800, "text": "Read this."},
+        {"step": "info", "id": "then", "least_s": 5, "text": "And this."},
+        {"step": "finish", "code": "X"},
+    ]
+    found = load_study(str(studies.write(tmp_path, {**_plain("slow"), "flow": flow})))
+    events = await ground.walk(found, "then")
+    now_us = WorldClock().now_us()
+    assert events == sorted(events, key=lambda event: event.at_us)
+    assert 1800e6 <= events[-1].at_us - events[0].at_us < 1900e6
+    assert now_us - 60e6 < events[-1].at_us <= now_us
+
+
+async def test_what_a_model_costs_is_not_spent(ground: Ground, tmp_path: Path) -> None:
+    priced = {"backend": "openai", "model": "gpt-x", "price": {"prompt": 1000, "completion": 1000}, "options": {}}
+    found = load_study(str(studies.chat(tmp_path, **priced)))
+    events = await ground.walk(found, "finish")
+    replies = [event.data for event in events if event.kind == "replied"]
+    assert replies
+    assert all("cost" not in reply for reply in replies)
+    assert not query(ground.database, "SELECT * FROM attempt")
+
+
+async def test_the_tables_of_a_walk_are_those_that_its_facts_imply(ground: Ground) -> None:
+    found = study("demo")
+    await ground.walk(found, "finish")
+    before = released_rows(ground.database)
+    assert any(before.values())
+    rebuild(ground.database)
+    assert released_rows(ground.database) == before
+
+
+async def test_a_link_leads_a_browser_into_the_session_of_a_study_that_is_not_served(served: Served) -> None:
+    folder = Path(served.settings.database_url.removeprefix("sqlite:///")).parent
+    draft = load_study(str(studies.short(folder, "draft")))
+    Studies(served.database).register(draft)
+    log = Log(served.database)
+    stream = await walk_to(log, draft, Wish("question[*]/alone"), WorldClock())
+    log.close()
+    link = Walks(SECRET).link(served.settings, stream)
+    assert link.startswith("http://127.0.0.1:7860/walk/")
+    async with HttpBot(served.url, "walker") as walker:
+        answer = await walker.send("GET", link.removeprefix("http://127.0.0.1:7860"))
+        assert (answer.status_code, answer.headers["location"]) == (303, "/")
+        await walker.look()
+        assert (walker.stream, walker.screen.path) == (stream, "question[0]/alone")
+        assert walker.answer is not None
+        assert "trial run" in str((await walker.send("POST", "/api/look", {"view": "page"})).text)
+        await walker.finish()
+    own = [event for event in facts(served.database, stream) if event.by == "participant"]
+    assert own[-1].at_us > own[0].at_us
+    assert fold(facts(served.database, stream)).outcome == "complete"
+
+
+async def test_only_links_of_ours_to_pilots_open_anything(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with HttpBot(served.url, "person") as person, HttpBot(served.url, "thief") as thief:
+        await person.arrive("short")
+        walks, settings = Walks(SECRET), served.settings
+        good = walks.link(settings, person.stream).rpartition("/")[2]
+        forged = Walks("another secret of thirty-two chars").link(settings, person.stream).rpartition("/")[2]
+        unknown = walks.link(settings, "00000000-0000-0000-0000-000000000000").rpartition("/")[2]
+        for token in (good, forged, unknown, good[:-1], f"x{good}", person.client.cookies["parley"], "x"):
+            answer = await thief.send("GET", f"/walk/{token}")
+            assert answer.status_code == 404, token
+            assert "parley" not in thief.client.cookies
+    assert walks.stream(good) == person.stream
+    monkeypatch.setattr("itsdangerous.timed.time.time", lambda: WorldClock().now_us() / 1e6 + LASTS_S + 5)
+    assert walks.stream(good) is None
+
+
+async def test_the_command_prints_a_link_that_serves(tmp_path: Path) -> None:
+    path = studies.short(tmp_path)
+    done = await asyncio.to_thread(
+        parley, "walk", str(path), "--step", "question[*]/with_ai", folder=tmp_path, PARLEY_SECRET=SECRET
+    )
+    assert done.returncode == 0, done.stderr
+    token = done.stdout.splitlines()[0].rpartition("/walk/")[2]
+    async with serving(settings_for(tmp_path), path) as server, HttpBot(server.url, "walker") as walker:
+        await walker.send("GET", f"/walk/{token}")
+        assert (await walker.look()).path == "question[0]/with_ai"
+    for words, said in (
+        (("--step", "nowhere"), "is no step"),
+        (("--where", "condition=x"), "is no factor"),
+        (("--language", "fr"), "is none of this study's"),
+    ):
+        failed = await asyncio.to_thread(parley, "walk", str(path), *words, folder=tmp_path, PARLEY_SECRET=SECRET)
+        assert (failed.returncode, said in failed.stderr) == (2, True), failed.stderr
+
+
+def _plain(name: str) -> dict[str, Any]:
+    return {"study": name, "title": "A small study"}
