@@ -12,10 +12,10 @@ from gradio.components import Component
 from app.web.console.visitor import Visitor
 
 
-def picker(**options: Any) -> gr.Dropdown:
+def picker(label: str, **options: Any) -> gr.Dropdown:
     """A dropdown whose choices are known only when it is painted. What comes back from the browser is not checked here,
     so whoever reads it must: after a restart Gradio knows no choices of a page that is still open."""
-    return gr.Dropdown(choices=[], interactive=True, allow_custom_value=True, **options)
+    return gr.Dropdown(choices=[], label=label, interactive=True, allow_custom_value=True, **options)
 
 
 @dataclass(frozen=True, slots=True)
