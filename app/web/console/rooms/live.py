@@ -115,7 +115,7 @@ class LiveRoom:
     def _limit(self, visitor: Visitor, study: str, origin: Any, cell: Any, most: Any) -> Mapping[Component, Any]:
         """Say how many are wanted in a cell."""
         found = self._desk.studies.newest(str(study))
-        where = _where(found, cell)
+        where = where_of(found, cell)
         wanted = _count(most)
         data = {"where": where, "most": wanted}
         decide_on(self._desk.database, found.name, "capped", data, by="researcher", at_us=self._desk.clock.now_us())
@@ -138,7 +138,7 @@ def _choices(study: Study) -> list[tuple[str, str]]:
     return [(cell_key(one), json.dumps(dict(one))) for one in (*alone, *(whole if len(whole) <= MOST_CELLS else ()))]
 
 
-def _where(study: Study, sent: Any) -> dict[str, str]:
+def where_of(study: Study, sent: Any) -> dict[str, str]:
     """The factors that were chosen; raises StorageError for what cannot be."""
     if sent not in [value for _, value in _choices(study)]:
         raise StorageError("Choose first for which participants this shall hold.")
