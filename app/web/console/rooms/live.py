@@ -26,6 +26,7 @@ from storage.watching.people import first_origin
 
 ORIGINS = {"person": "People", "pilot": "Pilot", "bot": "Simulated"}
 LOOK_S = 5
+HEIGHT = 160
 MOST_CELLS = 60
 """A study with more cells than that is steered by its factors' values alone."""
 SERIES = {"arrived": "began", "completed": "completed"}
@@ -184,7 +185,8 @@ def _chart(rows: list[dict[str, Any]], figure: str, words: str) -> Any:
             y=altair.Y(f"{figure}:Q", title=f"sessions, {words}", axis=altair.Axis(tickMinStep=1)),
             color=altair.Color("who:N", sort=list(SERIES.values())),
             **({"xOffset": "who:N"} if figure == "number" else {}),
-        )
+        ),
+        HEIGHT,
     )
 
 
