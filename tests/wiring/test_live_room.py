@@ -93,7 +93,7 @@ async def test_simulated_sessions_are_shown_when_chosen(olga: Researcher) -> Non
     painted = await olga.on("live-origin", "input", **{"study": NAME, "live-origin": "bot"})
     assert cards(painted["live-head"])["arrived"] == 3
     assert "tutor-a" in text(painted["live-body"])
-    assert json.loads(painted["live-rate"]["value"]["plot"])["mark"]["type"] == "bar"
+    assert json.loads(painted["live-rate"]["value"]["plot"])["mark"]["type"] == "area"
     assert painted["live-sum"]["visible"] is True
 
 

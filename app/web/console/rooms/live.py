@@ -178,13 +178,16 @@ def _over_time(seen: Watched) -> tuple[Any, Any]:
 
 def _chart(rows: list[dict[str, Any]], figure: str, words: str) -> Any:
     made = altair.Chart(charts.inline(rows))
-    drawn = made.mark_bar() if figure == "number" else made.mark_line(interpolate="step-after")
+    drawn = (
+        made.mark_area(interpolate="step-after", opacity=0.4, line=True)
+        if figure == "number"
+        else made.mark_line(interpolate="step-after")
+    )
     return charts.styled(
         drawn.encode(
             x=altair.X("at:T", title=None, scale=altair.Scale(type="utc")),
-            y=altair.Y(f"{figure}:Q", title=f"sessions, {words}", axis=altair.Axis(tickMinStep=1)),
+            y=altair.Y(f"{figure}:Q", title=f"sessions, {words}", stack=None, axis=altair.Axis(tickMinStep=1)),
             color=altair.Color("who:N", sort=list(SERIES.values())),
-            **({"xOffset": "who:N"} if figure == "number" else {}),
         ),
         HEIGHT,
     )
