@@ -62,6 +62,7 @@ def open_database(url: str, *, outdated: bool = False) -> Database:
     except OperationalError as error:
         raise StorageError(f"the database {engine.url!r} cannot be opened: {error.orig}") from error
     if old and not outdated:
+        engine.dispose()
         raise StorageError(
             f"{engine.url!r}: an older Parley made the table {old[0]}. The log is as it was; make the tables that "
             "follow from it anew, with the server stopped: parley db rebuild"

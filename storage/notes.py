@@ -13,11 +13,9 @@ from typing import Literal
 
 from experiments.core.events import Action
 from experiments.core.field import Invalid, read_text
-from experiments.core.place import State
 from experiments.core.session import decide, fold
 from storage.errors import Conflict, StorageError
 from storage.log import Log
-from storage.recorded import ORIGIN
 from storage.seating import seat_of
 from storage.studies import Studies
 from storage.work import Append
@@ -25,7 +23,6 @@ from storage.work import Append
 Kind = Literal["noted", "excluded", "included"]
 MOST_CHARS = 2_000
 TRIES = 20
-ABOUT = ("excluded", "included")
 TEXT = {"noted": "text", "excluded": "why", "included": "why"}
 """Under which name a fact has its words."""
 
@@ -50,9 +47,9 @@ def note_on(log: Log, studies: Studies, stream: str, note: Note) -> None:
             raise StorageError(f"{stream}: it was imported, so nothing is written about it here; filter its export")
         study = studies.get(state.enrolled["hash"])
         events = decide(study, state, action)
-        _refuse_twice(state, note.kind)
+        _refuse_twice(seat_of(study, state).excluded, note.kind)
         seat = seat_of(study, fold(events, state))
-        work = Append(stream, study.name, events, origin=state.enrolled.get("origin", ORIGIN), seat=seat)
+        work = Append(stream, study.name, events, origin=state.enrolled["origin"], seat=seat)
         try:
             log.append(work).result()
         except Conflict:
@@ -74,14 +71,8 @@ def _words(note: Note) -> str:
         raise StorageError(f"nothing was written: {wanted}") from fault
 
 
-def excluded_why(state: State) -> str | None:
-    """Why a session is excluded, if the last word on it is that it is."""
-    last = next((event for event in reversed(state.events) if event.kind in ABOUT), None)
-    return str(last.data.get("why", "")) if last is not None and last.kind == "excluded" else None
-
-
-def _refuse_twice(state: State, kind: Kind) -> None:
-    why = excluded_why(state)
+def _refuse_twice(why: str | None, kind: Kind) -> None:
+    """`why` is the reason for which it is excluded now, if it is."""
     if kind == "excluded" and why is not None:
         raise StorageError(f"it is excluded already ({why}); include it again first, to give another reason")
     if kind == "included" and why is None:

@@ -28,6 +28,8 @@ from sqlalchemy import (
 metadata = MetaData()
 FINISHED = text("kind = 'finished'")
 DUE = text("due_us IS NOT NULL")
+EXCLUDED = text("excluded IS NOT NULL")
+ENDED = text("outcome IS NOT NULL")
 
 events = Table(
     "event",
@@ -88,10 +90,20 @@ seats = Table(
     Column("excluded", Text),
     Index("ix_seat_begun", "study", "origin", "begun_us"),
     Index("ix_seat_counts", "study", "origin", "outcome", "cell"),
+    Index(
+        "ix_seat_ended",
+        *("study", "origin", "outcome", "cell", "place", "furthest", "flags"),
+        *("last_us", "begun_us", "pasted", "excluded"),
+        sqlite_where=ENDED,
+        postgresql_where=ENDED,
+    ),
     Index("ix_seat_due", "due_us", sqlite_where=DUE, postgresql_where=DUE),
+    Index("ix_seat_excluded", "study", "origin", "excluded", sqlite_where=EXCLUDED, postgresql_where=EXCLUDED),
 )
 """A row for each session: who counts in which cell, where they are, and what is odd about them. A projection of the log
-but for `released_us`, when a recruiter had somebody returned, and `pasted`, how often the page told of pasting."""
+but for `released_us`, when a recruiter had somebody returned, and `pasted`, how often the page told of pasting.
+
+What is read of all sessions that have ended is in an index of theirs alone, which no click of others touches."""
 
 identities = Table(
     "participant_identity",

@@ -29,7 +29,13 @@ _REWRITES = (
 )
 _LIMIT = re.compile(r"\\(lim|max|min|sup|inf|limsup|liminf)\s*_\s*(\{(?:[^{}]|\{[^{}]*\})*\}|\w)")
 _PRIME = re.compile(r"<msup>(<mi>[^<]*</mi>)<mi>(&#x0(?:203[2-4]|2057);)</mi></msup>")  # the glyph is raised already
-_UNKNOWN = re.compile(r"<m[ion][^>]*>\\|<mi>&</mi>")
+_UNKNOWN = re.compile(r"<m[ion][^>]*>\\|<mi>&</mi>|<m[a-z]+ [^>]*\b(?:href|style|class|id)=")
+_ELEMENTS = (
+    "math|mrow|mi|mn|mo|ms|mtext|mspace|mstyle|mfrac|msqrt|mroot|msub|msup|msubsup|munder|mover|munderover"
+    "|mmultiscripts|mprescripts|none|mtable|mtr|mtd|mlabeledtr|mpadded|mphantom|menclose|merror|mfenced"
+)
+_TAG = re.compile(rf'(</?(?:{_ELEMENTS})(?: (?!on|href|style|class|id|src|xlink)[a-z]+="[^"<>]*")* ?/?>)|<')
+"""A tag of a formula; or any other beginning of one, which latex2mathml lets through from within a \\text."""
 
 
 @lru_cache(maxsize=4096)
@@ -46,6 +52,7 @@ def mathml(latex: str, *, display: bool = False) -> str:
     if _UNKNOWN.search(drawn):
         return source
     drawn = drawn.replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "", 1)
+    drawn = _TAG.sub(lambda found: found[1] or "&lt;", drawn)
     return _PRIME.sub(r'\1<mo lspace="0" rspace="0">\2</mo>', drawn)
 
 

@@ -68,16 +68,13 @@ class Preview:
 
 def offers(database: Database, study: str) -> Offers:
     """What can be exported of a study; nothing while nobody has come."""
-    t = tables.sessions.c
+    t = tables.seats.c
     with database.connect() as connection:
         came = set(connection.execute(select(t.origin).where(t.study == study).distinct()).scalars())
-        read = tuple(dict.fromkeys(item["schema"] for item in imports(connection, study)))
-        own = tuple(recorded(connection, study))
-        holds = {origin: own for origin in ORIGINS if origin in came - {ORIGIN} and own} | (
-            {ORIGIN: read} if read else {}
-        )
+        holds = dict.fromkeys(came, tuple(recorded(connection, study)))
+        holds[ORIGIN] = tuple(dict.fromkeys(item["schema"] for item in imports(connection, study)))
         return Offers(
-            schemas={origin: holds[origin] for origin in ORIGINS if origin in holds},
+            schemas={origin: holds[origin] for origin in ORIGINS if holds.get(origin)},
             factors=values_of(cells_of(connection, study)),
             languages=tuple(languages_of(connection, study)),
         )
@@ -86,28 +83,42 @@ def offers(database: Database, study: str) -> Offers:
 def files(database: Database, wish: Wish, most: int = MOST_COUNTED) -> Outlook:
     """The files that an export would have, with their rows counted as far as `most`; raises StorageError."""
     with database.connect() as connection:
-        plan = planned(connection, wish)
-        found = tuple(
-            _expected(chosen, None if chosen.among is not None else chosen.count_to(connection, most + 1), most)
-            for chosen in plan.files
-        )
-        return Outlook(plan.origin, _sessions(connection, wish, plan), found, plan.selected)
+        return _outlook(connection, wish, planned(connection, wish), most)
 
 
 def preview(database: Database, wish: Wish, file: str, most: int = PREVIEW) -> Preview:
     """The first rows of a file of an export, by its path or name; raises StorageError."""
     with database.connect() as connection:
-        chosen = planned(connection, wish).named(file)
-        filter_files(connection, wish, chosen)
-        rows = [tuple(row) for some in chosen.stream(connection, texts=False, most=most) for row in some]
+        return _preview(connection, wish, planned(connection, wish).named(file), most)
+
+
+def look(database: Database, wish: Wish, file: str) -> tuple[Outlook, Preview]:
+    """Both at once, of the first file where the export has no such one; raises StorageError."""
+    with database.connect() as connection:
+        plan = planned(connection, wish)
+        chosen = next((chosen for chosen in plan.files if chosen.path == file), plan.files[0])
+        return _outlook(connection, wish, plan, MOST_COUNTED), _preview(connection, wish, chosen, PREVIEW)
+
+
+def _outlook(connection: Connection, wish: Wish, plan: Plan, most: int) -> Outlook:
+    found = tuple(
+        _expected(chosen, None if chosen.among is not None else chosen.count_to(connection, most + 1), most)
+        for chosen in plan.files
+    )
+    return Outlook(plan.origin, _sessions(connection, wish, plan), found, plan.selected)
+
+
+def _preview(connection: Connection, wish: Wish, chosen: Chosen, most: int) -> Preview:
+    filter_files(connection, wish, chosen)
+    rows = [tuple(row) for some in chosen.stream(connection, texts=False, most=most) for row in some]
     return Preview(chosen.path, tuple(column.name for column in chosen.columns), tuple(rows))
 
 
 def _sessions(connection: Connection, wish: Wish, plan: Plan) -> int | None:
     if plan.selected is not None:
         return plan.selected.number
-    t = tables.sessions.c
-    its = select(func.count()).select_from(tables.sessions).where(t.study == wish.study, t.origin == plan.origin)
+    t = tables.seats.c  # every session of its own has one, and they are counted in their index
+    its = select(func.count()).select_from(tables.seats).where(t.study == wish.study, t.origin == plan.origin)
     return None if plan.origin == ORIGIN else connection.execute(its).scalar_one()
 
 

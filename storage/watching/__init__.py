@@ -6,6 +6,7 @@ from the last few, so nothing here grows with the number of facts. However many 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from threading import Lock
@@ -16,10 +17,10 @@ from experiments.core.operations import Operations
 from experiments.core.resolve import Study
 from storage.engine import Database
 from storage.operations import operations_in
-from storage.seats import Tally, counted, meant, tally_in
+from storage.seats import Tally, counted, meant
 from storage.watching.models import Latency, Used, recent, used
-from storage.watching.people import Bucket, Odd, Waiting, groups, odd, over_time, waiting
-from storage.watching.times import Typical, typical
+from storage.watching.people import Bucket, Odd, Waiting, crowds, odd, over_time, tally, waiting
+from storage.watching.times import Spent, Typical, typical
 
 __all__ = ["Bucket", "Latency", "Odd", "Typical", "Used", "Waiting", "Watched", "Watching", "watch"]
 FRESH_US = 2_000_000
@@ -57,25 +58,25 @@ class Watched:
         return sum(model.cost for model in self.models)
 
 
-def watch(database: Database, study: Study, origin: str, now_us: int) -> Watched:
-    """How a study stands now."""
-    lease_s = study.file.times.lease_s
-    known = meant(study.name, origin, now_us, lease_s)
+def watch(database: Database, study: Study, origin: str, now_us: int, spent: Spent | None = None) -> Watched:
+    """How a study stands now; `spent` remembers how long sessions took on their screens, for the next time."""
+    known = meant(study.name, origin, now_us, study.file.times.lease_s)
     with database.connect() as connection:
         operations = operations_in(connection, study.name)
-        tally = tally_in(connection, study.name, origin, now_us, lease_s)
         caps = operations.caps_of(study.file.caps) if origin == "person" else ()
+        found = crowds(connection, known)
+        now = tally(found)
         return Watched(
             study=study.name,
             origin=origin,
             now_us=now_us,
             operations=operations,
-            tally=tally,
-            cells=standings(counted(study, tally), caps),
-            funnel=funnel(study, groups(connection, known)),
+            tally=now,
+            cells=standings(counted(study, now), caps),
+            funnel=funnel(study, (crowd.group for crowd in found)),
             waiting=waiting(connection, known),
-            odd=odd(connection, known),
-            times=typical(connection, study.name, origin),
+            odd=odd(found),
+            times=typical(connection, known, {} if spent is None else spent),
             over_time=over_time(connection, known),
             models=used(connection, study.name),
             latency=recent(connection, study.name),
@@ -90,6 +91,12 @@ class Watching:
         self._lock = Lock()
         self._asking: dict[tuple[str, str], Lock] = {}
         self._known: dict[tuple[str, str], Watched] = {}
+        self._spent: defaultdict[tuple[str, str], Spent] = defaultdict(dict)
+
+    def forget(self, study: str) -> None:
+        """Ask anew when somebody looks: something was decided."""
+        for key in [key for key in self._known if key[0] == study]:
+            self._known.pop(key, None)
 
     def look(self, study: Study, origin: str, now_us: int) -> Watched:
         """How a study stands, as of two seconds ago at most; who looks while it is being asked gets the same answer."""
@@ -99,5 +106,5 @@ class Watching:
         with asking:
             known = self._known.get(key)
             if known is None or abs(now_us - known.now_us) >= FRESH_US:
-                known = self._known[key] = watch(self._database, study, origin, now_us)
+                known = self._known[key] = watch(self._database, study, origin, now_us, self._spent[key])
             return known

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, and_, case, func, select
+from sqlalchemy import Connection, and_, case, func, literal, select
 
 from experiments.core.funnel import Group
 from storage import tables
-from storage.seats import COMPLETE, LIVE, OURS
+from storage.engine import Database
+from storage.seats import COMPLETE, LIVE, OURS, Tally, cell_key
 
 MOST_WAITING = 10
 MOST_BUCKETS = 60
@@ -33,7 +34,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Odd:
-    """How many sessions have each flag, how many were pasted in, and how many are excluded."""
+    """How many sessions have each flag and how many any, how many were pasted in, and how many are excluded."""
 
     flags: Mapping[str, int]
     flagged: int
@@ -51,15 +52,69 @@ class Bucket:
     completed: int
 
 
-def groups(connection: Connection, known: Mapping[str, Any]) -> Iterator[Group]:
-    """The sessions by cell, step and outcome."""
-    for cell, *others in connection.execute(_GROUPS, known):
-        yield Group(orjson.loads(cell), *others)
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """Some sessions that are at the same step of the same cell, and what is odd about them."""
+
+    group: Group
+    flags: tuple[str, ...]
+    pasted: int
+    excluded: int
 
 
-_BY = (_seat.cell, _seat.place, _seat.furthest, _seat.outcome)
-_IS_LIVE = case((LIVE, 1), else_=0)
-_GROUPS = select(*_BY, _IS_LIVE, func.count(), func.min(_seat.last_us)).where(OURS).group_by(*_BY, _IS_LIVE)
+def first_origin(database: Database, study: str, origins: Sequence[str]) -> str:
+    """The first of these origins that a study has sessions of; the first of all if it has none."""
+    with database.connect() as connection:
+        for origin in origins:
+            if connection.execute(_FIRST, {"study": study, "origin": origin}).scalar() is not None:
+                return origin
+    return origins[0]
+
+
+def crowds(connection: Connection, known: Mapping[str, Any]) -> tuple[Crowd, ...]:
+    """All sessions, those who are alike together."""
+    found = (*connection.execute(_ENDED, known), *connection.execute(_UNENDED, known))
+    return tuple(_crowd(*row) for row in found)
+
+
+def _crowd(outcome: str | None, cell: str, place: str, furthest: str, flags: str, live: int, *sums: int) -> Crowd:
+    number, oldest_us, pasted, excluded = sums
+    group = Group(orjson.loads(cell), place, furthest, outcome, bool(live), number, oldest_us)
+    return Crowd(group, tuple(flags.split(",")) if flags else (), int(pasted), excluded)
+
+
+_BY = (_seat.outcome, _seat.cell, _seat.place, _seat.furthest, _seat.flags)
+_SUMS = (
+    func.count(),
+    func.min(_seat.last_us),
+    func.sum(case((_seat.pasted > 0, 1), else_=0)),
+    func.count(_seat.excluded),
+)
+_IS_LIVE = case((LIVE, 1), else_=0).label("live")
+_ENDED = select(*_BY, literal(0), *_SUMS).where(OURS, _seat.outcome.is_not(None)).group_by(*_BY)
+_UNENDED = select(*_BY, _IS_LIVE, *_SUMS).where(OURS, _seat.outcome.is_(None)).group_by(*_BY, "live")
+
+
+def tally(found: Sequence[Crowd]) -> Tally:
+    """How all sessions stand, as `storage.seats.tally_of` has it."""
+    outcomes: Counter[str] = Counter({"live": 0, "left": 0})
+    done: Counter[str] = Counter()
+    live: Counter[str] = Counter()
+    for group in (crowd.group for crowd in found):
+        key = cell_key(group.factors)
+        outcomes[group.outcome or ("live" if group.live else "left")] += group.number
+        done[key] += group.number if group.outcome == COMPLETE else 0
+        live[key] += group.number if group.live else 0
+    return Tally(dict(outcomes), {key: (done[key], live[key]) for key in sorted(done)})
+
+
+def odd(found: Sequence[Crowd]) -> Odd:
+    """What is odd about how many sessions."""
+    flags: Counter[str] = Counter()
+    for crowd in found:
+        flags.update(dict.fromkeys(crowd.flags, crowd.group.number))
+    flagged = sum(crowd.group.number for crowd in found if crowd.flags)
+    return Odd(dict(flags), flagged, sum(crowd.pasted for crowd in found), sum(crowd.excluded for crowd in found))
 
 
 def waiting(connection: Connection, known: Mapping[str, Any]) -> tuple[Waiting, ...]:
@@ -75,22 +130,6 @@ _WAITING = (
     .order_by(_seat.last_us)
     .limit(MOST_WAITING)
 )
-
-
-def odd(connection: Connection, known: Mapping[str, Any]) -> Odd:
-    """What is odd about how many sessions."""
-    flags: Counter[str] = Counter()
-    flagged = pasted = excluded = 0
-    for told, number, pasting, out in connection.execute(_ODD, known):
-        names = told.split(",") if told else []
-        flags.update(dict.fromkeys(names, number))
-        flagged += number if names else 0
-        pasted, excluded = pasted + pasting, excluded + out
-    return Odd(dict(flags), flagged, pasted, excluded)
-
-
-_PASTING = func.sum(case((_seat.pasted > 0, 1), else_=0))
-_ODD = select(_seat.flags, func.count(), _PASTING, func.count(_seat.excluded)).where(OURS).group_by(_seat.flags)
 
 
 def over_time(connection: Connection, known: Mapping[str, Any]) -> tuple[Bucket, ...]:

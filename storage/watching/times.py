@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import groupby
+from operator import itemgetter
 from statistics import median
+from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, bindparam, select
 
 from experiments.core.events import Event
 from experiments.core.spans import spans
@@ -15,7 +17,9 @@ from experiments.core.telemetry import folded
 from storage import tables
 from storage.seats import OURS
 
-MOST_SESSIONS = 200
+MOST_SESSIONS = 100
+Spent = dict[str, dict[str, float]]
+"""Seconds on each screen, by session; those who have ended do not change."""
 _seat, _fact = tables.seats.c, tables.events.c
 
 
@@ -27,13 +31,19 @@ class Typical:
     times: int
 
 
-def typical(connection: Connection, study: str, origin: str) -> Mapping[str, Typical]:
-    """The times of the steps by their folded paths; turns of a loop count each."""
-    known = {"study": study, "origin": origin}
+def typical(connection: Connection, known: Mapping[str, Any], spent: Spent) -> Mapping[str, Typical]:
+    """The times of the steps by their folded paths; turns of a loop count each. What was read once is in `spent`."""
+    streams = connection.execute(_LAST, known).scalars().all()
+    for stream in spent.keys() - set(streams):
+        del spent[stream]
+    new = [stream for stream in streams if stream not in spent]
+    if new:
+        rows = connection.execute(_FACTS, {"streams": new})
+        for stream, facts in groupby(rows, key=itemgetter(0)):
+            spent[stream] = spans(Event(seq, at_us, "system", path, kind, {}) for _, seq, at_us, path, kind in facts)
     found: dict[str, list[float]] = {}
-    for _, rows in groupby(connection.execute(_FACTS, known), key=lambda row: row[0]):
-        facts = (Event(seq, at_us, "system", path, kind, {}) for _, seq, at_us, path, kind in rows)
-        for path, seconds in spans(facts).items():
+    for screens in spent.values():
+        for path, seconds in screens.items():
             found.setdefault(folded(path), []).append(seconds)
     return {path: Typical(median(those), len(those)) for path, those in found.items()}
 
@@ -46,6 +56,6 @@ _LAST = (
 )
 _FACTS = (
     select(_fact.stream, _fact.seq, _fact.at_us, _fact.path, _fact.kind)
-    .where(_fact.stream.in_(_LAST))
+    .where(_fact.stream.in_(bindparam("streams", expanding=True)))
     .order_by(_fact.stream, _fact.seq)
 )

@@ -21,9 +21,9 @@ from tempfile import TemporaryDirectory
 
 from rich.console import Console
 from rich.table import Table
-from tests.fakes.users import OWNER, add_owner
 
 from tests.bench import million
+from tests.fakes.accounts import GOOD, ada_and_bob
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.researcher import Researcher
 from tests.fakes.served import Process
@@ -132,7 +132,7 @@ async def researchers(url: str, found: Measured) -> AsyncIterator[None]:
         tasks = []
         for what in (watches, reads, goes_round):
             at = await stack.enter_async_context(Researcher(url))
-            await at.log_in(*OWNER)
+            await at.log_in("Ada", GOOD)
             tasks.append(asyncio.create_task(what(at, found)))
         yield
         for task in tasks:
@@ -147,7 +147,8 @@ async def measure(folder: Path) -> Measured:
     found, clicks = Measured(), Clicks()
     server = Process(folder, (million.FILE,))
     console = Process(folder, (), command="console")
-    add_owner(server.database_url)
+    with ada_and_bob(server.database_url):
+        pass
     server.start()
     console.start()
     people = [asyncio.create_task(takes_part(server.url, million.STUDY, number, clicks)) for number in range(PEOPLE)]

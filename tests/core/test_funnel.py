@@ -17,6 +17,7 @@ from experiments.core.step import Step
 from experiments.core.telemetry import folded
 from tests.fakes.sessions import NAMES, study, whole
 
+CUTS = st.tuples(st.integers(0, 5), st.sampled_from((0.1, 0.3, 0.5, 0.8, 0.95, 1)))
 LIVE_UNTIL = 3
 """Of those who have not ended, every so manieth is gone."""
 
@@ -43,7 +44,7 @@ def came_to(study: Study, state: State) -> set[str]:
 @settings(max_examples=40)
 @given(
     name=st.sampled_from(NAMES),
-    cuts=st.lists(st.tuples(st.integers(0, 5), st.sampled_from((0.1, 0.3, 0.5, 0.8, 0.95, 1))), max_size=12),
+    cuts=st.lists(CUTS, max_size=12),
 )
 def test_the_funnel_is_what_folding_every_session_gives(name: str, cuts: Sequence[tuple[int, float]]) -> None:
     own = study(name)

@@ -182,6 +182,13 @@ HOSTILE = [
     r"\(\text{<img src=x onerror=alert(1)>}\)",
     r"\(<img src=x onerror=alert(1)>\)",
     r"\(\nonsense{<script>}\)",
+    r"\(\text{<img/src=x/onerror=alert(1)>}\)",
+    r"\(\mbox{</mtext></math><iframe/src=//evil.example></iframe>}\)",
+    r"\(\text{</mtext><script>alert(1)</script>}\)",
+    r"\(\unicode{<svg/onload=alert(1)>}\)",
+    r"\(\href{javascript:alert(1)}{x}\)",
+    r"\(\style{position:fixed;inset:0}{x}\)",
+    r"\(\text{<marquee>}\)",
 ]
 
 
@@ -205,7 +212,9 @@ def test_no_tag_of_an_author_reaches_the_page(text: str) -> None:
     options = Single(name="o", text=text, help=text, options={"A": text, "B": "b"})
     page = left(screen_of(Panel(text, (talk,), (options,), button=text), "submit"), draft={"o": text})
     found = Tags(page)
-    assert not found.tags & {"script", "svg", "iframe"}
+    assert not found.tags & {"script", "svg", "iframe", "marquee"}
+    assert not [tag for tag in found.tags if "/" in tag]
+    assert not [value for name, value in found.attributes if name == "style" and "--options" not in value]
     assert not [name for name, _ in found.attributes if name.startswith("on")]
     assert not [value for name, value in found.attributes if name in ("href", "src") and "javascript" in value]
 

@@ -11,9 +11,10 @@ import httpx2
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.clock import WorldClock
-from app.web.console.desk import VISITOR, Desk
+from app.web.console.desk import Desk
 from app.web.console.server import build_app
-from app.web.console.visitor import Role, Visitor
+from app.web.console.visitor import VISITOR, Visitor
+from storage.accounts.names import Role
 from storage.engine import Database
 from tests.fakes.researcher import Researcher
 from tests.fakes.served import SECRET, settings_for

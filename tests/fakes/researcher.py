@@ -36,6 +36,8 @@ class Researcher:
 
     url: str
     heard: list[bytes] = field(default_factory=list)
+    page: str = "test"
+    """By what Gradio tells one open page from another; of a new one it knows no choices yet, and checks none."""
 
     def __post_init__(self) -> None:
         """Bring the client."""
@@ -84,13 +86,24 @@ class Researcher:
         event = next(event for event in self.events if (component, kind) in event.of)
         return await self.fire(event, {**self.place, **values})
 
-    async def fire(self, event: Wired, values: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The same of an event as it is wired."""
+    async def fire(self, event: Wired, values: Mapping[str, Any], *, must: bool = True) -> Mapping[str, Any]:
+        """The same of an event as it is wired; nothing where it is refused, unless it `must` not be."""
         data = [values.get(self._name(number), self._shown(number)) for number in event.inputs]
-        body = {"fn_index": event.number, "data": data, "session_hash": "test"}
+        body = {"fn_index": event.number, "data": data, "session_hash": self.page}
         response = await self.send("POST", EVENT, json=body)
+        if not must and response.status_code in (401, 403):
+            return {}
         assert response.status_code == 200, (event.of, response.status_code, response.text[:300])
         return dict(zip(map(self._name, event.outputs), response.json()["data"], strict=True))
+
+    def values_for(self, event: Wired, wanted: Mapping[str, str]) -> dict[str, str]:
+        """Values for those inputs of an event that are shown nothing yet, by the last word of their elem_id."""
+        names = [self._name(number) for number in event.inputs if not self._shown(number)]
+        return {name: wanted[word] for name in names if (word := name.rpartition("-")[2]) in wanted}
+
+    def adopt(self, other: Researcher) -> None:
+        """Know the page as another researcher knows it, without having seen it."""
+        self._components, self.events = other._components, other.events
 
     def _wired(self, config: Mapping[str, Any]) -> Iterator[Wired]:
         for one in config["dependencies"]:

@@ -106,7 +106,8 @@ def serving_aside(settings: Settings, *studies: Path | str) -> Iterator[Served]:
 
 @dataclass
 class Process:
-    """`parley serve` as a process of its own, always at the same address, over one SQLite file.
+    """`parley serve`, or another server's command, as a process of its own, always at the same address, over one SQLite
+    file.
 
     It is the command itself, or, where `forked`, the same command in a fork of a process that has imported it.
     """
@@ -115,6 +116,7 @@ class Process:
     studies: tuple[Path, ...]
     env: dict[str, str] = field(default_factory=dict)
     forked: bool = True
+    command: str = "serve"
     port: int = 0
     _running: subprocess.Popen[bytes] | BaseProcess | None = None
 
@@ -137,7 +139,7 @@ class Process:
     @property
     def log(self) -> str:
         """What it has written, over all its lives."""
-        return (self.folder / "server.log").read_text(encoding="utf-8")
+        return (self.folder / f"{self.command}.log").read_text(encoding="utf-8")
 
     @property
     def pid(self) -> int:
@@ -148,16 +150,19 @@ class Process:
 
     def start(self) -> None:
         """Start it and wait until it answers."""
-        env = {"PARLEY_DATABASE_URL": self.database_url, "PARLEY_PORT": str(self.port), "PARLEY_SECRET": SECRET}
+        env = {"PARLEY_DATABASE_URL": self.database_url, "PARLEY_SECRET": SECRET}
+        env |= {"PARLEY_PORT" if self.command == "serve" else "PARLEY_CONSOLE_PORT": str(self.port)}
         env |= {f"PARLEY_{name.upper()}": str(value) for name, value in FAST.items()} | self.env
         if self.forked:
             context = multiprocessing.get_context("forkserver")
             context.set_forkserver_preload(["app.cli", "app.web.server"])
-            self._running = context.Process(target=_parley, args=(self.folder, env, "serve", *map(str, self.studies)))
+            self._running = context.Process(
+                target=_parley, args=(self.folder, env, self.command, *map(str, self.studies))
+            )
             self._running.start()
         else:
-            command = [str(Path(sys.executable).parent / "parley"), "serve", *map(str, self.studies)]
-            with (self.folder / "server.log").open("ab") as log:
+            command = [str(Path(sys.executable).parent / "parley"), self.command, *map(str, self.studies)]
+            with (self.folder / f"{self.command}.log").open("ab") as log:
                 around = {**os.environ, **env}
                 self._running = subprocess.Popen(command, cwd=self.folder, env=around, stdout=log, stderr=log)
         self._wait()
@@ -202,7 +207,7 @@ def _parley(folder: Path, env: dict[str, str], *command: str) -> None:
     """The command line in a forked process, with its output in a file."""
     from app.cli import main
 
-    log = os.open(folder / "server.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    log = os.open(folder / f"{command[0]}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(log, 1)
     os.dup2(log, 2)
     os.chdir(folder)

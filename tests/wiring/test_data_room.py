@@ -11,6 +11,7 @@ from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 from zipfile import ZipFile
 
 import httpx2
@@ -150,6 +151,7 @@ async def test_a_filter_changes_what_is_shown(researcher: Researcher) -> None:
 async def test_what_a_browser_must_not_send_is_told_and_makes_nothing(
     researcher: Researcher, console: Console, given: dict[str, Any], said: str
 ) -> None:
+    researcher.page = uuid4().hex
     for component, kind in (("data-origin", "input"), ("data-make", "click")):
         shown = await researcher.on(component, kind, **BOTS | given)
         assert said in html.unescape(text(shown["note"]))
@@ -199,6 +201,7 @@ async def tick(researcher: Researcher) -> Any:
 
 
 async def test_a_study_without_sessions_says_what_to_do(researcher: Researcher) -> None:
+    researcher.page = uuid4().hex
     shown = await researcher.enter("data", study="nobody")
     assert any("nothing to export yet" in str(value) for value in shown.values())
 

@@ -23,6 +23,7 @@ from app.clock import VirtualClock
 from app.runtime import Runtime
 from app.settings import Settings
 from app.web.console.downloads import EXPIRED, LIFE_S, PATIENCE_S, STOPPED, Downloads, Link
+from app.web.console.gate import KNOWN
 from app.web.console.visitor import Visitor
 from storage.engine import Database, open_database
 from storage.exports.exporting import export
@@ -142,6 +143,8 @@ async def test_a_token_that_nobody_signed_leads_nowhere(room: Room, lab: Databas
     for wrong in (token[:-1] + ("a" if token[-1] != "a" else "b"), "x", f"x{token}"):
         assert (await room.get(wrong)).status_code == 404
     assert "mathconverse" not in token
+    assert KNOWN["GET"].fullmatch(f"/download/{token}"), "the gate lets it through"
+    assert "/." not in f"/download/{token}"
     other = Downloads("another secret of the same length", room.clock)
     assert other.links(ANN) == []
     assert (await Room(other, room.clock, room.root).get(token)).status_code == 404

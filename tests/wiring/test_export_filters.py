@@ -82,6 +82,7 @@ def test_the_filters_hold_for_standard_output_and_the_zip_too(lab: Path, tmp_pat
     ("words", "said"),
     [
         (("--where", "condition"), "write it as condition=answer-first"),
+        (("--where", "conditon=x"), "no session of 'chatbench' has a factor 'conditon'; allowed: "),
         (("--where", "condition=answer-frist"), "Did you mean 'answer-first'?"),
         (("--since", "tomorrow"), "write 2026-01-31 or 2026-01-31T14:00, in UTC"),
         (("--since", DAYS[2], "--until", DAYS[1]), "give a later end"),

@@ -14,6 +14,7 @@ from app.clock import WorldClock
 from app.library import load_study
 from app.runtime import Runtime
 from storage.engine import Database, open_database
+from storage.imports.importing import import_files
 from storage.log import load
 from storage.participants import Participants, Person
 from tests.fakes import studies
@@ -28,12 +29,12 @@ WORD = "a word of Bob's own"
 Console = tuple[Room, Researcher]
 
 
-async def _somebody(folder: Path, database: Database, said: str = WORD) -> str:
+async def _somebody(folder: Path, database: Database, said: str = WORD, id_: str = PID) -> str:
     """A participant with a recruiter's id, who wrote something and asked a model."""
     runtime = Runtime(database, settings_for(folder), WorldClock())
     study = load_study(str(studies.short(folder)))
     runtime.prepare(study)
-    identity = Participants(database, SECRET).entry("short", Person("prolific", PID))
+    identity = Participants(database, SECRET).entry("short", Person("prolific", id_))
     stream = (await runtime.enrol(study, origin="person", identity=identity)).stream
     given = [{"agreed": "on"}, {"comment": said, "used": ["Pen"]}, {"confidence": "very"}]
     for number, values in enumerate(given):
@@ -82,7 +83,7 @@ async def test_a_reload_leads_back_to_the_session_that_was_open(at: Console) -> 
     shown = await researcher.open(study="short", tab="sessions", session="1")
     assert "Session 1" in value(shown["session-head"])
     story = value(shown["session-story"])
-    assert html.escape(WORD) in story
+    assert html.unescape(story).count(WORD) >= 2, "as an answer and as a message"
     assert "Do you agree?" in story
     assert '<span class="tag">only</span>' in story, "who replied is told to researchers"
     assert 'data-session="1"' in value(shown["sessions-list"])
@@ -198,15 +199,9 @@ async def test_the_replay_shows_each_moment_with_what_was_answered_next(at: Cons
     assert "What do you think?" in pages[answered - 1]
     assert "What do you think?" not in pages[answered]
     replied = next(event for event in events if event.kind == "replied")
-    assert replied.data["text"][:20] in html.unescape(pages[replied.seq])
+    assert replied.data["text"].partition("*")[0].strip()[:20] in html.unescape(pages[replied.seq])
     assert "A reply is on its way" in pages[replied.seq - 1]
-    assert all(
-        'sandbox=""' in page and "only" not in re.sub(r"\s+", " ", _words(page)).split() for page in pages.values()
-    )
-
-
-def _words(page: str) -> str:
-    return re.sub(r"<[^>]*>", " ", page[page.index("<body") :])
+    assert all('sandbox=""' in page for page in pages.values())
 
 
 PAYLOADS = (
@@ -219,6 +214,9 @@ PAYLOADS = (
     "![x](http://evil.test/pixel.png)",
     "<iframe src=//evil.test></iframe>",
     "\\(\\href{javascript:alert(1)}{x}\\)",
+    "\\(\\text{<img/src=x/onerror=alert(1)>}\\)",
+    "\\(\\text{</mtext><script>alert(1)</script>}\\)",
+    "\\(\\style{position:fixed;inset:0}{x}\\)",
     "```mermaid\nclick A call alert()\n```",
     "${alert(1)} {{constructor.constructor('alert(1)')()}}",
     "<div style='position:fixed;inset:0'>",
@@ -238,17 +236,17 @@ BOMBS = {
 }
 
 
-@pytest.mark.parametrize("payload", PAYLOADS)
-async def test_a_hostile_text_is_only_text_in_the_researchers_tab(
-    tmp_path: Path, database: Database, payload: str
-) -> None:
-    await _somebody(tmp_path, database, payload)
+async def test_a_hostile_text_is_only_text_in_the_researchers_tab(tmp_path: Path, database: Database) -> None:
+    for number, payload in enumerate(PAYLOADS):
+        await _somebody(tmp_path, database, payload, f"{number}")
     async with console(tmp_path, database) as (_, researcher):
-        shown = await researcher.open(study="short", tab="sessions", session="1")
-        for name in ("session-head", "session-story", "sessions-list"):
-            assert not HARM.search(_tags(value(shown[name]))), name
-        (document,) = re.findall(r'srcdoc="([^"]*)"', value(shown["session-page"]))
-        assert not HARM.search(_tags(html.unescape(document)).replace("<form", "<f"))
+        await researcher.open(study="short", tab="sessions")
+        for number in range(1, len(PAYLOADS) + 1):
+            shown = await researcher.enter("sessions", study="short", session=f"{number}")
+            for name in ("session-head", "session-story", "sessions-list"):
+                assert not HARM.search(_tags(value(shown[name]))), (name, PAYLOADS[number - 1])
+            (document,) = re.findall(r'srcdoc="([^"]*)"', value(shown["session-page"]))
+            assert not HARM.search(_tags(html.unescape(document)).replace("<form", "")), PAYLOADS[number - 1]
 
 
 def _tags(page: str) -> str:
@@ -256,22 +254,23 @@ def _tags(page: str) -> str:
     return " ".join(re.findall(r"<[a-zA-Z/][^>]*>", page))
 
 
-@pytest.mark.parametrize("name", BOMBS)
-async def test_a_text_that_is_heavy_to_render_is_shown_as_typed(tmp_path: Path, database: Database, name: str) -> None:
-    await _somebody(tmp_path, database, BOMBS[name])
+async def test_a_text_that_is_heavy_to_render_is_shown_as_typed(tmp_path: Path, database: Database) -> None:
+    for name, bomb in BOMBS.items():
+        await _somebody(tmp_path, database, bomb, name)
     async with console(tmp_path, database) as (_, researcher):
-        shown = await researcher.open(study="short", tab="sessions", session="1")
-        story = value(shown["session-story"])
-        assert len(story) < 200_000
-        assert story.count("<") < 2_000
-        assert story.count("<msqrt") <= 40
+        await researcher.open(study="short", tab="sessions")
+        for number, name in enumerate(BOMBS, 1):
+            shown = await researcher.enter("sessions", study="short", session=f"{number}")
+            for part in ("session-story", "session-page"):
+                told = html.unescape(value(shown[part]))
+                assert len(told) < 100_000, (name, part)
+                assert told.count("<") < 2_000, (name, part)
+                assert told.count("<msqrt") <= 40, (name, part)
 
 
 async def test_an_imported_session_is_shown_as_its_rows(tmp_path: Path, database: Database) -> None:
     await fill(database, ["mathconverse"], 1, "imported")
     export(database, "mathconverse", "mathconverse", tmp_path / "out")
-    from storage.imports.importing import import_files
-
     import_files(database, "mathconverse", sorted((tmp_path / "out").rglob("*.csv")), "old")
     async with console(tmp_path, database) as (_, researcher):
         shown = await researcher.open(study="old", tab="sessions", session="1")

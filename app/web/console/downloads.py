@@ -26,7 +26,7 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from app.clock import Clock
-from app.web.console.visitor import Visitor
+from app.web.console.visitor import VISITOR, Visitor
 from problems.errors import ParleyError
 from storage.describe.packing import pack
 from storage.engine import Database
@@ -34,7 +34,6 @@ from storage.exports.exporting import export
 from storage.exports.planning import Wish
 
 log = logging.getLogger(__name__)
-VISITOR = "parley.visitor"
 LIFE_S = 15 * 60
 PATIENCE_S = 90
 """After so long without a question how far it is, nobody waits for an export; hidden tabs ask once a minute."""

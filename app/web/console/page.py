@@ -1,7 +1,7 @@
 """The console's page: a bar with the study, and a tab for each room.
 
 What is shown for a study is painted by the room that is open: when the page loads, when the study or the tab changes,
-and every few seconds where a room says so. The page's address keeps the place (console.js).
+and every few seconds where a room does so itself. The page's address keeps the place (console.js).
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from app.web.mounting import Page
 from app.web.page import STATIC as PARTICIPANTS
 
 STATIC = Path(__file__).parent / "static"
-REFRESH_S = 5
 READ_PLACE = "() => window.parleyConsole.place()"
 KEEP_PLACE = "(study, tab, session) => { window.parleyConsole.keep(study, tab, session); return []; }"
 
@@ -112,12 +111,5 @@ def _wire(blocks: gr.Blocks, desk: Desk, place: Place, rooms: Sequence[Room], ta
 
     desk.on(blocks.load, load, inputs, [*inputs, tabs, who, *outputs], js=READ_PLACE)
     desk.on(place.study.input, paint, inputs, outputs)
-    live = next(room for room in rooms if room.name == "live")
-    timer = gr.Timer(REFRESH_S)
-
-    def again(visitor: Visitor, study: str, tab: str, session: str) -> Mapping[Component, Any]:
-        return paint(visitor, study, tab, session) if tab == live.name else {}
-
-    desk.on(timer.tick, again, inputs, live.outputs, quiet=True)
     changes = [one.change for one in inputs]  # type: ignore[attr-defined]  # Gradio adds its events when it runs
     gr.on(changes, fn=None, inputs=inputs, outputs=[], js=KEEP_PLACE, api_visibility="private")

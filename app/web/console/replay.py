@@ -27,6 +27,8 @@ from storage.sessions import Session
 
 PARTS = ("head", "left", "talk", "side")
 RATED = "rated"
+FOCUS = " autofocus>"
+"""What a frame without scripts refuses, and says so."""
 
 
 def replay(desk: Desk, session: Session, number: int) -> str:
@@ -47,7 +49,8 @@ def _document(desk: Desk, stream: str, study: Study, events: Sequence[Event], nu
     shown = reading.screen(_harmless(screen(study, state)))
     draft = _given(shown, events[number:])
     painting = paint(shown, study=look, shown=None, draft=draft, now_us=events[number - 1].at_us)
-    parts = {name: Markup(painting.updates[name]["value"]) for name in PARTS}  # noqa: S704  (its templates escaped it)
+    told = {name: str(painting.updates[name]["value"]).replace(FOCUS, ">") for name in PARTS}
+    parts = {name: Markup(html) for name, html in told.items()}  # noqa: S704  (paint.py's templates escaped it)
     known = {"parts": parts, "painting": painting, "chat": shown.panel.chat, "look": look}
     return desk.html("replayed.html.j2", read=reading.rendered, **known)
 

@@ -14,14 +14,8 @@ from app.web.console.visitor import Visitor
 
 def picker(**options: Any) -> gr.Dropdown:
     """A dropdown whose choices are known only when it is painted. What comes back from the browser is not checked here,
-    so whoever reads it must."""
-    made = gr.Dropdown(choices=[], interactive=True, **options)
-    made.preprocess = _as_it_came  # type: ignore[method-assign]  # a class of our own would write files beside ours
-    return made
-
-
-def _as_it_came(payload: Any) -> Any:
-    return payload
+    so whoever reads it must: after a restart Gradio knows no choices of a page that is still open."""
+    return gr.Dropdown(choices=[], interactive=True, allow_custom_value=True, **options)
 
 
 @dataclass(frozen=True, slots=True)

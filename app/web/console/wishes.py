@@ -29,7 +29,7 @@ def choices(words: Iterable[str], anything: str) -> list[tuple[str, str]]:
 def cell_choices(cells: Iterable[Mapping[str, str]]) -> list[tuple[str, str]]:
     """Each factor with each value that sessions have of it."""
     pairs = dict.fromkeys(f"{name}={value}" for cell in cells for name, value in sorted(cell.items()))
-    return [("any condition", ANY), *((pair.replace("=", ": ", 1), pair) for pair in sorted(pairs))]
+    return [("any", ANY), *((pair.replace("=", ": ", 1), pair) for pair in sorted(pairs))]
 
 
 def wish_of(sent: Mapping[str, Any]) -> Wish:

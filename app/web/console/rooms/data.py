@@ -11,7 +11,7 @@ from gradio.components import Component
 from app.web.console.desk import Desk
 from app.web.console.room import At, Place, picker
 from app.web.console.visitor import Visitor
-from storage.exports.offering import Offers, Outlook, Preview, files, offers, preview
+from storage.exports.offering import Offers, Outlook, Preview, files, look, offers, preview
 from storage.exports.planning import Wish
 from storage.exports.selecting import Selection, moment_of, where_of
 from storage.schemas.registry import schemas
@@ -45,7 +45,7 @@ class DataRoom:
         with gr.Column(visible=False) as self._all:
             self._make_form()
             self._outlook = gr.HTML(elem_id="data-outlook", padding=False, apply_default_css=False)
-            with gr.Row(elem_classes="actions"):
+            with gr.Row(elem_classes="data-make"):
                 self._safe = gr.Checkbox(label="Safe for spreadsheets (no longer the exact data)", container=False)
                 self._button = gr.Button("Make the zip", variant="primary", elem_id="data-make")
                 self._stop = gr.Button("Stop", visible=False, elem_id="data-stop")
@@ -59,13 +59,13 @@ class DataRoom:
         self._wire()
 
     def _make_form(self) -> None:
-        with gr.Row():
+        with gr.Row(elem_classes="data-form"):
             self._origin = picker(label="Whose sessions", elem_id="data-origin")
             self._schema = picker(label="Schema", elem_id="data-schema")
             self._where = picker(label="Conditions", multiselect=True, elem_id="data-where")
             self._language = picker(label="Language", elem_id="data-language")
-        with gr.Row():
-            hint = "2026-01-31 or 2026-01-31T14:00"
+        with gr.Row(elem_classes="data-form"):
+            hint = "2026-01-31"
             self._since = gr.Textbox(label="Begun from (UTC)", placeholder=hint, elem_id="data-since")
             self._until = gr.Textbox(label="Begun until (UTC)", placeholder=hint, elem_id="data-until")
             self._complete = gr.Checkbox(label="Complete only", elem_id="data-complete")
@@ -122,7 +122,7 @@ class DataRoom:
 
     def _look_into(self, visitor: Visitor, *values: Any) -> Mapping[Any, Any]:
         *asked, file = values
-        return {self._preview: self._first_rows(_wish(*asked), _text(file))}
+        return {self._preview: self._first_rows(preview(self._desk.database, _wish(*asked), _text(file)))}
 
     def _make(self, visitor: Visitor, *values: Any) -> Mapping[Any, Any]:
         """Begin to make a zip."""
@@ -162,17 +162,14 @@ class DataRoom:
 
     def _show(self, wish: Wish, file: str = "") -> dict[Any, Any]:
         """What an export would hold, and the first rows of a file, of its first one unless it has that."""
-        outlook = files(self._desk.database, wish)
-        paths = [expected.path for expected in outlook.files]
-        file = file if file in paths else paths[0]
+        outlook, first = look(self._desk.database, wish, file)
         return {
             self._outlook: self._desk.html("data_outlook.html.j2", outlook=outlook),
-            self._file: gr.update(choices=paths, value=file),
-            self._preview: self._first_rows(wish, file),
+            self._file: gr.update(choices=[expected.path for expected in outlook.files], value=first.path),
+            self._preview: self._first_rows(first),
         }
 
-    def _first_rows(self, wish: Wish, file: str) -> str:
-        found = preview(self._desk.database, wish, file)
+    def _first_rows(self, found: Preview) -> str:
         return self._desk.html("data_preview.html.j2", preview=found, rows=_cells(found))
 
 

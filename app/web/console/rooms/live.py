@@ -1,16 +1,37 @@
-"""Live: who is there now, and how far."""
+"""Live: who is there now and stuck, whether it is balanced, and what the models do; it looks again by itself."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
+import altair
 import gradio as gr
 from gradio.components import Component
 
+from app.web.console import charts
 from app.web.console.desk import Desk
-from app.web.console.room import At, Place
+from app.web.console.room import At, Place, picker
 from app.web.console.visitor import Visitor
+from experiments.core.cells import cells
+from experiments.core.outcomes import OUTCOMES
+from experiments.core.resolve import Study
+from storage.errors import StorageError
+from storage.operations import decide_on
+from storage.seats import cell_key
+from storage.watching import Watched, Watching
+from storage.watching.people import first_origin
+
+ORIGINS = {"person": "People", "pilot": "Pilot", "bot": "Simulated"}
+LOOK_S = 5
+MOST_CELLS = 60
+"""A study with more cells than that is steered by its factors' values alone."""
+SERIES = {"arrived": "began", "completed": "completed"}
+SHUTS = "Nobody new begins where {where}; who has begun goes on."
+HOLDS = "At most {most} shall complete or take part where {where}."
+LIFTS = "As many as come can begin where {where}."
 
 
 class LiveRoom:
@@ -22,13 +43,150 @@ class LiveRoom:
     def __init__(self, desk: Desk, place: Place) -> None:
         self._desk = desk
         self._place = place
+        self._watching = Watching(desk.database)
         self.outputs: list[Component] = []
 
     def build(self) -> None:
         """Make the room's components."""
-        self._now = gr.HTML(elem_id="live", padding=False, apply_default_css=False)
-        self.outputs = [self._now]
+        self._origin = gr.Radio(
+            label="Whose sessions",
+            choices=[(words, name) for name, words in ORIGINS.items()],
+            value="person",
+            elem_id="live-origin",
+            container=False,
+        )
+        self._head = gr.HTML(elem_id="live-head", padding=False, apply_default_css=False)
+        with gr.Row(elem_id="live-charts"):
+            self._rate, self._sum = (
+                gr.Plot(elem_id=f"live-{name}", show_label=False, container=False, visible=False)
+                for name in ("rate", "sum")
+            )
+        self._body = gr.HTML(elem_id="live-body", padding=False, apply_default_css=False)
+        with gr.Row(elem_id="live-cap", visible=False) as self._cap:
+            self._cell = picker(label="Let fewer begin where", elem_id="live-cell")
+            self._most = gr.Number(
+                label="At most (0 for nobody new, empty for no limit)", value=0, precision=0, elem_id="live-most"
+            )
+            self._set = gr.Button("Set", elem_id="live-set", scale=0)
+        self.outputs = [self._origin, self._head, self._rate, self._sum, self._body, self._cap, self._cell]
+        self._wire()
+
+    def _wire(self) -> None:
+        now = [self._head, self._rate, self._sum, self._body]
+        study = self._place.study
+        self._desk.on(self._origin.input, self._choose, [study, self._origin], now)
+        ticks = gr.Timer(LOOK_S).tick
+        self._desk.on(ticks, self._again, [study, self._place.tab, self._origin], now, quiet=True)
+        decided = [study, self._origin, self._cell, self._most]
+        self._desk.on(self._set.click, self._limit, decided, now, owner=True)
 
     def paint(self, visitor: Visitor, at: At) -> Mapping[Component, Any]:
-        """Who is there now."""
-        return {self._now: f"<p>{at.study}</p>"}
+        """People's sessions, or those of whoever has been there."""
+        if at.study not in self._desk.studies.names():
+            return {self._head: self._desk.html("live_none.html.j2"), self._body: "", **_no_charts(self)}
+        study = self._desk.studies.newest(at.study)
+        origin = first_origin(self._desk.database, study.name, tuple(ORIGINS))
+        choices = list(_choices(study))
+        return {
+            self._origin: origin,
+            self._cap: gr.update(visible=visitor.owner and bool(choices)),
+            self._cell: gr.update(choices=choices, value=None),
+            **self._now(study, origin),
+        }
+
+    def _choose(self, visitor: Visitor, study: str, origin: Any) -> Mapping[Component, Any]:
+        return self._now(self._desk.studies.newest(str(study)), _known(origin))
+
+    def _again(self, visitor: Visitor, study: str, tab: str, origin: Any) -> Mapping[Component, Any]:
+        """The same a little later; who is in another room is left alone."""
+        return self._choose(visitor, study, origin) if tab == self.name and study else {}
+
+    def _now(self, study: Study, origin: str) -> dict[Component, Any]:
+        seen = self._watching.look(study, origin, self._desk.clock.now_us())
+        values = {"seen": seen, "study": study, "outcomes": _outcomes(seen), "cell_key": cell_key}
+        rate, total = _over_time(seen)
+        return {
+            self._head: self._desk.html("live_head.html.j2", **values),
+            self._rate: gr.update(value=rate, visible=rate is not None),
+            self._sum: gr.update(value=total, visible=total is not None),
+            self._body: self._desk.html("live.html.j2", **values),
+        }
+
+    def _limit(self, visitor: Visitor, study: str, origin: Any, cell: Any, most: Any) -> Mapping[Component, Any]:
+        """Say how many are wanted in a cell."""
+        found = self._desk.studies.newest(str(study))
+        where = _where(found, cell)
+        wanted = _count(most)
+        data = {"where": where, "most": wanted}
+        decide_on(self._desk.database, found.name, "capped", data, by="researcher", at_us=self._desk.clock.now_us())
+        told = (LIFTS if wanted is None else HOLDS if wanted else SHUTS).format(where=cell_key(where), most=wanted)
+        self._desk.did(visitor, f"capped {cell_key(where)} at {'no limit' if wanted is None else wanted}", found.name)
+        self._watching.forget(found.name)
+        return {**self._now(found, _known(origin)), **self._desk.say(told)}
+
+
+def _known(origin: Any) -> str:
+    return origin if origin in ORIGINS else "person"
+
+
+def _choices(study: Study) -> list[tuple[str, str]]:
+    """The values of factors, and whole cells where there are not too many: what is read, and what is sent."""
+    every = cells(study.factors, study.pools)
+    values = dict.fromkeys((name, value) for cell in every for name, value in cell.values.items())
+    alone = [{name: value} for name, value in values]
+    whole: list[Mapping[str, str]] = [cell.values for cell in every if len(cell.values) > 1]
+    return [(cell_key(one), json.dumps(dict(one))) for one in (*alone, *(whole if len(whole) <= MOST_CELLS else ()))]
+
+
+def _where(study: Study, sent: Any) -> dict[str, str]:
+    """The factors that were chosen; raises StorageError for what cannot be."""
+    if sent not in [value for _, value in _choices(study)]:
+        raise StorageError("Choose first for which participants this shall hold.")
+    where: dict[str, str] = json.loads(sent)
+    return where
+
+
+def _count(sent: Any) -> int | None:
+    """How many at most; None for no limit."""
+    if sent is None or sent == "":
+        return None
+    if not isinstance(sent, int | float) or sent != int(sent) or not 0 <= sent <= 1_000_000:
+        raise StorageError(f"At most {sent!r} is no number of participants; allowed: whole numbers from 0, or nothing.")
+    return int(sent)
+
+
+def _outcomes(seen: Watched) -> list[tuple[str, int]]:
+    """How sessions stand: those under way, those that ended, and those that were left."""
+    known = seen.tally.outcomes
+    return [(name, known[name]) for name in ("live", *OUTCOMES, "left") if known.get(name)]
+
+
+def _over_time(seen: Watched) -> tuple[Any, Any]:
+    """Who began and completed, for each stretch of time and added up; nothing before anybody came."""
+    if not seen.over_time:
+        return None, None
+    each, total = [], dict.fromkeys(SERIES.values(), 0)
+    for bucket in seen.over_time:
+        at = datetime.fromtimestamp(bucket.begin_us / 1e6, UTC).isoformat(timespec="seconds")
+        for name, words in SERIES.items():
+            number = getattr(bucket, name)
+            total[words] += number
+            each.append({"at": at, "who": words, "number": number, "total": total[words]})
+    return _chart(each, "number", "each"), _chart(each, "total", "in all")
+
+
+def _chart(rows: list[dict[str, Any]], figure: str, words: str) -> Any:
+    made = altair.Chart(charts.inline(rows))
+    drawn = made.mark_bar() if figure == "number" else made.mark_line(interpolate="step-after")
+    return charts.styled(
+        drawn.encode(
+            x=altair.X("at:T", title=None, scale=altair.Scale(type="utc")),
+            y=altair.Y(f"{figure}:Q", title=f"sessions, {words}", axis=altair.Axis(tickMinStep=1)),
+            color=altair.Color("who:N", sort=list(SERIES.values())),
+            **({"xOffset": "who:N"} if figure == "number" else {}),
+        )
+    )
+
+
+def _no_charts(room: LiveRoom) -> dict[Component, Any]:
+    return {plot: gr.update(visible=False) for plot in (room._rate, room._sum)}

@@ -6,7 +6,7 @@ Owners let people in and out and read what everybody did. An analyst sees one ro
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import gradio as gr
 
@@ -46,8 +46,8 @@ class PeopleRoom:
         self._deeds = gr.HTML(elem_id="people-deeds", padding=False, apply_default_css=False)
         self._before = gr.Textbox(elem_id="people-before", visible="hidden")
         with gr.Row(elem_classes="actions"):
-            self._newest = gr.Button("Newest", elem_id="people-newest")
-            self._older = gr.Button("Older", elem_id="people-older")
+            self._newest = gr.Button("Newest", elem_id="people-newest", scale=0, min_width=130)
+            self._older = gr.Button("Older", elem_id="people-older", scale=0, min_width=130)
         self._told = [self._deeds, self._before, self._newest, self._older]
         self._listed = [self._people, self._account, self._sure, self._who]
         typed = [self._old, self._new, self._again]
@@ -75,10 +75,10 @@ class PeopleRoom:
     def _make_password(self) -> None:
         gr.HTML("<h2>Your password</h2>", padding=False, apply_default_css=False)
         with gr.Row(elem_classes="people-password"):
-            self._old = _secret("The present one", "people-old")
-            self._new = _secret(f"The new one, {LEAST_CHARS} characters or more", "people-new")
-            self._again = _secret("The new one again", "people-again")
-            self._change = gr.Button("Change my password", elem_id="people-change", scale=0)
+            self._old = _secret("The present one", "people-old", "current-password")
+            self._new = _secret(f"The new one ({LEAST_CHARS}+ characters)", "people-new", "new-password")
+            self._again = _secret("The new one again", "people-again", "new-password")
+            self._change = gr.Button("Change it", elem_id="people-change", scale=0, min_width=130)
 
     def _wire(self) -> None:
         desk, one = self._desk, [self._account]
@@ -160,8 +160,9 @@ class PeopleRoom:
         return self._tell(visitor, EVERYBODY, "")
 
 
-def _secret(label: str, elem_id: str) -> gr.Textbox:
-    return gr.Textbox(label=label, type="password", elem_id=elem_id)
+def _secret(label: str, elem_id: str, kind: Literal["current-password", "new-password"]) -> gr.Textbox:
+    known = gr.InputHTMLAttributes(autocomplete=kind)
+    return gr.Textbox(label=label, type="password", elem_id=elem_id, html_attributes=known)
 
 
 def _text(value: Any) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gradio as gr
@@ -41,7 +41,7 @@ PICKS = (
     " window.parleyConsole.picked = row.dataset.session; trigger('click'); });"
 )
 """A click on a session opens it here; with a key held down it is a link like any other."""
-PICKED = "(study) => [study, window.parleyConsole.picked ?? '']"
+PICKED = "(study, _) => [study, window.parleyConsole.picked ?? '']"
 Updates = Mapping[Component, Any]
 
 
@@ -79,7 +79,7 @@ class SessionsRoom:
         with gr.Row(elem_id="sessions-filters"):
             known["text"] = _box("text", "Number or id", "12")
             known["stands"] = _pick("stands", "Stands", choices(STANDS, "any"))
-            known["cell"] = _pick("cell", "Condition", [("any condition", ANY)])
+            known["cell"] = _pick("cell", "Condition", [("any", ANY)])
             known["flag"] = _pick("flag", "Flag", choices(FLAGS, "any"))
             known["excluded"] = _pick("excluded", "Excluded", choices(("yes", "no"), "either"))
             known["origin"] = _pick("origin", "Who", choices(ORIGINS, "anybody"))
@@ -117,8 +117,8 @@ class SessionsRoom:
         on(self._older.click, self._list_older, [*asked, self._next], listed)
         on([self._find.click, self._person.submit], self._list_person, [place.study, self._person], listed, owner=True)
         opened = [place.session, *self._shown]
-        on(self._list.click, self._open, [place.study], opened, js=PICKED)
         here = [place.study, place.session]
+        on(self._list.click, self._open, here, opened, js=PICKED)
         on(self._slider.input, self._replay, [*here, self._slider], [self._page], quiet=True)
         on(self._reveal.click, self._show_id, here, [self._identity], owner=True)
         after = [self._said, *self._shown, *listed]
@@ -167,7 +167,7 @@ class SessionsRoom:
         last = str(found.entries[-1].number) if found.entries else ""
         return {self._list: html, self._older: gr.update(interactive=found.more), self._next: last}
 
-    def _open(self, visitor: Visitor, study: str, number: str) -> Updates:
+    def _open(self, visitor: Visitor, study: str, number: str = "") -> Updates:
         return {self._place.session: number, **self._opened(visitor, At(study, number))}
 
     def _opened(self, visitor: Visitor, at: At) -> Updates:
@@ -241,9 +241,9 @@ def _box(name: str, label: str, example: str, *, visible: bool = True) -> gr.Tex
     return gr.Textbox(label=label, elem_id=f"sessions-{name}", **about)
 
 
-def _pick(name: str, label: str, offered: list[tuple[str, str]]) -> gr.Dropdown:
+def _pick(name: str, label: str, offered: Sequence[tuple[str, str]]) -> gr.Dropdown:
     made = picker(label=label, elem_id=f"sessions-{name}", min_width=110)
-    made.choices, made.value = offered, ANY
+    made.choices, made.value = list(offered), ANY
     return made
 
 

@@ -1,0 +1,162 @@
+"""Seats and what models were used for: rebuilt they are as they were live, in a database of any kind and age."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from sqlalchemy import Table, insert, select, text
+
+from app.bots.random_bot import RandomBot
+from app.clock import VirtualClock
+from app.runtime import Runtime
+from app.settings import Settings
+from experiments.core.events import Action
+from storage import tables, usage
+from storage.engine import Database, open_database, writer
+from storage.errors import StorageError
+from storage.projections import rebuild
+from storage.seats import release
+from storage.telemetry import Telemetry
+from tests.fakes.databases import fill
+from tests.fakes.sessions import study
+
+OLD_SEAT = (
+    "CREATE TABLE seat (stream VARCHAR(36) PRIMARY KEY, study VARCHAR(60) NOT NULL, origin VARCHAR(16) NOT NULL, "
+    "cell TEXT NOT NULL, until_us BIGINT NOT NULL, outcome VARCHAR(32), released_us BIGINT, due_us BIGINT)"
+)
+LEFT = ("begun_us", "last_us", "place", "furthest", "language", "flags", "pasted", "excluded")
+FAILED = {"reason": "timeout", "cost": None, "first_token_us": None, "completion_tokens": None}
+
+
+def rows(database: Database, table: Table) -> list[dict[str, Any]]:
+    with database.connect() as connection:
+        found = connection.execute(select(table).order_by(*table.primary_key))
+        return [row._asdict() for row in found]
+
+
+async def busy(database: Database, name: str = "demo") -> list[str]:
+    """Sessions that ended, stopped on the way, withdrew, were excluded, taken back and pasted in; their streams."""
+    await fill(database, [name], 3, "1")
+    clock = VirtualClock(1_000_000)
+    runtime = Runtime(database, Settings(), clock)
+    streams = []
+    for number in range(5):
+        live = await runtime.enrol(study(name), origin="person", seed=str(number))
+        streams.append(live.stream)
+        bot = RandomBot(str(number))
+        for _ in range(2 + 3 * number):
+            await runtime.settled(live.stream)
+            seen = live.screen
+            clock.advance(20)
+            kind, values = bot.act(seen)
+            live = await runtime.participant(live.stream, kind, seen.path, values, seen=seen.seen)
+            live = await runtime.live(live.stream) or live
+            if live.state.outcome or live.screen.panel.chat:
+                break
+    await note(runtime, streams[1], "excluded", {"why": "a friend of ours"})
+    await note(runtime, streams[2], "excluded", {"why": "twice here"})
+    await note(runtime, streams[2], "included", {"why": "not so"})
+    for stream in streams[3:]:
+        told = [{"path": "consent", "at_us": 5, "kind": kind, "data": {}} for kind in ("pasted", "left", "pasted")]
+        await asyncio.wrap_future(runtime.log.record_telemetry(Telemetry(stream, "a" * 32, tuple(told))))
+    clock.advance(7)
+    await runtime.act(streams[4], Action("withdraw", "", {}, clock.now_us()))
+    await runtime.close()
+    with writer(database) as connection, connection.begin():
+        assert release(connection, streams[0], 77)
+    return streams
+
+
+async def note(runtime: Runtime, stream: str, kind: str, data: dict[str, str]) -> None:
+    await runtime.act(stream, Action(kind, "", data, runtime.now_us(), by="researcher"))
+
+
+def test_rebuilt_seats_are_the_live_ones(database_url: str) -> None:
+    database = open_database(database_url)
+    streams = asyncio.run(busy(database))
+    before = rows(database, tables.seats)
+    assert rebuild(database) == 8
+    assert rows(database, tables.seats) == before
+    seats = {row["stream"]: row for row in before}
+    assert [seats[stream]["excluded"] for stream in streams] == [None, "a friend of ours", None, None, None]
+    assert [seats[stream]["pasted"] for stream in streams] == [0, 0, 0, 2, 0]
+    assert seats[streams[0]]["released_us"] == 77
+    assert all(row["place"] and row["furthest"] for row in before if row["outcome"] != "withdrawn")
+    assert {row["place"] for row in before if row["outcome"] == "complete"} == {"finish"}
+    database.dispose()
+
+
+def test_a_note_of_a_researcher_is_no_sign_of_life(database_url: str) -> None:
+    database = open_database(database_url)
+
+    async def noted() -> None:
+        clock = VirtualClock(5_000_000)
+        runtime = Runtime(database, Settings(), clock)
+        live = await runtime.enrol(study("demo"), origin="person", seed="1")
+        clock.advance(600)
+        await note(runtime, live.stream, "noted", {"text": "Is anybody there?"})
+        await runtime.close()
+
+    asyncio.run(noted())
+    (seat,) = rows(database, tables.seats)
+    assert (seat["begun_us"], seat["last_us"]) == (5_000_000, 5_000_000)
+    database.dispose()
+
+
+def test_an_erasure_leaves_nothing_of_where_somebody_was_and_what_was_odd(database_url: str) -> None:
+    database = open_database(database_url)
+    streams = asyncio.run(busy(database))
+    (gone,) = (row for row in rows(database, tables.seats) if row["stream"] == streams[4])
+    (withdrew,) = (row for row in rows(database, tables.events) if row["stream"] == streams[4])
+    at_us = withdrew["at_us"]
+    assert {name: gone[name] for name in LEFT} == {
+        **{"begun_us": at_us, "last_us": at_us, "place": "", "furthest": "", "language": "", "flags": "", "pasted": 0},
+        "excluded": None,
+    }
+    assert (gone["outcome"], gone["until_us"], gone["due_us"]) == ("withdrawn", at_us, None)
+    database.dispose()
+
+
+def test_what_models_were_used_for_is_the_sum_of_the_attempts(database_url: str) -> None:
+    database = open_database(database_url)
+    asyncio.run(fill(database, ["demo", "chatbench"], 3, "1"))
+    tried = rows(database, tables.attempts)
+    later = {**tried[0], "number": 99, "started_us": tried[0]["started_us"] + usage.HOUR_US}
+    with writer(database) as connection, connection.begin():
+        for attempt in ({**later, "cost": 0.25}, {**later, **FAILED, "number": 100}):
+            connection.execute(insert(tables.attempts), [attempt])
+            usage.add(connection, attempt)
+    before = rows(database, tables.usage)
+    assert sum(row["calls"] for row in before) == len(tried) + 2
+    assert sum(row["failed"] for row in before) == sum(attempt["reason"] is not None for attempt in tried) + 1
+    assert sum(row["cost"] for row in before) == pytest.approx(0.25 + sum(a["cost"] or 0 for a in tried))
+    rebuild(database)
+    for old, new in zip(before, rows(database, tables.usage), strict=True):
+        assert {**new, "cost": 0} == {**old, "cost": 0}
+        assert new["cost"] == pytest.approx(old["cost"])
+    database.dispose()
+
+
+def test_a_database_of_an_older_parley_is_rebuilt_when_told_so(database_url: str) -> None:
+    database = open_database(database_url)
+    asyncio.run(busy(database))
+    before = rows(database, tables.seats), rows(database, tables.usage)
+    with database.begin() as connection:
+        kept = connection.execute(select(tables.seats)).all()
+        tables.metadata.drop_all(connection, [tables.seats, tables.usage])
+        connection.execute(text(OLD_SEAT))
+        for row in kept:
+            values = {"stream": row.stream, "cell": row.cell, "us": row.released_us}
+            sql = "INSERT INTO seat VALUES (:stream, 'demo', 'person', :cell, 0, NULL, :us, NULL)"
+            connection.execute(text(sql), values)
+    database.dispose()
+    with pytest.raises(StorageError, match=r"an older Parley made the table seat.*parley db rebuild"):
+        open_database(database_url)
+    old = open_database(database_url, outdated=True)
+    rebuild(old)
+    old.dispose()
+    again = open_database(database_url)
+    assert (rows(again, tables.seats), rows(again, tables.usage)) == before
+    again.dispose()

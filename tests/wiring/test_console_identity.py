@@ -1,0 +1,102 @@
+"""Whom the console tells what: an analyst nothing of who somebody is, a stranger nothing but the login.
+
+Every event of the page is fired, in every room, and every byte that comes is searched for the recruiter's ids.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+from starlette.types import ASGIApp
+
+from app.web.console.rooms import ROOMS
+from app.web.console.server import build_console
+from tests.fakes import studies
+from tests.fakes.accounts import BETTER, GOOD, ada_and_bob
+from tests.fakes.http_bot import HttpBot
+from tests.fakes.researcher import Researcher
+from tests.fakes.served import Served, serving, settings_for
+
+pytestmark = pytest.mark.anyio
+URL = "http://console.test"
+PEOPLE = ["5f0zqcanaryone8aqz0000001", "5f0zqcanarytwo8aqz0000002"]
+SUBMISSION = "6a1zqsubmissionaqz000003"
+IDENTITY = re.compile(rb"zqcanary|zqsubmission|participant_identity|gAAAAA", re.IGNORECASE)
+"""The ids, the table that holds them, and how what is sealed there begins."""
+VALUES = {"number": "1", "session": "1", "study": "short", "why": "to see", "text": "to see", "id": PEOPLE[0]}
+
+
+@asynccontextmanager
+async def taken_part(folder: Path) -> AsyncIterator[tuple[Served, ASGIApp]]:
+    """A study in which two people from Prolific have taken part, and a console over it."""
+    settings = settings_for(folder, studies_dir=folder / "studies")
+    async with serving(settings, studies.short(folder)) as served:
+        for person in PEOPLE:
+            async with HttpBot(served.url, person) as bot:
+                await bot.arrive("short", f"?PROLIFIC_PID={person}&STUDY_ID=s&SESSION_ID={SUBMISSION}")
+                await bot.finish()
+        with ada_and_bob(settings.database_url):
+            yield served, build_console(settings, served.database)
+
+
+@asynccontextmanager
+async def at(app: ASGIApp) -> AsyncIterator[Researcher]:
+    """A browser at a console."""
+    researcher = Researcher(URL)
+    await researcher.client.aclose()
+    transport = httpx2.ASGITransport(app)
+    researcher.client = httpx2.AsyncClient(transport=transport, base_url=URL, timeout=60, headers={"origin": URL})
+    async with researcher:
+        yield researcher
+
+
+async def fire_everything(researcher: Researcher) -> None:
+    """Every room, and every event that there is, with values that ask for a person."""
+    await researcher.open(study="short", tab="live")
+    for room in [room.name for room in ROOMS]:  # type: ignore[attr-defined]
+        await researcher.enter(room, session="1")
+    for event in researcher.events:
+        await researcher.fire(event, {**researcher.place, **researcher.values_for(event, VALUES)}, must=False)
+
+
+async def test_an_analyst_sees_no_identity_whatever_they_do(tmp_path: Path) -> None:
+    async with taken_part(tmp_path) as (_, app), at(app) as researcher:
+        assert (await researcher.log_in("bob", BETTER)).status_code == 303
+        await fire_everything(researcher)
+        for path in ("/report/short", "/report/short?origin=person"):
+            await researcher.send("GET", path)
+        heard = [(IDENTITY.findall(told), told[:200]) for told in researcher.heard if IDENTITY.search(told)]
+        assert heard == []
+        assert len(researcher.heard) > len(ROOMS) + 2
+
+
+async def test_an_owner_sees_one_where_they_ask_for_it_and_it_is_written_down(tmp_path: Path) -> None:
+    async with taken_part(tmp_path) as (_, app), at(app) as researcher:
+        assert (await researcher.log_in("Ada", GOOD)).status_code == 303
+        await researcher.open(study="short", tab="sessions", session="1")
+        assert not any(IDENTITY.search(told) for told in researcher.heard)
+        await fire_everything(researcher)
+        assert any(PEOPLE[0].encode() in told for told in researcher.heard)
+        people = await researcher.enter("people")
+        assert "identity" in str(people) or "recruiter" in str(people)
+
+
+async def test_a_stranger_gets_nothing_but_the_login(tmp_path: Path) -> None:
+    async with taken_part(tmp_path) as (_, app), at(app) as known, at(app) as stranger:
+        await known.log_in("Ada", GOOD)
+        await known.open(study="short", tab="live")
+        page = (await known.send("GET", "/")).text
+        paths = {*re.findall(r'(?:src|href)="(/[^"#?]+)"', page), "/config", "/", "/report/short", "/download/x"}
+        for path in sorted(paths):
+            answer = await stranger.send("GET", path)
+            assert answer.status_code in (303, 401), path
+            assert answer.headers.get("location", "/login").startswith("/login"), path
+        for event in known.events:
+            stranger.adopt(known)
+            told = await stranger.fire(event, {}, must=False)
+            assert told == {}, event

@@ -1,0 +1,158 @@
+"""The room Live, as a researcher has it open: figures, whose sessions, who is stuck; and fewer let into a cell."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from app.bots.simulate import START_US
+from app.clock import VirtualClock
+from app.settings import Settings
+from app.web.console.desk import Desk
+from app.web.console.server import build_app
+from app.web.console.visitor import Visitor
+from storage.engine import open_database
+from storage.operations import decide_on, operations_of
+from storage.studies import Studies
+from tests.contract.test_seats import busy
+from tests.fakes.researcher import Researcher
+from tests.fakes.served import SECRET
+from tests.fakes.sessions import study
+from tests.wiring.test_data_room import Console
+
+pytestmark = pytest.mark.anyio
+NAME = "chatbench"
+
+
+@pytest.fixture(scope="module")
+async def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("live") / "parley.db"
+    database = open_database(f"sqlite:///{path}")
+    Studies(database).register(study("demo"))
+    await busy(database, NAME)
+    database.dispose()
+    return path
+
+
+@pytest.fixture
+async def console(filled: Path, tmp_path: Path) -> AsyncIterator[Console]:
+    shutil.copyfile(filled, tmp_path / "parley.db")
+    database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
+    did: list[tuple[str, str, str]] = []
+    desk = Desk(Settings(), database, SECRET, VirtualClock(400_000_000), lambda *what: did.append(what))
+    yield Console(build_app(desk), desk, did, Visitor("olga", "owner"))
+    desk.log.close()
+    database.dispose()
+
+
+@pytest.fixture
+async def olga(console: Console) -> AsyncIterator[Researcher]:
+    async with Researcher("http://console.test") as researcher:
+        researcher.client = httpx2.AsyncClient(
+            transport=httpx2.ASGITransport(console), base_url="http://console.test", timeout=60
+        )
+        await researcher.open(study=NAME, tab="live")
+        yield researcher
+
+
+def text(html: str) -> str:
+    return " ".join(re.sub(r"<[^>]+>", " ", html).split())
+
+
+def cards(head: str) -> dict[str, int]:
+    return {words: int(number) for number, words in re.findall(r"<b>([\d,]+)</b><span>([^<]+)</span>", head)}
+
+
+async def test_the_tiles_tell_how_a_study_stands(olga: Researcher) -> None:
+    painted = await olga.enter("live", study=NAME)
+    tiles = cards(painted["live-head"])
+    assert tiles["arrived"] == 5
+    assert tiles["excluded"] == 1
+    assert tiles["arrived"] == tiles["live now"] + tiles["complete"] + tiles["dropped"]
+    assert ">open</span>" in painted["live-head"]
+    body = painted["live-body"]
+    assert re.search(rf'href="/\?study={NAME}&amp;tab=sessions&amp;session=\d+"', body)
+    assert "answer-first" in text(body)
+    assert "withdrawn" in text(body)
+
+
+async def test_simulated_sessions_are_shown_when_chosen(olga: Researcher) -> None:
+    painted = await olga.on("live-origin", "input", **{"study": NAME, "live-origin": "bot"})
+    assert cards(painted["live-head"])["arrived"] == 3
+    assert "tutor-a" in text(painted["live-body"])
+    assert json.loads(painted["live-rate"]["value"]["plot"])["mark"]["type"] == "bar"
+    assert painted["live-sum"]["visible"] is True
+
+
+async def test_a_study_without_anybody_says_what_to_do(olga: Researcher) -> None:
+    painted = await olga.enter("live", study="demo")
+    assert "Nobody has come yet" in painted["live-head"]
+    assert painted["live-rate"]["visible"] is False
+    painted = await olga.enter("live", study="no-such-study")
+    assert "There is no study" in painted["live-head"]
+
+
+async def test_it_looks_again_by_itself_only_while_it_is_open(olga: Researcher, console: Console) -> None:
+    tick = next(event for event in olga.events if any(kind == "tick" for _, kind in event.of) and is_live(olga, event))
+    decide_on(console.desk.database, NAME, "paused", {"why": "lunch"}, by="researcher", at_us=START_US)
+    console.desk.clock.advance(5)  # type: ignore[attr-defined]
+    painted = await olga.fire(tick, {"study": NAME, "tab": "live", "live-origin": "person"})
+    assert "lunch" in painted["live-head"]
+    painted = await olga.fire(tick, {"study": NAME, "tab": "data", "live-origin": "person"})
+    assert "lunch" not in str(painted)
+
+
+def is_live(researcher: Researcher, event: Any) -> bool:
+    return "live-head" in [researcher._name(number) for number in event.outputs]
+
+
+async def limit(olga: Researcher, cell: Any, most: Any) -> dict[str, Any]:
+    values = {"study": NAME, "live-origin": "person", "live-cell": cell, "live-most": most}
+    return dict(await olga.on("live-set", "click", **values))
+
+
+async def test_an_owner_lets_nobody_new_into_a_cell_and_everybody_again(olga: Researcher, console: Console) -> None:
+    painted = await olga.enter("live", study=NAME)
+    assert painted["live-cap"]["visible"] is True
+    where = {"condition": "answer-first"}
+    assert json.dumps(where) in [value for _, value in painted["live-cell"]["choices"]]
+    said = await limit(olga, json.dumps(where), 0)
+    assert "Nobody new begins where condition: answer-first" in said["note"]
+    assert ">off</span>" in said["live-body"]
+    assert operations_of(console.desk.database, NAME).caps == {(("condition", "answer-first"),): 0}
+    assert console.did[-1] == ("olga", "capped condition: answer-first at 0", NAME)
+    said = await limit(olga, json.dumps(where), None)
+    assert "As many as come" in said["note"]
+    assert ">off</span>" not in said["live-body"]
+
+
+@pytest.mark.parametrize(("cell", "most"), [("", 0), ('{"condition": "no-such"}', 0), ("{", 0), (None, 0), (7, 0)])
+async def test_a_cell_that_was_not_offered_is_refused(olga: Researcher, console: Console, cell: Any, most: Any) -> None:
+    assert "Choose first" in (await limit(olga, cell, most))["note"]
+    assert operations_of(console.desk.database, NAME).caps == {}
+
+
+@pytest.mark.parametrize("most", [-1, 2_000_000])
+async def test_a_number_that_cannot_be_meant_is_refused(olga: Researcher, console: Console, most: Any) -> None:
+    assert "allowed: whole numbers" in (await limit(olga, json.dumps({"condition": "answer-first"}), most))["note"]
+    assert operations_of(console.desk.database, NAME).caps == {}
+
+
+async def test_an_analyst_looks_and_changes_nothing(olga: Researcher, console: Console) -> None:
+    console.visitor = Visitor("ann", "analyst")
+    assert (await olga.enter("live", study=NAME))["live-cap"]["visible"] is False
+    assert "Only owners" in (await limit(olga, json.dumps({"condition": "answer-first"}), 0))["note"]
+    assert operations_of(console.desk.database, NAME).caps == {}
+
+
+async def test_two_researchers_at_once_get_the_same(olga: Researcher) -> None:
+    first, second = await asyncio.gather(olga.enter("live", study=NAME), olga.enter("live", study=NAME))
+    assert first["live-head"] == second["live-head"]

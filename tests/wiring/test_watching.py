@@ -1,0 +1,157 @@
+"""A study as it is watched: against its sessions folded one by one, on each kind of database; and asked once."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+import pytest
+from sqlalchemy import event, insert, update
+
+from app.bots.simulate import START_US
+from experiments.core.flags import flags
+from experiments.core.place import State, here
+from experiments.core.resolve import Study
+from experiments.core.session import fold
+from experiments.core.telemetry import folded
+from storage import tables, usage
+from storage.engine import Database, open_database, writer
+from storage.log import load
+from storage.operations import decide_on
+from storage.screens import screens, typical
+from storage.seats import tally_of
+from storage.watching import Watched, Watching, watch
+from storage.watching.people import MOST_BUCKETS, MOST_WAITING, first_origin
+from tests.contract.test_seats import busy, rows
+from tests.fakes.databases import fill
+from tests.fakes.sessions import study
+
+NAME, NOW_US = "chatbench", START_US
+LATER_US = 400 * 24 * 3_600_000_000
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    made = open_database(database_url)
+    yield made
+    made.dispose()
+
+
+def states_of(database: Database, origin: str) -> dict[int, State]:
+    """Every session's state, by its number."""
+    with database.connect() as connection:
+        sessions = connection.execute(tables.sessions.select().where(tables.sessions.c.origin == origin)).all()
+    return {one.ordinal: fold(load(database, one.stream)) for one in sessions}
+
+
+def test_what_is_watched_is_what_the_sessions_facts_say(database: Database) -> None:
+    asyncio.run(busy(database, NAME))
+    own = study(NAME)
+    for origin in ("person", "bot", "pilot"):
+        states = states_of(database, origin)
+        now_us = max((state.events[-1].at_us for state in states.values()), default=NOW_US) + 5_000_000
+        seen = watch(database, own, origin, now_us)
+        assert seen.tally == tally_of(database, NAME, origin, now_us, own.file.times.lease_s) or not states
+        assert seen.arrived == len(states)
+        check_people(own, seen, states)
+    assert sum(model.calls for model in seen.models) == len(rows(database, tables.attempts))
+    assert sum(late.replies for late in seen.latency.values()) == len(rows(database, tables.attempts))
+
+
+def check_people(own: Study, seen: Watched, states: dict[int, State]) -> None:
+    live = {number: state for number, state in states.items() if number in {one.ordinal for one in seen.waiting}}
+    assert len(live) == min(MOST_WAITING, seen.tally.outcomes["live"])
+    for one in seen.waiting:
+        place = here(own, live[one.ordinal])
+        assert place is not None
+        assert one.place == folded(place.path)
+        assert one.since_us <= seen.now_us
+    assert [one.since_us for one in seen.waiting] == sorted(one.since_us for one in seen.waiting)
+    ended = [state for state in states.values() if state.outcome]
+    told = Counter(flag.what for state in ended for flag in flags(own, state))
+    assert {name: count for name, count in seen.odd.flags.items() if name != "leak"} == {
+        name: count for name, count in told.items() if name != "leak"
+    }
+    assert sum(bucket.arrived for bucket in seen.over_time) == len(states)
+    assert sum(bucket.completed for bucket in seen.over_time) == sum(s.outcome == "complete" for s in states.values())
+    assert sum(met.now for met in seen.funnel.steps) == seen.tally.outcomes["live"]
+
+
+def test_medians_are_those_that_the_screens_have(database: Database) -> None:
+    asyncio.run(fill(database, [NAME], 4, "1"))
+    seen = watch(database, study(NAME), "bot", NOW_US)
+    timed = {one.path: one for one in typical(screens(database, NAME, "bot")) if one.medians["seconds"] is not None}
+    assert {path: found.seconds for path, found in seen.times.items()} == pytest.approx(
+        {path: one.medians["seconds"] for path, one in timed.items()}
+    )
+
+
+def test_however_long_a_study_runs_there_are_few_stretches(database: Database) -> None:
+    asyncio.run(fill(database, ["demo"], 3, "1"))
+    seats = tables.seats
+    for width_us in (60_000_000, 3_600_000_000, LATER_US):
+        with writer(database) as connection, connection.begin():
+            first = min(row["begun_us"] for row in rows(database, seats))
+            last = max(rows(database, seats), key=lambda row: row["begun_us"])["stream"]
+            later = {"begun_us": first + width_us, "last_us": first + width_us + 1}
+            connection.execute(update(seats).where(seats.c.stream == last).values(later))
+        found = watch(database, study("demo"), "bot", NOW_US).over_time
+        assert 1 <= len(found) <= MOST_BUCKETS
+        assert sum(bucket.arrived for bucket in found) == sum(bucket.completed for bucket in found) == 3
+        assert all(b.begin_us - a.begin_us == a.width_us for a, b in pairwise(found))
+
+
+def test_models_are_told_with_failures_and_unknown_costs(database: Database) -> None:
+    asyncio.run(fill(database, ["demo"], 1, "1"))
+    tried = rows(database, tables.attempts)[0]
+    slow = {**tried, "model": "slow", "first_token_us": 2_000_000, "total_us": 9_000_000, "cost": 0.5}
+    failed = {**slow, "number": 11, "reason": "timeout", "total_us": 60_000_000, "cost": None}
+    with writer(database) as connection, connection.begin():
+        for attempt in ({**slow, "number": 10}, failed, {**slow, "number": 12, "cost": None}):
+            connection.execute(insert(tables.attempts), [attempt])
+            usage.add(connection, attempt)
+    decide_on(database, "demo", "budgeted", {"amount": 2.0, "where": {}}, by="researcher", at_us=0)
+    seen = watch(database, study("demo"), "bot", NOW_US)
+    assert seen.models[0].model == "slow", "the dearest stands first"
+    assert (seen.models[0].calls, seen.models[0].failed, seen.models[0].unknown) == (3, 1, 1)
+    assert (seen.models[0].first_word_s, seen.models[0].whole_s) == (2.0, 9.0)
+    assert (seen.latency["slow"].replies, seen.latency["slow"].whole_p95_s) == (2, 9.0)
+    assert (seen.cost, seen.operations.budget) == (0.5, 2.0)
+
+
+def test_nobody_yet_is_shown_as_nothing(database: Database) -> None:
+    seen = watch(database, study("demo"), "person", NOW_US)
+    assert (seen.arrived, seen.waiting, seen.over_time, seen.models) == (0, (), (), ())
+    assert first_origin(database, "demo", ("person", "pilot", "bot")) == "person"
+    asyncio.run(fill(database, ["demo"], 1, "1"))
+    assert first_origin(database, "demo", ("person", "pilot", "bot")) == "bot"
+
+
+def test_many_who_look_at_once_ask_once_in_two_seconds(database: Database) -> None:
+    asyncio.run(fill(database, ["demo"], 1, "1"))
+    asked = Counter[str]()
+    together = threading.Barrier(8)
+
+    @event.listens_for(database, "before_cursor_execute")
+    def count(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        asked["usage"] += "FROM model_usage" in statement
+
+    watching = Watching(database)
+
+    def look(at_us: int) -> Watched:
+        together.wait()
+        return watching.look(study("demo"), "bot", at_us)
+
+    with ThreadPoolExecutor(8) as pool:
+        seen = list(pool.map(look, [NOW_US + number for number in range(8)]))
+    assert asked["usage"] == 1
+    assert all(one is seen[0] for one in seen)
+    watching.look(study("demo"), "bot", NOW_US + 2_000_010)
+    assert asked["usage"] == 2
+    watching.forget("demo")
+    watching.look(study("demo"), "bot", NOW_US + 2_000_011)
+    assert asked["usage"] == 3
