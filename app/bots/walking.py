@@ -23,7 +23,7 @@ from app.settings import Settings
 from experiments.core.cells import Cell, cells
 from experiments.core.events import Action, Event
 from experiments.core.participation import Cap
-from experiments.core.place import State
+from experiments.core.place import State, language_of
 from experiments.core.resolve import Study, restore
 from experiments.core.session import fold
 from experiments.core.step import Step
@@ -66,8 +66,17 @@ async def walk_to(log: Log, study: Study, wish: Wish, clock: Clock) -> str:
     stream = str(uuid4())
     events = _dated(await _gone(study, wish, cell, stream), clock.now_us())
     live = Live(stream, study, State())
-    enrolment = Enrolment(study.name, study.hash, PILOT, None, fold(events).factors, until_us(study, events[0].at_us))
-    work = written(live, live.after(events), Action("enrol", "", {}, events[0].at_us, by="system"), enrolment)
+    state, begun_us = fold(events), events[0].at_us
+    enrolment = Enrolment(
+        study=study.name,
+        hash=study.hash,
+        origin=PILOT,
+        cell=state.factors,
+        begun_us=begun_us,
+        until_us=until_us(study, begun_us),
+        language=language_of(study, state),
+    )
+    work = written(live, live.after(events), Action("enrol", "", {}, begun_us, by="system"), enrolment)
     await asyncio.wrap_future(log.append(work))
     return stream
 

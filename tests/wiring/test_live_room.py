@@ -17,9 +17,11 @@ from app.bots.simulate import START_US
 from app.clock import VirtualClock
 from app.settings import Settings
 from app.web.console.desk import Desk
+from app.web.console.rooms.live import where_of
 from app.web.console.server import build_app
 from app.web.console.visitor import Visitor
 from storage.engine import open_database
+from storage.errors import StorageError
 from storage.operations import decide_on, operations_of
 from storage.studies import Studies
 from tests.contract.test_seats import busy
@@ -55,12 +57,15 @@ async def console(filled: Path, tmp_path: Path) -> AsyncIterator[Console]:
 
 @pytest.fixture
 async def olga(console: Console) -> AsyncIterator[Researcher]:
-    async with Researcher("http://console.test") as researcher:
-        researcher.client = httpx2.AsyncClient(
-            transport=httpx2.ASGITransport(console), base_url="http://console.test", timeout=60
-        )
+    async with at(console) as researcher:
         await researcher.open(study=NAME, tab="live")
         yield researcher
+
+
+def at(console: Console) -> Researcher:
+    made = Researcher("http://console.test")
+    made.client = httpx2.AsyncClient(transport=httpx2.ASGITransport(console), base_url=made.url, timeout=60)
+    return made
 
 
 def text(html: str) -> str:
@@ -88,7 +93,7 @@ async def test_simulated_sessions_are_shown_when_chosen(olga: Researcher) -> Non
     painted = await olga.on("live-origin", "input", **{"study": NAME, "live-origin": "bot"})
     assert cards(painted["live-head"])["arrived"] == 3
     assert "tutor-a" in text(painted["live-body"])
-    assert json.loads(painted["live-rate"]["value"]["plot"])["mark"]["type"] == "bar"
+    assert json.loads(painted["live-rate"]["value"]["plot"])["mark"]["type"] == "area"
     assert painted["live-sum"]["visible"] is True
 
 
@@ -96,8 +101,16 @@ async def test_a_study_without_anybody_says_what_to_do(olga: Researcher) -> None
     painted = await olga.enter("live", study="demo")
     assert "Nobody has come yet" in painted["live-head"]
     assert painted["live-rate"]["visible"] is False
-    painted = await olga.enter("live", study="no-such-study")
-    assert "There is no study" in painted["live-head"]
+
+
+async def test_without_a_study_it_says_so(tmp_path: Path) -> None:
+    database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
+    desk = Desk(Settings(), database, SECRET, VirtualClock(0), lambda *what: None)
+    console = Console(build_app(desk), desk, [], Visitor("olga", "owner"))
+    async with at(console) as olga:
+        assert "There is no study" in (await olga.open())["live-head"]
+    desk.log.close()
+    database.dispose()
 
 
 async def test_it_looks_again_by_itself_only_while_it_is_open(olga: Researcher, console: Console) -> None:
@@ -134,9 +147,14 @@ async def test_an_owner_lets_nobody_new_into_a_cell_and_everybody_again(olga: Re
     assert ">off</span>" not in said["live-body"]
 
 
-@pytest.mark.parametrize(("cell", "most"), [("", 0), ('{"condition": "no-such"}', 0), ("{", 0), (None, 0), (7, 0)])
-async def test_a_cell_that_was_not_offered_is_refused(olga: Researcher, console: Console, cell: Any, most: Any) -> None:
-    assert "Choose first" in (await limit(olga, cell, most))["note"]
+@pytest.mark.parametrize("cell", ["", '{"condition": "no-such"}', "{", 7, {"condition": "answer-first"}])
+def test_a_cell_that_was_not_offered_is_refused(cell: Any) -> None:
+    with pytest.raises(StorageError, match="Choose first"):
+        where_of(study(NAME), cell)
+
+
+async def test_who_has_chosen_no_cell_is_told_so(olga: Researcher, console: Console) -> None:
+    assert "Choose first" in (await limit(olga, None, 0))["note"]
     assert operations_of(console.desk.database, NAME).caps == {}
 
 

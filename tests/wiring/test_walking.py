@@ -19,9 +19,10 @@ from experiments.core.resolve import Study
 from experiments.core.session import fold, screen
 from experiments.core.telemetry import folded
 from experiments.errors import StudyError
-from storage.engine import Database, open_database
+from storage.engine import Database, open_database, writer
 from storage.log import Log
 from storage.projections import rebuild
+from storage.seating import reseat
 from storage.studies import Studies
 from storage.verify import verify
 from tests.fakes import studies
@@ -163,10 +164,16 @@ async def test_what_a_model_costs_is_not_spent(ground: Ground, tmp_path: Path) -
 async def test_the_tables_of_a_walk_are_those_that_its_facts_imply(ground: Ground) -> None:
     found = study("demo")
     await ground.walk(found, "finish")
-    before = released_rows(ground.database)
+    await ground.walk(found, "background", condition="answer-first")
+    seats = "SELECT * FROM seat ORDER BY stream"
+    before, held = released_rows(ground.database), query(ground.database, seats)
     assert any(before.values())
+    assert len(held) == 2, "whoever walks is told of where all others are"
     rebuild(ground.database)
+    with writer(ground.database) as connection, connection.begin():
+        reseat(connection, Studies(ground.database))
     assert released_rows(ground.database) == before
+    assert query(ground.database, seats) == held
 
 
 async def test_a_link_leads_a_browser_into_the_session_of_a_study_that_is_not_served(served: Served) -> None:

@@ -26,6 +26,7 @@ from storage.watching.people import first_origin
 
 ORIGINS = {"person": "People", "pilot": "Pilot", "bot": "Simulated"}
 LOOK_S = 5
+HEIGHT = 160
 MOST_CELLS = 60
 """A study with more cells than that is steered by its factors' values alone."""
 SERIES = {"arrived": "began", "completed": "completed"}
@@ -115,7 +116,7 @@ class LiveRoom:
     def _limit(self, visitor: Visitor, study: str, origin: Any, cell: Any, most: Any) -> Mapping[Component, Any]:
         """Say how many are wanted in a cell."""
         found = self._desk.studies.newest(str(study))
-        where = _where(found, cell)
+        where = where_of(found, cell)
         wanted = _count(most)
         data = {"where": where, "most": wanted}
         decide_on(self._desk.database, found.name, "capped", data, by="researcher", at_us=self._desk.clock.now_us())
@@ -138,7 +139,7 @@ def _choices(study: Study) -> list[tuple[str, str]]:
     return [(cell_key(one), json.dumps(dict(one))) for one in (*alone, *(whole if len(whole) <= MOST_CELLS else ()))]
 
 
-def _where(study: Study, sent: Any) -> dict[str, str]:
+def where_of(study: Study, sent: Any) -> dict[str, str]:
     """The factors that were chosen; raises StorageError for what cannot be."""
     if sent not in [value for _, value in _choices(study)]:
         raise StorageError("Choose first for which participants this shall hold.")
@@ -177,14 +178,18 @@ def _over_time(seen: Watched) -> tuple[Any, Any]:
 
 def _chart(rows: list[dict[str, Any]], figure: str, words: str) -> Any:
     made = altair.Chart(charts.inline(rows))
-    drawn = made.mark_bar() if figure == "number" else made.mark_line(interpolate="step-after")
+    drawn = (
+        made.mark_area(interpolate="step-after", opacity=0.4, line=True)
+        if figure == "number"
+        else made.mark_line(interpolate="step-after")
+    )
     return charts.styled(
         drawn.encode(
             x=altair.X("at:T", title=None, scale=altair.Scale(type="utc")),
-            y=altair.Y(f"{figure}:Q", title=f"sessions, {words}", axis=altair.Axis(tickMinStep=1)),
+            y=altair.Y(f"{figure}:Q", title=f"sessions, {words}", stack=None, axis=altair.Axis(tickMinStep=1)),
             color=altair.Color("who:N", sort=list(SERIES.values())),
-            **({"xOffset": "who:N"} if figure == "number" else {}),
-        )
+        ),
+        HEIGHT,
     )
 
 
