@@ -1,0 +1,71 @@
+"""A researcher at the console in a browser: what they see and do, said as one would tell somebody to try it out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.sync_api import ConsoleMessage, Locator, Page, expect
+
+LONG_MS = 60_000
+
+
+class AtConsole:
+    """Works with the mouse; `pictures` is the folder for what the screen showed."""
+
+    def __init__(self, page: Page, url: str, pictures: Path) -> None:
+        self.page = page
+        self.url = url
+        self.complaints: list[str] = []
+        """What the browser's console said of errors."""
+        self._pictures = pictures
+        page.set_default_timeout(LONG_MS)
+        page.on("console", self._console)
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+
+    def _console(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            self.complaints.append(f"{message.text} ({message.location.get('url', '')})")
+
+    def log_in(self, name: str, password: str) -> None:
+        """Open the console, be asked who one is, say so."""
+        self.page.goto(self.url)
+        self.page.get_by_label("Name").fill(name)
+        self.page.get_by_label("Password").fill(password)
+        self.page.get_by_role("button", name="Log in").click()
+        self.page.locator("#rooms").wait_for()
+
+    def open(self, room: str) -> None:
+        """Open a tab."""
+        self.page.get_by_role("tab", name=room, exact=True).click()
+
+    def at(self, elem_id: str) -> Locator:
+        """A part of the page."""
+        return self.page.locator(f"#{elem_id}")
+
+    def press(self, elem_id: str) -> None:
+        """Press a button."""
+        self.page.locator(f"button#{elem_id}, #{elem_id} button").first.click()
+
+    def choose(self, elem_id: str, option: str) -> None:
+        """Choose in a dropdown."""
+        self.at(elem_id).locator("input").first.click()
+        self.page.get_by_role("option", name=option).first.click()
+
+    def write(self, elem_id: str, text: str) -> None:
+        """Fill in a field."""
+        self.at(elem_id).locator("input, textarea").first.fill(text)
+
+    def rewrite(self, elem_id: str, text: str) -> None:
+        """Replace all that stands in an editor."""
+        self.at(elem_id).locator(".cm-content").click()
+        self.page.keyboard.press("Control+A")
+        self.page.keyboard.insert_text(text)
+
+    def reads(self, elem_id: str, words: str) -> None:
+        """Wait until a part of the page says something."""
+        expect(self.at(elem_id)).to_contain_text(words, timeout=LONG_MS)
+
+    def picture(self, name: str) -> None:
+        """Keep what is on the screen, whole."""
+        self.page.wait_for_timeout(700)
+        self.page.screenshot(path=self._pictures / f"{name}.png", full_page=True)

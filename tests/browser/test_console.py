@@ -1,0 +1,208 @@
+"""A researcher's day at the console, in a browser: from a template to a report, without a terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import random
+import threading
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext, expect
+
+from tests.browser.researcher import LONG_MS, AtConsole
+from tests.browser.visitor import Visitor
+from tests.fakes.accounts import BETTER, GOOD, ada_and_bob
+from tests.fakes.http_bot import HttpBot
+from tests.fakes.served import Process
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
+PEOPLE = 30
+ARRIVING_S = 20.0
+CELL = "condition: direct-to-AI, model: hasty"
+TABLET = {"width": 820, "height": 1180}
+ROOMS = ("Studies", "Live", "Sessions", "Data", "Results", "People and access")
+
+
+@pytest.fixture
+def servers(tmp_path: Path) -> Iterator[tuple[Process, Process]]:
+    """A participants' server that serves whatever is opened, and a console, over one empty database."""
+    participants, console = Process(tmp_path, ()), Process(tmp_path, (), command="console")
+    console.env["PARLEY_PUBLIC_URL"] = participants.url
+    with ada_and_bob(participants.database_url):
+        participants.start()
+        console.start()
+        yield participants, console
+        console.stop()
+        participants.stop()
+    assert "Traceback" not in console.log + participants.log
+
+
+def come(url: str, study: str) -> threading.Thread:
+    """Simulated participants by Prolific's links, one after another; one in five leaves on the way."""
+
+    async def one(number: int) -> None:
+        chance = random.Random(number)
+        await asyncio.sleep(chance.uniform(0, ARRIVING_S))
+        async with HttpBot(url, f"person {number}") as bot:
+            await bot.arrive(study, f"?PROLIFIC_PID={number:024d}&STUDY_ID=s&SESSION_ID={number:024x}")
+            if number % 5 == 0:
+                for _ in range(3):
+                    await bot.step()
+            else:
+                await bot.finish()
+
+    async def everybody() -> None:
+        await asyncio.gather(*map(one, range(PEOPLE)))
+
+    thread = threading.Thread(target=lambda: asyncio.run(everybody()), daemon=True)
+    thread.start()
+    return thread
+
+
+def make_a_study(ada: AtConsole, draft: Path) -> None:
+    """From a template, with two faults that the checker tells as one types, mended and published."""
+    ada.write("new-name", "morning")
+    ada.choose("new-like", "demo")
+    ada.press("new-make")
+    ada.reads("study-title", "morning")
+    ada.open("Write")
+    sound = draft.read_text(encoding="utf-8").replace("{wrong:", "{first_ms: 20, pace_ms: 1, wrong:")
+    faulty = sound.replace("ask: single", "ask: singel", 1).replace("backend: scripted", "backend: scribted", 1)
+    ada.rewrite("study-text", faulty)
+    ada.reads("faults", "2 faults")
+    for word in ("singel", "scribted"):
+        line = next(n for n, text in enumerate(faulty.splitlines(), 1) if word in text)
+        ada.reads("faults", f"line {line}")
+    ada.picture("2-faults")
+    ada.rewrite("study-text", sound)
+    ada.reads("faults", "No faults.")
+    ada.press("publish-ask")
+    ada.press("publish-yes")
+    ada.reads("study-title", "draft")
+    ada.picture("3-published")
+
+
+def walk_through(ada: AtConsole, participants: Process, context: BrowserContext) -> None:
+    """As a participant, from a step in the midst of it, in a condition."""
+    ada.press("decide-piloted")
+    ada.reads("study-title", "pilot")
+    ada.open("Walk through")
+    ada.choose("walk-step", "background")
+    ada.choose("walk-where", "condition: direct-to-AI")
+    ada.page.keyboard.press("Escape")
+    ada.press("walk-go")
+    link = ada.at("walk-link").locator("a").first
+    expect(link).to_be_visible(timeout=LONG_MS)
+    ada.picture("4-walk")
+    page = context.new_page()
+    page.goto(str(link.get_attribute("href")))
+    visitor = Visitor(page, participants.url)
+    visitor.ready()
+    assert "mathematics" in visitor.text
+    assert "pilot" in page.locator("#head").inner_text().lower()
+    page.close()
+    ada.open("Overview")
+    ada.press("decide-opened")
+    ada.reads("study-title", "open")
+
+
+def watch(ada: AtConsole, participants: Process) -> None:
+    """Live, which looks again by itself, until all have come and are done or gone."""
+    ada.open("Live")
+    ada.reads("live-head", "0")
+    people = come(participants.url, "morning")
+    arrived = ada.at("live-head").locator(".card", has_text="arrived").locator("b")
+    expect(arrived).not_to_have_text("0", timeout=LONG_MS)
+    ada.picture("5-live-early")
+    expect(arrived).to_have_text(str(PEOPLE), timeout=3 * LONG_MS)
+    people.join(180)
+    assert not people.is_alive()
+    complete = ada.at("live-head").locator(".card", has_text="complete").locator("b")
+    expect(complete).to_have_text(str(PEOPLE - PEOPLE // 5), timeout=LONG_MS)
+    ada.picture("6-live")
+
+
+def look_into(ada: AtConsole) -> str:
+    """A flagged session: why, its story, a note, excluded; its number."""
+    ada.open("Sessions")
+    ada.choose("sessions-flag", "too fast")
+    row = ada.at("sessions-list").locator("tbody tr").first
+    expect(row).to_contain_text("too fast")
+    number = row.locator("a").inner_text()
+    row.locator("a").click()
+    ada.reads("session-head", f"Session {number}")
+    ada.reads("session-head", "were gone through in")
+    ada.reads("session-story", "Consent")
+    ada.picture("7-session")
+    ada.write("session-said", "Clicked through it without reading")
+    ada.press("session-exclude")
+    ada.reads("session-head", "Clicked through it without reading")
+    ada.page.get_by_role("tab", name="Replay").click()
+    ada.at("session-page").locator("iframe").wait_for()
+    ada.picture("8-replay")
+    ada.page.reload()
+    ada.reads("session-head", f"Session {number}")
+    return number
+
+
+def export(ada: AtConsole) -> zipfile.ZipFile:
+    """A zip by a link."""
+    ada.open("Data")
+    ada.reads("data-outlook", "excluded")
+    ada.press("data-make")
+    link = ada.at("data-links").get_by_role("link").first
+    expect(link).to_be_visible(timeout=LONG_MS)
+    ada.picture("9-data")
+    with ada.page.expect_download() as download:
+        link.click()
+    return zipfile.ZipFile(io.BytesIO(Path(download.value.path()).read_bytes()))
+
+
+def test_a_day(servers: tuple[Process, Process], new_context: Callable[..., BrowserContext], tmp_path: Path) -> None:
+    participants, console = servers
+    context = new_context(accept_downloads=True)
+    ada = AtConsole(context.new_page(), console.url, tmp_path)
+    ada.page.goto(console.url)
+    ada.picture("1-login")
+    ada.log_in("Ada", GOOD)
+    make_a_study(ada, tmp_path / "studies" / "morning" / "study.yaml")
+    walk_through(ada, participants, context)
+    watch(ada, participants)
+    number = look_into(ada)
+    ada.open("Live")
+    ada.choose("live-cell", CELL)
+    ada.press("live-set")
+    expect(ada.at("live-body").locator("tr", has_text=CELL)).to_contain_text("off")
+    ada.picture("10-cell-off")
+    files = export(ada)
+    told = json.loads(files.read(next(name for name in files.namelist() if name.endswith("metadata.json"))))
+    assert "Clicked through it without reading" in json.dumps(told)
+    ada.open("Results")
+    expect(ada.at("results-plot-0").locator("canvas, svg").first).to_be_visible()
+    ada.picture("11-results")
+    with context.expect_page() as report:
+        ada.page.get_by_role("link", name="Full report").click()
+    expect(report.value.locator("h1")).to_contain_text("morning")
+    report.value.screenshot(path=tmp_path / "12-report.png", full_page=True)
+    ada.open("People and access")
+    ada.reads("people-deeds", f"No. {number}")
+    ada.picture("13-people")
+    assert ada.complaints == []
+    on_a_tablet(AtConsole(new_context(viewport=TABLET, color_scheme="dark").new_page(), console.url, tmp_path))
+
+
+def on_a_tablet(bob: AtConsole) -> None:
+    """The rooms as an analyst has them, none wider than the screen."""
+    bob.log_in("bob", BETTER)
+    for number, room in enumerate(ROOMS):
+        bob.open(room)
+        bob.page.wait_for_timeout(1500)
+        bob.picture(f"tablet-{number}")
+        wide = bob.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wide <= 0, room
+    assert bob.complaints == []
