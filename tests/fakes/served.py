@@ -49,7 +49,11 @@ class Served:
 
 def settings_for(folder: Path, **more: Any) -> Settings:
     """Settings of a test: a database in its folder, no limits of rates, nothing from the environment's .env."""
-    known = {"database_url": f"sqlite:///{folder}/parley.db", "secret": SECRET, "studies_dir": folder / "studies"}
+    known: dict[str, Any] = {
+        "database_url": f"sqlite:///{folder}/parley.db",
+        "secret": SECRET,
+        "studies_dir": folder / "studies",
+    }
     return Settings(_env_file=None, **(known | FAST | more))
 
 
