@@ -78,9 +78,7 @@ def _tabs(desk: Desk, place: Place, rooms: Sequence[Room]) -> gr.Tabs:
     return tabs
 
 
-def _enter(
-    desk: Desk, room: Room, place: Place, visitor: Visitor, study: str, session: str
-) -> Mapping[Component, Any]:
+def _enter(desk: Desk, room: Room, place: Place, visitor: Visitor, study: str, session: str) -> Mapping[Component, Any]:
     if not study and desk.names():
         return {}  # Gradio says so of the first tab before the page is loaded; loading paints the one that is meant
     return {place.tab: room.name, **room.paint(visitor, At(study or "", session or ""))}

@@ -71,9 +71,7 @@ class Running:
             self._where = picker(
                 label="Whom (everybody, unless chosen)", multiselect=True, value=[], elem_id="cap-where"
             )
-            self._most = gr.Number(
-                label="At most (0 lets nobody new in)", precision=0, elem_id="cap-most"
-            )
+            self._most = gr.Number(label="At most (0 lets nobody new in)", precision=0, elem_id="cap-most")
             self._set = gr.Button("Set", size="sm", elem_id="cap-set")
             self._lift = gr.Button("No limit", size="sm", elem_id="cap-lift")
         self._tree = gr.HTML(elem_id="study-tree", padding=False, apply_default_css=False)
