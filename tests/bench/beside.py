@@ -79,7 +79,7 @@ async def takes_part(url: str, study: str, number: int, clicks: Clicks) -> None:
     chance = random.Random(number)
     await asyncio.sleep(chance.uniform(0, THINK_S[1]))
     for visit in range(1_000):
-        async with HttpBot(url, f"beside {number} {visit}") as bot:
+        async with HttpBot(url, f"beside-{number}-{visit}") as bot:
             await bot.arrive(study)
             while not bot.screen.ended:
                 chat = bot.screen.panel.chat

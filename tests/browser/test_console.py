@@ -48,7 +48,7 @@ def come(url: str, study: str) -> threading.Thread:
     async def one(number: int) -> None:
         chance = random.Random(number)
         await asyncio.sleep(chance.uniform(0, ARRIVING_S))
-        async with HttpBot(url, f"person {number}") as bot:
+        async with HttpBot(url, f"person-{number}") as bot:
             await bot.arrive(study, f"?PROLIFIC_PID={number:024d}&STUDY_ID=s&SESSION_ID={number:024x}")
             if number % 5 == 0:
                 for _ in range(3):
