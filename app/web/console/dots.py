@@ -1,37 +1,24 @@
-"""A finding as a figure of dots and intervals, a row for each estimate, over its whole axis.
-
-The chart is written in Vega-Lite's own words, with the console's look: to build and check it with altair's objects
-takes a hundred times as long, too long for a page that many look at.
-"""
+"""A finding as a figure of dots and intervals, a row for each estimate, over its whole axis."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cache
-from typing import Any
 
-import altair
-import orjson
 from gradio.components.plot import PlotData
 
 from app.analysis.estimates import NUMBER, POINTS, SHARE, Estimate, Finding, Unit, between, written
 from app.analysis.forest import ticked
-from app.web.console.charts import COLOURS, INK, inline, styled
+from app.web.console.charts import COLOURS, INK, LOOK, Spec, shown
 
-Spec = Mapping[str, Any]
-SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
-"""The version that Gradio's page draws; a name, which nobody fetches."""
 ROW_PX, AXIS_PX = 34, 24
 TITLES: Mapping[Unit, str] = {SHARE: "per cent", POINTS: "percentage points", NUMBER: ""}
 HINTS = ("group", "estimate", "interval", "n", "participants")
-SAVE = {"export": True, "source": False, "compiled": False, "editor": False}
-"""What the chart's menu offers: to save it as a picture. The editor would be another's server."""
 CUT = {"color": COLOURS[0], "clip": True}
 
 
 def drawn(finding: Finding) -> PlotData:
     """The chart, for gr.Plot."""
-    return PlotData(type="altair", plot=orjson.dumps(spec(finding)).decode())
+    return shown(spec(finding))
 
 
 def spec(finding: Finding) -> Spec:
@@ -54,21 +41,12 @@ def spec(finding: Finding) -> Spec:
         "encoding": {**both, "x": {"field": "value", **place}, "fill": fill},
     }
     return {
-        **_look(),
-        "autosize": {"type": "fit-x", "contains": "padding"},
+        **LOOK,
         "padding": {"left": 8, "right": 22, "top": 6, "bottom": 6},
         "height": AXIS_PX + ROW_PX * len(finding.estimates),
         "data": {"values": [_row(one, finding.unit, size) for one in finding.estimates]},
         "layer": [*_compared(finding, size, place), line, dot],
-        "usermeta": {"embedOptions": {"actions": SAVE}},
     }
-
-
-@cache
-def _look() -> Spec:
-    """What the console's charts have in common."""
-    plain = styled(altair.Chart(inline([{}])).mark_point()).to_dict()
-    return {"$schema": SCHEMA} | {name: plain[name] for name in ("background", "config", "width")}
 
 
 def _row(one: Estimate, unit: Unit, size: int) -> Spec:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 
-import altair
 import gradio as gr
 from gradio.components import Component
 
-from app.web.console import charts
+from app.web.console.arrivals import over_time
 from app.web.console.desk import Desk
 from app.web.console.room import At, Place, picker
 from app.web.console.visitor import Visitor
@@ -19,17 +17,15 @@ from experiments.core.cells import cells
 from experiments.core.outcomes import OUTCOMES
 from experiments.core.resolve import Study
 from storage.errors import StorageError
-from storage.operations import decide_on
+from storage.operations import decide_on, operations_of
 from storage.seats import cell_key
 from storage.watching import Watched, Watching
 from storage.watching.people import first_origin
 
 ORIGINS = {"person": "People", "pilot": "Pilot", "bot": "Simulated"}
 LOOK_S = 5
-HEIGHT = 160
 MOST_CELLS = 60
 """A study with more cells than that is steered by its factors' values alone."""
-SERIES = {"arrived": "began", "completed": "completed"}
 SHUTS = "Nobody new begins where {where}; who has begun goes on."
 HOLDS = "At most {most} shall complete or take part where {where}."
 LIFTS = "As many as come can begin where {where}."
@@ -86,7 +82,7 @@ class LiveRoom:
         if at.study not in self._desk.studies.names():
             return {self._head: self._desk.html("live_none.html.j2"), self._body: "", **_no_charts(self)}
         study = self._desk.studies.newest(at.study)
-        origin = first_origin(self._desk.database, study.name, tuple(ORIGINS))
+        origin = _origin_of(self._desk, study)
         choices = list(_choices(study))
         return {
             self._origin: origin,
@@ -105,7 +101,7 @@ class LiveRoom:
     def _now(self, study: Study, origin: str) -> dict[Component, Any]:
         seen = self._watching.look(study, origin, self._desk.clock.now_us())
         values = {"seen": seen, "study": study, "outcomes": _outcomes(seen), "cell_key": cell_key}
-        rate, total = _over_time(seen)
+        rate, total = over_time(seen.over_time) if seen.over_time else (None, None)
         return {
             self._head: self._desk.html("live_head.html.j2", **values),
             self._rate: gr.update(value=rate, visible=rate is not None),
@@ -162,35 +158,12 @@ def _outcomes(seen: Watched) -> list[tuple[str, int]]:
     return [(name, known[name]) for name in ("live", *OUTCOMES, "left") if known.get(name)]
 
 
-def _over_time(seen: Watched) -> tuple[Any, Any]:
-    """Who began and completed, for each stretch of time and added up; nothing before anybody came."""
-    if not seen.over_time:
-        return None, None
-    each, total = [], dict.fromkeys(SERIES.values(), 0)
-    for bucket in seen.over_time:
-        at = datetime.fromtimestamp(bucket.begin_us / 1e6, UTC).isoformat(timespec="seconds")
-        for name, words in SERIES.items():
-            number = getattr(bucket, name)
-            total[words] += number
-            each.append({"at": at, "who": words, "number": number, "total": total[words]})
-    return _chart(each, "number", "each"), _chart(each, "total", "in all")
-
-
-def _chart(rows: list[dict[str, Any]], figure: str, words: str) -> Any:
-    made = altair.Chart(charts.inline(rows))
-    drawn = (
-        made.mark_area(interpolate="step-after", opacity=0.4, line=True)
-        if figure == "number"
-        else made.mark_line(interpolate="step-after")
-    )
-    return charts.styled(
-        drawn.encode(
-            x=altair.X("at:T", title=None, scale=altair.Scale(type="utc")),
-            y=altair.Y(f"{figure}:Q", title=f"sessions, {words}", stack=None, axis=altair.Axis(tickMinStep=1)),
-            color=altair.Color("who:N", sort=list(SERIES.values())),
-        ),
-        HEIGHT,
-    )
+def _origin_of(desk: Desk, study: Study) -> str:
+    """Whose sessions are looked at unless somebody chooses: in a study that is open never a pilot's."""
+    if operations_of(desk.database, study.name).pilot:
+        return "pilot"
+    found = first_origin(desk.database, study.name, tuple(ORIGINS))
+    return "person" if found == "pilot" else found
 
 
 def _no_charts(room: LiveRoom) -> dict[Component, Any]:
