@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import io
-import json
 import random
 import threading
 import zipfile
@@ -180,8 +179,8 @@ def test_a_day(servers: tuple[Process, Process], new_context: Callable[..., Brow
     expect(ada.at("live-body").locator("tr", has_text=CELL)).to_contain_text("off")
     ada.picture("10-cell-off")
     files = export(ada)
-    told = json.loads(files.read(next(name for name in files.namelist() if name.endswith("metadata.json"))))
-    assert "Clicked through it without reading" in json.dumps(told)
+    readme = files.read(next(name for name in files.namelist() if name.endswith("README.md"))).decode()
+    assert "Clicked through it without reading" in readme
     ada.open("Results")
     expect(ada.at("results-plot-0").locator("canvas, svg").first).to_be_visible()
     ada.picture("11-results")
