@@ -24,6 +24,7 @@ OUTPUTS = ("head", "left", "talk", "chat", "side", "box", "send", "preview", "no
 SCRIPTS = ("api", "clock", "forms", "reply", "text", "watch", "words")
 """What page.js needs, fetched with it."""
 
+STYLES = ("page", "compare", "slider")
 LATEX: list[dict[str, str | bool]] = [
     {"left": "$$", "right": "$$", "display": True},
     {"left": "\\[", "right": "\\]", "display": True},
@@ -96,6 +97,6 @@ def mount(app: FastAPI) -> FastAPI:
 def head() -> str:
     """Our style and script."""
     early = "".join(f'<link rel="modulepreload" href="/parley/{name}.js">' for name in SCRIPTS)
-    styles = "".join(f'<link rel="stylesheet" href="/parley/{name}.css">' for name in ("page", "compare", "slider"))
+    styles = "".join(f'<link rel="stylesheet" href="/parley/{name}.css">' for name in STYLES)
     return f"""<meta name="robots" content="noindex">{styles}{early}
 <script type="module" src="/parley/page.js" data-outputs="{" ".join(OUTPUTS)}"></script>"""

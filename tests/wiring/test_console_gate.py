@@ -19,7 +19,7 @@ PUBLIC = {("GET", "/login"), ("GET", f"/welcome/{TOKEN}"), ("GET", "/healthz"), 
           ("POST", "/login"), ("POST", f"/welcome/{TOKEN}")}  # fmt: skip
 FOR_VISITORS = {
     *(("GET", path) for path in (
-        "/", "/console/console.js", "/parley/font.woff2", "/download/a.b-c_d=~", "/report/demo",
+        "/", "/console/console.js", "/download/a.b-c_d=~", "/report/demo",
         "/assets/index.js", "/static/x.css",
         "/svelte/x", "/theme.css", "/favicon.ico", "/gradio_api/app_id", "/gradio_api/startup-events",
     )),

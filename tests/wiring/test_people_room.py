@@ -26,7 +26,7 @@ METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 STRANGERS = {"/login", "/login.css", "/welcome/x", "/healthz"}
 VISITORS = {
     "/", "/logout", "/report/x", "/download/x", "/theme.css", "/favicon.ico", "/gradio_api/app_id", "/assets/x",
-    "/gradio_api/startup-events", "/gradio_api/run/predict", "/static/x", "/svelte/x", "/console/x", "/parley/x",
+    "/gradio_api/startup-events", "/gradio_api/run/predict", "/static/x", "/svelte/x", "/console/x",
 }  # fmt: skip
 
 

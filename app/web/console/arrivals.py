@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from gradio.components.plot import PlotData
@@ -27,13 +27,16 @@ def over_time(buckets: Sequence[Bucket]) -> tuple[PlotData, PlotData]:
             total.append({"at": begin, "who": words, "number": so_far})
             so_far += number
             total.append({"at": end, "who": words, "number": so_far})
-    bars = {"mark": {"type": "bar", "opacity": 0.55}, "encoding": {"x2": {"field": "end"}}}
+    bars = {"mark": {"type": "bar", "opacity": 0.55}, "encoding": {"x2": {"field": "end"}, "y2": {"datum": 0}}}
     lines = {"mark": {"type": "line", "strokeWidth": 2.5}, "encoding": {}}
     return shown(_spec(bars, each, "sessions, each")), shown(_spec(lines, total, "sessions, in all"))
 
 
 def _spec(drawn: Spec, rows: Sequence[Any], title: str) -> Spec:
-    time = {"scale": {"type": "utc"}, "axis": {"title": "UTC", "labelOverlap": True, "format": _format(rows)}}
+    time = {
+        "scale": {"type": "utc"},
+        "axis": {"title": "UTC", "tickCount": 6, "labelOverlap": True, "format": _format(rows)},
+    }
     number = {"stack": None, "axis": {"title": title, "tickMinStep": 1, "format": "d"}}
     encoding = {
         "x": {"field": "at", "type": "temporal", **time},
@@ -45,9 +48,12 @@ def _spec(drawn: Spec, rows: Sequence[Any], title: str) -> Spec:
 
 
 def _format(rows: Sequence[Any]) -> str:
-    """Times of day within a day, dates where it is more than two."""
-    days = {row["at"][:10] for row in rows}
-    return "%H:%M" if len(days) <= 1 else "%d %b %H:%M" if len(days) <= 2 else "%d %b"
+    """As much of a time as tells the ends of the axis apart: seconds within minutes, dates over days."""
+    begin, end = (datetime.fromisoformat(pick(row["at"] for row in rows)) for pick in (min, max))
+    span = end - begin
+    if span < timedelta(minutes=10):
+        return "%H:%M:%S"
+    return "%H:%M" if span < timedelta(days=1) else "%d %b %H:%M" if span < timedelta(days=3) else "%d %b"
 
 
 def _time(at_us: int) -> str:

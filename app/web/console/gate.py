@@ -27,7 +27,7 @@ OPEN: Mapping[str, re.Pattern[str]] = {
 """What everybody may ask."""
 KNOWN: Mapping[str, re.Pattern[str]] = {
     "GET": re.compile(
-        r"/|/(console|parley)/[\w.-]+|/(download|report)/[\w./=~-]{1,500}|/(assets|static|svelte)/[\w./-]+"
+        r"/|/console/[\w.-]+|/(download|report)/[\w./=~-]{1,500}|/(assets|static|svelte)/[\w./-]+"
         r"|/theme\.css|/favicon\.ico|/gradio_api/(app_id|startup-events)"
     ),
     "POST": re.compile(r"/logout|/gradio_api/run/predict"),
@@ -107,9 +107,7 @@ def _protect(headers: MutableHeaders, path: str, status: int) -> None:
     if path.startswith("/assets/") and status == 200:
         headers["cache-control"] = FOREVER
     elif (
-        not path.startswith(
-            ("/console/", "/parley/", "/login.css", "/static/", "/theme.css", "/favicon.ico", "/svelte/")
-        )
+        not path.startswith(("/console/", "/login.css", "/static/", "/theme.css", "/favicon.ico", "/svelte/"))
         or status != 200
     ):
         headers["cache-control"] = "no-store"

@@ -23,7 +23,6 @@ from app.web.console.room import At, Place, Room, picker
 from app.web.console.rooms import ROOMS
 from app.web.console.visitor import Visitor
 from app.web.mounting import Page
-from app.web.page import STATIC as PARTICIPANTS
 
 STATIC = Path(__file__).parent / "static"
 READ_PLACE = "() => window.parleyConsole.place()"
@@ -33,7 +32,6 @@ KEEP_PLACE = "(study, tab, session) => { window.parleyConsole.keep(study, tab, s
 def mount(app: FastAPI, desk: Desk) -> FastAPI:
     """Put the console's page at `/` of `app`, and its script and styles under `/console/`."""
     app.router.routes.append(Mount("/console", StaticFiles(directory=STATIC)))
-    app.router.routes.append(Mount("/parley", StaticFiles(directory=PARTICIPANTS)))
     return mounting.mount(app, build(desk), head(), asks=True)
 
 

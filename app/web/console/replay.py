@@ -1,13 +1,16 @@
 """A participant's page as it was at some moment, for researchers to look at: painted as theirs, and dead.
 
 It is a document of its own within a frame that can do nothing: no script runs there, no form is sent, nothing is
-loaded but our styles, and whatever a text does to its page stays in the frame.
+loaded, and whatever a text does to its page stays in the frame. Our styles are written into it, as the gate would not
+let a frame without an origin have them.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from markupsafe import Markup
@@ -16,6 +19,7 @@ from app.counting import Live
 from app.web.api import look_of
 from app.web.console.desk import Desk
 from app.web.console.reading import Reading
+from app.web.page import STATIC, STYLES
 from app.web.paint import paint
 from experiments.core.answered import as_sent
 from experiments.core.events import NOTES, Event
@@ -25,6 +29,8 @@ from experiments.core.session import screen
 from experiments.core.story import PAGES, given_by, moments, state_at
 from storage.sessions import Session
 
+FONTS = re.compile(r"@font-face \{[^}]*\}")
+"""What a style would fetch."""
 PARTS = ("head", "left", "talk", "side")
 RATED = "rated"
 FOCUS = " autofocus>"
@@ -51,8 +57,15 @@ def _document(desk: Desk, stream: str, study: Study, events: Sequence[Event], nu
     painting = paint(shown, study=look, shown=None, draft=draft, now_us=events[number - 1].at_us)
     told = {name: str(painting.updates[name]["value"]).replace(FOCUS, ">") for name in PARTS}
     parts = {name: Markup(html) for name, html in told.items()}  # noqa: S704  (paint.py's templates escaped it)
-    known = {"parts": parts, "painting": painting, "chat": shown.panel.chat, "look": look}
+    known = {"parts": parts, "painting": painting, "chat": shown.panel.chat, "look": look, "styles": _styles()}
     return desk.html("replayed.html.j2", read=reading.rendered, **known)
+
+
+@cache
+def _styles() -> Markup:
+    """The participants' page's styles, but for the font that they fetch."""
+    texts = [(STATIC / f"{name}.css").read_text(encoding="utf-8") for name in STYLES]
+    return Markup(FONTS.sub("", "\n".join(texts)))  # noqa: S704  (files of ours)
 
 
 def _given(shown: Screen, following: Sequence[Event]) -> Mapping[str, Any]:
