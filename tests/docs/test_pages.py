@@ -52,8 +52,8 @@ def test_the_readmes_study_has_twenty_lines_and_its_commands_lead_to_data(tmp_pa
     assert len(block.text.splitlines()) <= LINES
     (tmp_path / "first.yaml").write_text(block.text, encoding="utf-8")
     lines = re.findall(r"^    parley (.+?)(?:  +#.*)?$", README.read_text(encoding="utf-8"), re.M)
-    assert [line.split()[0] for line in lines] == ["check", "simulate", "serve", "export"]
-    printed = parley(tmp_path, *(line for line in lines if not line.startswith("serve")))
+    assert [line.split()[0] for line in lines] == ["check", "simulate", "serve", "export", "console"]
+    printed = parley(tmp_path, *(line for line in lines if not line.startswith(("serve", "console"))))
     assert "No faults" in printed
     assert "50 sessions of first are complete" in printed
     rows = (tmp_path / "data" / "full_study" / "user_answers.csv").read_text(encoding="utf-8").splitlines()
