@@ -42,9 +42,9 @@ def new(
 ) -> None:
     """Make a study of one's own from one that comes with Parley."""
     path = make(folder, template)
-    out.print(f"{path} is a study of your own now. What next:", markup=False, highlight=False)
+    out.print(f"{path} is a study of your own now. What next:", markup=False, highlight=False, soft_wrap=True)
     for command in ("check", "serve"):
-        out.print(f"  [bold]parley {command} {escape(quote(str(path)))}[/bold]", highlight=False)
+        out.print(f"  [bold]parley {command} {escape(quote(str(path)))}[/bold]", highlight=False, soft_wrap=True)
 
 
 @app.command(name="publish")

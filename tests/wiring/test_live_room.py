@@ -93,7 +93,7 @@ async def test_simulated_sessions_are_shown_when_chosen(olga: Researcher) -> Non
     painted = await olga.on("live-origin", "input", **{"study": NAME, "live-origin": "bot"})
     assert cards(painted["live-head"])["arrived"] == 3
     assert "tutor-a" in text(painted["live-body"])
-    assert json.loads(painted["live-rate"]["value"]["plot"])["mark"]["type"] == "area"
+    assert json.loads(painted["live-rate"]["value"]["plot"])["mark"]["type"] == "bar"
     assert painted["live-sum"]["visible"] is True
 
 
@@ -108,7 +108,7 @@ async def test_without_a_study_it_says_so(tmp_path: Path) -> None:
     desk = Desk(Settings(), database, SECRET, VirtualClock(0), lambda *what: None)
     console = Console(build_app(desk), desk, [], Visitor("olga", "owner"))
     async with at(console) as olga:
-        assert "There is no study" in (await olga.open())["live-head"]
+        assert "There is no study" in (await olga.open(tab="live"))["live-head"]
     desk.log.close()
     database.dispose()
 
