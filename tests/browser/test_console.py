@@ -182,11 +182,11 @@ def test_a_day(servers: tuple[Process, Process], new_context: Callable[..., Brow
     readme = files.read(next(name for name in files.namelist() if name.endswith("README.md"))).decode()
     assert "Clicked through it without reading" in readme
     ada.open("Results")
-    expect(ada.at("results-plot-0").locator("canvas, svg").first).to_be_visible()
+    expect(ada.at("results-plot-0").locator(".marks").first).to_be_visible(timeout=LONG_MS)
     ada.picture("11-results")
     with context.expect_page() as report:
         ada.page.get_by_role("link", name="Full report").click()
-    expect(report.value.locator("h1")).to_contain_text("morning")
+    expect(report.value.locator("h1")).to_contain_text("A taste of Parley")
     report.value.screenshot(path=tmp_path / "12-report.png", full_page=True)
     ada.open("People and access")
     ada.reads("people-deeds", f"No. {number}")

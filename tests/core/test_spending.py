@@ -102,5 +102,5 @@ def test_operations_are_what_was_decided_last() -> None:
     folded = [fold_operations(facts[:n]) for n in range(len(facts) + 1)]
     none, five, lunch, same, poor, again = folded
     assert (none, five, again) == (Operations(), Operations({(): 5}), Operations(decided=True))
-    assert lunch == same == Operations({(): 5}, paused="lunch")
-    assert poor == Operations(paused="lunch")
+    assert lunch == same == Operations({(): 5}, paused="lunch", decided=True)
+    assert poor == Operations(paused="lunch", decided=True)
