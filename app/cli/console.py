@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.cli.common import app, out, settings_in_use
-from app.cli.listening import listen, must_be_free
+from app.cli.listening import give_way, listen, must_be_free
 from app.cli.users import invite_first
 from storage.engine import open_database
 
@@ -20,4 +20,5 @@ def console() -> None:
     out.print(f"The console is at [bold]{settings.console_address}[/bold]  (stop it with Ctrl-C)")
     out.print(f"  data: {settings.database_url}", highlight=False)
     invite_first(settings, database)
+    give_way()
     listen(server, settings, settings.console_port)

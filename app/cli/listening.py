@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import socket
 import time
 import webbrowser
@@ -13,6 +14,8 @@ from app.errors import SettingsError
 from app.settings import Settings, env_name, reachable
 
 START_TRIES = 300
+BEHIND = 10
+"""By how much a process gives way, from 0 to 19."""
 PORTS = {"port": 7870, "console_port": 7871}
 """The settings that say where a server listens, each with another port to try."""
 
@@ -36,6 +39,12 @@ def listen(server: ASGIApp, settings: Settings, port: int) -> None:
         timeout_keep_alive=75,
         timeout_graceful_shutdown=3,
     )
+
+
+def give_way() -> None:
+    """Let this process wait where others on the machine have work to do: whoever takes part comes first."""
+    if hasattr(os, "nice"):
+        os.nice(BEHIND)
 
 
 def must_be_free(settings: Settings, name: str) -> None:
