@@ -3,6 +3,7 @@
     ParleyError                  (problems/errors.py)
     ├── SettingsError            operator's move: a PARLEY_* variable is wrong or missing
     ├── NotAllowed               a researcher's move: ask an owner of the console
+    ├── ModelUnknown             a researcher's move: name a model that there is
     └── BackendError             a model gave no usable reply
         ├── BackendUnavailable   model server's move: connection, 429, 5xx, timeouts; may be retried
         ├── BackendRejected      operator's or study author's move: 400, 401, 404, bad options; never retry
@@ -20,6 +21,10 @@ class SettingsError(ParleyError):
 
 class NotAllowed(ParleyError):
     """A researcher asked for what their role does not allow."""
+
+
+class ModelUnknown(ParleyError):
+    """A model was named that the study and the backends do not know."""
 
 
 class BackendError(ParleyError):

@@ -41,6 +41,8 @@ class Request:
     """The study file's `options:` of the model, validated by the backend's `Options`."""
     seed: str = ""
     """The chance of this reply, for backends that draw: the same seed gives the same reply."""
+    schema: Mapping[str, JSON] | None = None
+    """The JSON schema that the reply shall fulfil, for backends that can hold a model to it; others leave it out."""
 
 
 def in_order(messages: Iterable[Message], *, system: bool = True) -> list[JSON]:

@@ -1,0 +1,37 @@
+"""The key of a cell: two things share one only where nothing differs on which a reply depends."""
+
+from dataclasses import replace
+
+from app.alone.cell import Asked, Question, key_of, request_parts
+from app.backends.base import Message, Request
+from experiments.core.model import Model
+
+QUESTION = Question(
+    Asked("gpt", Model(backend="openai", model="gpt-4o")),
+    Request("gpt-4o", (Message("user", "2 + 2?"),), temperature=0.7, max_tokens=10),
+)
+
+
+def key(question):
+    return key_of("letter_only", request_parts(question))
+
+
+def test_every_parameter_makes_another_key():
+    request = QUESTION.request
+    others = [
+        replace(request, model="gpt-4"),
+        replace(request, messages=(Message("system", "2 + 2?"),)),
+        replace(request, temperature=0.8),
+        replace(request, temperature=None),
+        replace(request, max_tokens=11),
+        replace(request, options={"top_p": 1}),
+        replace(request, schema={"type": "object"}),
+    ]
+    keys = {key(QUESTION), *(key(replace(QUESTION, request=other)) for other in others)}
+    elsewhere = replace(QUESTION, asked=Asked("gpt", Model(backend="openai", model="gpt-4o", server="lab")))
+    assert len(keys | {key(elsewhere)}) == len(others) + 2
+
+
+def test_the_study_s_name_for_a_model_and_the_seed_make_none():
+    renamed = replace(QUESTION, asked=Asked("GPT-4o", QUESTION.asked.model))
+    assert key(renamed) == key(QUESTION) == key(replace(QUESTION, request=replace(QUESTION.request, seed="7")))
