@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import pairwise
 
 import pytest
@@ -155,3 +155,24 @@ def test_many_who_look_at_once_ask_once_in_two_seconds(database: Database) -> No
     watching.forget("demo")
     watching.look(study("demo"), "bot", NOW_US + 2_000_011)
     assert asked["usage"] == 3
+
+
+def test_what_was_asked_before_a_decision_is_not_shown_after_it(database: Database) -> None:
+    asked = Counter[str]()
+    asking, decided = threading.Event(), threading.Event()
+
+    @event.listens_for(database, "before_cursor_execute")
+    def hold(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        if "FROM model_usage" in statement:
+            asked["usage"] += 1
+            asking.set()
+            decided.wait()
+
+    watching = Watching(database)
+    with ThreadPoolExecutor(2) as pool:
+        before = pool.submit(watching.look, study("demo"), "bot", NOW_US)
+        asking.wait()
+        wait([pool.submit(watching.forget, "demo")], timeout=0.1)
+        decided.set()
+    assert watching.look(study("demo"), "bot", NOW_US) is not before.result()
+    assert asked["usage"] == 2
