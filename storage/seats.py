@@ -14,16 +14,16 @@ from operator import attrgetter
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, Select, and_, bindparam, func, insert, or_, select, text, update
+from sqlalchemy import Connection, Select, and_, bindparam, func, insert, or_, select, update
 
 from experiments.core.cells import Cell, Counts, cells
 from experiments.core.resolve import Study
 from storage import tables
-from storage.engine import Database
+from storage.engine import Database, alone
 
 COMPLETE = "complete"
 ONE_AT_A_TIME = 0x5EA75
-"""The number of PostgreSQL's advisory lock: one for all studies, so that two batches cannot wait for each other."""
+"""One number for all studies, so that two batches cannot wait for each other."""
 _seat = tables.seats.c
 OURS = and_(_seat.study == bindparam("study"), _seat.origin == bindparam("origin"))
 LIVE = and_(
@@ -62,9 +62,8 @@ _CHANGE = (
 
 
 def lock(connection: Connection) -> None:
-    """Let nobody else count until this transaction is over. SQLite's writers are alone from their first word."""
-    if connection.dialect.name == "postgresql":
-        connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": ONE_AT_A_TIME})
+    """Let nobody else count until this transaction is over."""
+    alone(connection, ONE_AT_A_TIME)
 
 
 def take(connection: Connection, stream: str, seat: Mapping[str, Any], cell: Mapping[str, str]) -> None:
