@@ -15,6 +15,7 @@ from sqlalchemy import Select, func, select
 
 from storage import tables
 from storage.engine import Database
+from storage.exports.planning import filled
 from storage.recorded import ORIGIN, imports, study_stream
 from storage.schemas.base import Released
 from storage.schemas.registry import schemas
@@ -65,9 +66,7 @@ def recorded(database: Database, study: str) -> tuple[str, ...]:
     """The schemas that some version of a study fills, or that were imported into it, in the order of their names."""
     s = tables.studies.c
     with database.connect() as connection:
-        documents = connection.execute(select(s.document).where(s.name == study)).scalars().all()
-        found = {name for text in documents for name in orjson.loads(text)["file"].get("records", ())}
-        found |= {item["schema"] for item in imports(connection, study)}
+        found = {*filled(connection, study), *(item["schema"] for item in imports(connection, study))}
     return tuple(sorted(found & schemas().keys()))
 
 
