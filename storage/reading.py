@@ -23,6 +23,8 @@ from storage.schemas.registry import schemas
 Mark = tuple[Any, ...]
 """Another one is there whenever anything of a study is new."""
 UNDER_WAY = ""
+PRIME = 1_000_000_007
+"""Times are added up modulo this one, or the sum would be too large for a database."""
 """The outcome of who has not ended."""
 _seat, _session = tables.seats.c, tables.sessions.c
 
@@ -77,14 +79,17 @@ def origins_of(database: Database, study: str) -> tuple[str, ...]:
 
 
 def mark(database: Database, study: str, origin: str) -> Mark:
-    """What changes with every fact of a study's sessions, found without reading the facts."""
+    """What changes with every fact of a study's sessions, found without reading the facts.
+
+    Of the times there is a sum, as the newest fact need not be the one with the latest time: clocks differ.
+    """
     ours = (_seat.study == study, _seat.origin == origin)
-    counts = select(func.count(), func.max(_seat.last_us), func.count(_seat.outcome)).where(*ours)
-    out = select(_seat.stream).where(*ours, _seat.excluded.is_not(None)).order_by(_seat.stream)
+    counts = select(func.count(), func.sum(_seat.last_us % PRIME), func.count(_seat.outcome)).where(*ours)
+    out = select(_seat.stream, _seat.excluded).where(*ours, _seat.excluded.is_not(None)).order_by(_seat.stream)
     with database.connect() as connection:
         if origin == ORIGIN:
             return (len(imports(connection, study)),)
-        return (*connection.execute(counts).one(), *connection.execute(out).scalars())
+        return (*connection.execute(counts).one(), *map(tuple, connection.execute(out)))
 
 
 def flow(database: Database, study: str, origin: str) -> Flow:

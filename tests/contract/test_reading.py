@@ -155,11 +155,13 @@ def test_the_flow_adds_up(own: Database) -> None:
 def test_whatever_happens_makes_another_mark(own: Database) -> None:
     one, another, *_ = seats(own)
     marks = [mark(own, "demo", "bot")]
-    for values in ({"last_us": 9 * 10**15}, {"excluded": "too fast"}, {"outcome": None}):
+    for values in ({"last_us": 9 * 10**15}, {"excluded": "too fast"}, {"excluded": "twice"}, {"outcome": None}):
         change(own, one, **values)
         marks.append(mark(own, "demo", "bot"))
     change(own, one, excluded=None)
-    change(own, another, excluded="too fast")  # in place of the other
+    change(own, another, excluded="twice")  # in place of the other
+    marks.append(mark(own, "demo", "bot"))
+    change(own, another, last_us=8 * 10**15)  # by a clock that is behind
     marks.append(mark(own, "demo", "bot"))
     with writer(own) as connection, connection.begin():
         row = dict(connection.execute(select(tables.seats).where(SEAT.stream == one)).one()._mapping)
