@@ -17,6 +17,7 @@ from storage.errors import StorageError
 from storage.imports.importing import import_files
 from storage.reading import flow, mark, origins_of, recorded
 from storage.schemas.registry import released
+from storage.studies import Studies
 from tests.fakes.databases import export, fill
 
 NAMES = ["chatbench", "mathconverse", "demo", "arena", "dices"]
@@ -148,7 +149,7 @@ def test_the_flow_adds_up(own: Database) -> None:
     for values in found.factors.values():
         assert sum(came for came, _ in values.values()) == 4
         assert sum(done for _, done in values.values()) == 2
-    assert len(found.hashes) == 1
+    assert len(Studies(own).taken("demo", "bot")) == 1
     assert flow(own, "demo", "person").arrived == 0
 
 
