@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple, assert_never
 
-from sqlalchemy import Connection, Select, and_, case, false, or_, select
+from sqlalchemy import Select, and_, case, false, or_, select
 
 from experiments.core.guesses import UNSURE, Verdict, repliers, true_options, verdict
 from experiments.core.resolve import Study
@@ -138,7 +138,7 @@ def blinding(database: Database, study: str, origin: str | None = None, by: Sequ
         meant = [name for name in origins(connection, study, origin) if name != ORIGIN]
         if not meant:
             raise StorageError(f"{study!r} was imported, and a release does not tell what its models or people guessed")
-        versions = _versions(database, connection, study, meant[0])
+        versions = Studies(database).taken(study, meant[0])
         factors = tuple(dict.fromkeys(name for version in versions for name in version.file.factors))
         for name in by or ():
             if name not in factors:
@@ -151,14 +151,6 @@ def blinding(database: Database, study: str, origin: str | None = None, by: Sequ
         rows = connection.execution_options(stream_results=True).execute(query)
         report.read(Told(*row) for row in rows)
     return Blinding(study, meant[0], report.sessions, *report.sorted(versions))
-
-
-def _versions(database: Database, connection: Connection, study: str, origin: str) -> list[Study]:
-    """The study in every version that sessions of an origin were pinned to, oldest first."""
-    t, s = tables.sessions.c, tables.studies.c
-    its = select(t.hash).where(t.study == study, t.origin == origin)
-    hashes = connection.execute(select(s.hash).where(s.hash.in_(its)).order_by(s.registered_us)).scalars().all()
-    return list(map(Studies(database).get, hashes))
 
 
 def asked_in(study: Study) -> dict[str, list[Guess]]:

@@ -73,8 +73,7 @@ def open_database(url: str, *, outdated: bool = False) -> Database:
 def _make_tables(connection: Connection) -> list[str]:
     """Make the tables that are not there yet, and what an older Parley did not make of them, by one process at a time;
     the names of those that are outdated."""
-    if connection.dialect.name == "postgresql":
-        connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": MAKING})
+    alone(connection, MAKING)
     metadata.create_all(connection)
     old = _outdated(connection)
     for table in metadata.sorted_tables:
@@ -109,6 +108,15 @@ def file_of(url: str) -> Path | None:
 def dumps(value: Any) -> str:
     """JSON as the log keeps it."""
     return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()
+
+
+def alone(connection: Connection, number: int) -> None:
+    """Let nobody else be past this number until the transaction is over; each has its own, everywhere in Parley.
+
+    It is that of an advisory lock of PostgreSQL's. SQLite's writers are alone from their first word.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": number})
 
 
 def writer(engine: Engine) -> Connection:

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, select
 
 from storage import tables
 from storage.engine import Database
-from storage.participants import Participants, Person
+from storage.participants import Participants
 from storage.schemas.registry import schemas
 
 _session = tables.sessions.c
@@ -25,10 +25,8 @@ def sessions_called(database: Database, people: Participants, name: str, study: 
 
 def _called(connection: Connection, people: Participants, name: str, studies: set[str]) -> Iterator[str]:
     yield name
-    recruiters = connection.execute(select(tables.identities.c.recruiter).distinct()).scalars().all()
     for study in sorted(studies):
-        for recruiter in recruiters:
-            yield from people.sessions(study, Person(recruiter, name))
+        yield from people.called(study, name)
     for released in (table for schema in schemas().values() for table in schema.tables if table.person):
         own = released.table().c
         column = next(column.sql for column in released.columns if column.name == released.person)

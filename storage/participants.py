@@ -84,6 +84,12 @@ class Participants:
         with self._engine.connect() as connection:
             return list(connection.execute(select(t.stream).where(t.study == study, t.digest.in_(digests))).scalars())
 
+    def called(self, study: str, id_: str) -> tuple[str, ...]:
+        """The streams of whom any recruiter calls by an id. That somebody asked is for the caller to write down."""
+        with self._engine.connect() as connection:
+            recruiters = connection.execute(select(tables.identities.c.recruiter).distinct()).scalars().all()
+        return tuple(stream for recruiter in recruiters for stream in self.sessions(study, Person(recruiter, id_)))
+
     def find(self, study: str, person: Person) -> str | None:
         """The stream of a person's newest session in a study; None if there is none."""
         found = self.known(study, person)

@@ -15,12 +15,16 @@ from sqlalchemy import Select, func, select
 
 from storage import tables
 from storage.engine import Database
+from storage.exports.planning import filled
 from storage.recorded import ORIGIN, imports, study_stream
 from storage.schemas.base import Released
 from storage.schemas.registry import schemas
+from storage.seats import COMPLETE
 
 Mark = tuple[Any, ...]
 """Another one is there whenever anything of a study is new."""
+PRIME = 1_000_000_007
+"""Times are added up modulo this one, or the sum would be too large for a database."""
 UNDER_WAY = ""
 """The outcome of who has not ended."""
 _seat, _session = tables.seats.c, tables.sessions.c
@@ -29,7 +33,7 @@ _seat, _session = tables.seats.c, tables.sessions.c
 @dataclass(frozen=True, slots=True)
 class Flow:
     """The participants of a study: how many came, how they ended, whom a researcher excluded and why, and which factors
-    the completed ones had. `hashes` are the versions that they took part in, oldest first."""
+    the completed ones had."""
 
     origin: str
     arrived: int
@@ -37,7 +41,6 @@ class Flow:
     excluded: Mapping[str, int] = field(default_factory=dict)
     factors: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
     """By factor and value: how many came, and how many completed the study."""
-    hashes: tuple[str, ...] = ()
 
 
 def rows(
@@ -63,11 +66,8 @@ def rows(
 
 def recorded(database: Database, study: str) -> tuple[str, ...]:
     """The schemas that some version of a study fills, or that were imported into it, in the order of their names."""
-    s = tables.studies.c
     with database.connect() as connection:
-        documents = connection.execute(select(s.document).where(s.name == study)).scalars().all()
-        found = {name for text in documents for name in orjson.loads(text)["file"].get("records", ())}
-        found |= {item["schema"] for item in imports(connection, study)}
+        found = {*filled(connection, study), *(item["schema"] for item in imports(connection, study))}
     return tuple(sorted(found & schemas().keys()))
 
 
@@ -78,14 +78,17 @@ def origins_of(database: Database, study: str) -> tuple[str, ...]:
 
 
 def mark(database: Database, study: str, origin: str) -> Mark:
-    """What changes with every fact of a study's sessions, found without reading the facts."""
+    """What changes with every fact of a study's sessions, found without reading the facts.
+
+    Of the times there is a sum, as the newest fact need not be the one with the latest time: clocks differ.
+    """
     ours = (_seat.study == study, _seat.origin == origin)
-    counts = select(func.count(), func.max(_seat.last_us), func.count(_seat.outcome)).where(*ours)
-    out = select(_seat.stream).where(*ours, _seat.excluded.is_not(None)).order_by(_seat.stream)
+    counts = select(func.count(), func.sum(_seat.last_us % PRIME), func.count(_seat.outcome)).where(*ours)
+    out = select(_seat.stream, _seat.excluded).where(*ours, _seat.excluded.is_not(None)).order_by(_seat.stream)
     with database.connect() as connection:
         if origin == ORIGIN:
             return (len(imports(connection, study)),)
-        return (*connection.execute(counts).one(), *connection.execute(out).scalars())
+        return (*connection.execute(counts).one(), *map(tuple, connection.execute(out)))
 
 
 def flow(database: Database, study: str, origin: str) -> Flow:
@@ -94,16 +97,13 @@ def flow(database: Database, study: str, origin: str) -> Flow:
     with database.connect() as connection:
         arrived = connection.execute(select(func.count()).where(*ours)).scalar_one()
         seats = connection.execute(_seats(study, origin)).all()
-        its = select(_session.hash).where(*ours)
-        versions = select(tables.studies.c.hash).where(tables.studies.c.hash.in_(its))
-        hashes = connection.execute(versions.order_by(tables.studies.c.registered_us)).scalars().all()
     outcomes: dict[str, int] = {}
     excluded: dict[str, int] = {}
     for _, outcome, why, number in seats:
         outcomes[outcome or UNDER_WAY] = outcomes.get(outcome or UNDER_WAY, 0) + number
         if why is not None:
             excluded[why] = excluded.get(why, 0) + number
-    return Flow(origin, arrived, outcomes, excluded, _factors(seats), tuple(hashes))
+    return Flow(origin, arrived, outcomes, excluded, _factors(seats))
 
 
 def _seats(study: str, origin: str) -> Select[Any]:
@@ -124,4 +124,4 @@ def _factors(seats: Sequence[Any]) -> dict[str, dict[str, tuple[int, int]]]:
 def _assigned(seats: Sequence[Any]) -> Iterator[tuple[str, str, bool, int]]:
     for cell, outcome, why, number in seats:
         for name, value in orjson.loads(cell).items():
-            yield name, str(value), outcome == "complete" and why is None, number
+            yield name, str(value), outcome == COMPLETE and why is None, number

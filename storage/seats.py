@@ -8,22 +8,22 @@ after the lease counts again. Whoever counts to decide holds the lock, as any ot
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, Select, and_, bindparam, func, insert, or_, select, text, update
+from sqlalchemy import ColumnElement, Connection, Select, and_, bindparam, func, insert, or_, select, update
 
 from experiments.core.cells import Cell, Counts, cells
 from experiments.core.resolve import Study
 from storage import tables
-from storage.engine import Database
+from storage.engine import alone
 
 COMPLETE = "complete"
 ONE_AT_A_TIME = 0x5EA75
-"""The number of PostgreSQL's advisory lock: one for all studies, so that two batches cannot wait for each other."""
+"""One number for all studies, so that two batches cannot wait for each other."""
 _seat = tables.seats.c
 OURS = and_(_seat.study == bindparam("study"), _seat.origin == bindparam("origin"))
 LIVE = and_(
@@ -62,9 +62,8 @@ _CHANGE = (
 
 
 def lock(connection: Connection) -> None:
-    """Let nobody else count until this transaction is over. SQLite's writers are alone from their first word."""
-    if connection.dialect.name == "postgresql":
-        connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": ONE_AT_A_TIME})
+    """Let nobody else count until this transaction is over."""
+    alone(connection, ONE_AT_A_TIME)
 
 
 def take(connection: Connection, stream: str, seat: Mapping[str, Any], cell: Mapping[str, str]) -> None:
@@ -92,8 +91,10 @@ def release(connection: Connection, stream: str, now_us: int) -> bool:
 
 def counts(connection: Connection, study: str, origin: str, now_us: int, lease_s: float) -> Counts:
     """How many have completed or are taking part, by cell."""
-    known = meant(study, origin, now_us, lease_s)
-    return [(orjson.loads(cell), number) for cell, number in connection.execute(_COUNTS, known)]
+    found = Counter[str]()
+    for cell, number in connection.execute(_COUNTS, meant(study, origin, now_us, lease_s)):
+        found[cell] += number
+    return [(orjson.loads(cell), number) for cell, number in sorted(found.items())]
 
 
 def meant(study: str, origin: str, now_us: int, lease_s: float) -> dict[str, Any]:
@@ -101,14 +102,12 @@ def meant(study: str, origin: str, now_us: int, lease_s: float) -> dict[str, Any
     return {"study": study, "origin": origin, "now_us": now_us, "since_us": now_us - round(lease_s * 1e6)}
 
 
-def _counting() -> Select[Any]:
-    """Who has completed, and who is taking part."""
-    counts = or_(_seat.outcome == COMPLETE, LIVE)
-    return select(_seat.cell, func.count()).where(OURS, counts).group_by(_seat.cell)
+def _in_cells(whom: ColumnElement[bool]) -> Select[Any]:
+    return select(_seat.cell, func.count()).where(OURS, whom).group_by(_seat.cell)
 
 
-_COUNTS = _counting()
-"""Made once: every arrival counts."""
+_COUNTS = _in_cells(_seat.outcome == COMPLETE).union_all(_in_cells(LIVE))
+"""Made once: every arrival counts. The two are asked for apart, as an index finds either and not both together."""
 
 
 def due(connection: Connection, now_us: int, most: int) -> list[str]:
@@ -119,38 +118,28 @@ def due(connection: Connection, now_us: int, most: int) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How a study's sessions of an origin stand: by outcome (`live` and `left` while there is none), and by cell those
-    who completed it and those who are taking part."""
+    """How a study's sessions of an origin stand: by outcome (`live` and `left` while there is none), and each cell with
+    those who completed it and those who are taking part."""
 
     outcomes: Mapping[str, int]
-    cells: Mapping[str, tuple[int, int]]
-
-
-def tally_of(database: Database, study: str, origin: str, now_us: int, lease_s: float) -> Tally:
-    """The same now."""
-    with database.connect() as connection:
-        return tally_in(connection, study, origin, now_us, lease_s)
-
-
-def tally_in(connection: Connection, study: str, origin: str, now_us: int, lease_s: float) -> Tally:
-    """The same, as a connection sees it."""
-    ours = and_(_seat.study == study, _seat.origin == origin)
-    grouped = select(_seat.cell, _seat.outcome, func.count()).where(ours).group_by(_seat.cell, _seat.outcome)
-    rows = connection.execute(grouped).all()
-    counting = {cell_key(cell): n for cell, n in counts(connection, study, origin, now_us, lease_s)}
-    outcomes: Counter[str] = Counter()
-    done: Counter[str] = Counter()
-    for cell, outcome, number in rows:
-        outcomes[outcome or "left"] += number
-        done[cell_key(orjson.loads(cell))] += number if outcome == COMPLETE else 0
-    live = sum(counting.values()) - sum(done.values())
-    outcomes.update({"live": live, "left": -live})
-    return Tally(dict(outcomes), {key: (done[key], counting.get(key, 0) - done[key]) for key in sorted(done)})
+    cells: Sequence[tuple[Mapping[str, str], int, int]]
 
 
 def counted(study: Study, now: Tally) -> list[tuple[Cell, int, int]]:
-    """Each cell of a study with who has completed it and who is taking part."""
-    return [(cell, *now.cells.get(cell_key(cell.values), (0, 0))) for cell in cells(study.factors, study.pools)]
+    """Each cell of a study with who has completed it and who is taking part, in whatever version they began."""
+    done, live = Counter[tuple[str | None, ...]](), Counter[tuple[str | None, ...]]()
+    for values, complete, present in now.cells:
+        key = tuple(map(values.get, study.factors))
+        done[key] += complete
+        live[key] += present
+    every = [(cell, tuple(cell.values.values())) for cell in cells(study.factors, study.pools)]
+    return [(cell, done[key], live[key]) for cell, key in every]
+
+
+def cells_of(connection: Connection, study: str) -> dict[str, Mapping[str, str]]:
+    """The cells that a study's sessions are in, as they are stored and as factors with their values."""
+    cells = connection.execute(select(_seat.cell).where(_seat.study == study).distinct()).scalars()
+    return {cell: orjson.loads(cell) for cell in sorted(cells)}
 
 
 def cell_key(cell: Mapping[str, str]) -> str:

@@ -7,20 +7,19 @@ a page goes on from a session's number. Imported sessions have no seat: of them 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, false, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, case, false, func, or_, select
 
 from experiments.core.events import Event
 from experiments.core.resolve import Study
-from storage import tables
+from storage import seats, tables
 from storage.engine import Database
 from storage.errors import StorageError
 from storage.log import facts
-from storage.participants import Participants, Person
 from storage.recorded import ORIGIN, row_of
 from storage.schemas.base import Row as Released
 from storage.studies import Studies
@@ -104,18 +103,18 @@ def sessions(database: Database, study: str, wish: Wish, now_us: int, before: in
     """The newest sessions that are wanted, of those with a smaller number than `before`."""
     with database.connect() as connection:
         wanted = [*_conditions(connection, study, wish, now_us), *([_session.ordinal < before] if before else [])]
-        query = _entries(study).where(*wanted).order_by(_session.ordinal.desc()).limit(PAGE + 1)
-        found = [_entry(row, now_us) for row in connection.execute(query)]
+        query = _entries(study, now_us).where(*wanted).order_by(_session.ordinal.desc()).limit(PAGE + 1)
+        found = [_entry(row) for row in connection.execute(query)]
     return Listed(tuple(found[:PAGE]), len(found) > PAGE)
 
 
 def read(database: Database, studies: Studies, study: str, number: int, now_us: int) -> Session:
     """A session by its number; raises StorageError where the study has none of that number."""
     with database.connect() as connection:
-        row = connection.execute(_entries(study).where(_session.ordinal == number)).first()
+        row = connection.execute(_entries(study, now_us).where(_session.ordinal == number)).first()
         if row is None:
             raise StorageError(f"{study!r} has no session number {number:,}; the list has those that there are")
-        entry = _entry(row, now_us)
+        entry = _entry(row)
         events = facts(connection, entry.stream)
     if entry.imported:
         return Session(entry, rows=tuple(row_of(event.data) for event in events if event.kind == "recorded"))
@@ -125,27 +124,20 @@ def read(database: Database, studies: Studies, study: str, number: int, now_us: 
 def cells_of(database: Database, study: str) -> tuple[Mapping[str, str], ...]:
     """The cells that sessions of a study are in."""
     with database.connect() as connection:
-        return tuple(orjson.loads(cell) for cell in _cells(connection, study))
+        return tuple(seats.cells_of(connection, study).values())
 
 
-def known_to_recruiters(database: Database, people: Participants, study: str, id_: str) -> tuple[str, ...]:
-    """The streams of whom any recruiter calls by an id. That somebody asked is for the caller to write down."""
-    with database.connect() as connection:
-        recruiters = connection.execute(select(tables.identities.c.recruiter).distinct()).scalars().all()
-    found = (stream for recruiter in recruiters for stream in people.sessions(study, Person(recruiter, id_)))
-    return tuple(dict.fromkeys(found))
-
-
-def _entries(study: str) -> Select[Any]:
-    seats = tables.sessions.outerjoin(tables.seats, _seat.stream == _session.stream)
-    joined = seats.outerjoin(tables.studies, _study.hash == _session.hash)
-    columns = (_seat.begun_us, _seat.last_us, _seat.until_us, _seat.cell, _seat.outcome, _seat.released_us)
-    more = (_seat.place, _seat.language, _seat.flags, _seat.pasted, _seat.excluded)
+def _entries(study: str, now_us: int) -> Select[Any]:
+    seated = tables.sessions.outerjoin(tables.seats, _seat.stream == _session.stream)
+    joined = seated.outerjoin(tables.studies, _study.hash == _session.hash)
+    stands = case((_seat.stream.is_(None), ""), (_live(now_us), LIVE), else_=func.coalesce(_seat.outcome, LEFT))
+    columns = (_seat.begun_us, _seat.last_us, _seat.cell, stands.label("stands"), _seat.place)
+    more = (_seat.language, _seat.flags, _seat.pasted, _seat.excluded)
     own = (_session.ordinal, _session.stream, _session.origin, _session.hash, _study.version)
     return select(*own, *columns, *more).select_from(joined).where(_session.study == study)
 
 
-def _entry(row: Row[Any], now_us: int) -> Entry:
+def _entry(row: Row[Any]) -> Entry:
     flags = tuple(filter(None, (row.flags or "").split(",")))
     return Entry(
         number=row.ordinal,
@@ -156,21 +148,13 @@ def _entry(row: Row[Any], now_us: int) -> Entry:
         begun_us=row.begun_us or None,
         last_us=row.last_us or None,
         cell=orjson.loads(row.cell) if row.cell else {},
-        stands=_stands(row, now_us) if row.cell is not None else "",
+        stands=row.stands,
         place=row.place or "",
         language=row.language or "",
-        flags=(*flags, PASTED) if row.pasted and PASTED not in flags else flags,
+        flags=(*flags, PASTED) if row.pasted else flags,
         pasted=row.pasted or 0,
         excluded=row.excluded,
     )
-
-
-def _stands(row: Row[Any], now_us: int) -> str:
-    """The same as `_live` says of a row in the database."""
-    if row.outcome:
-        return str(row.outcome)
-    kept_us = max(row.until_us, row.last_us + row.until_us - row.begun_us)
-    return LIVE if row.released_us is None and kept_us > now_us else LEFT
 
 
 def _live(now_us: int) -> ColumnElement[bool]:
@@ -189,8 +173,8 @@ def _conditions(connection: Connection, study: str, wish: Wish, now_us: int) -> 
     if wish.stands:
         yield _standing(study, wish.stands, now_us)
     if wish.cell:
-        wanted = wish.cell.items()
-        yield _seat.cell.in_([cell for cell in _cells(connection, study) if wanted <= orjson.loads(cell).items()])
+        cells = seats.cells_of(connection, study)
+        yield _seat.cell.in_([cell for cell, has in cells.items() if wish.cell.items() <= has.items()])
     yield from _said(wish)
 
 
@@ -220,14 +204,8 @@ def _standing(study: str, stands: str, now_us: int) -> ColumnElement[bool]:
 
 
 def _called(text: str) -> ColumnElement[bool]:
-    """A session by its number, or by how its stream's id begins, which an index finds."""
+    """A session by its number, or by how its stream's id begins."""
     number = _NUMBER.fullmatch(text)
     if number and len(number[1]) <= MOST_DIGITS:
         return _session.ordinal == int(number[1])
-    begins = text.lower()
-    return and_(_session.stream >= begins, _session.stream < begins + "~") if _STREAM.fullmatch(text) else false()
-
-
-def _cells(connection: Connection, study: str) -> Sequence[str]:
-    query = select(_seat.cell).where(_seat.study == study).distinct().order_by(_seat.cell)
-    return connection.execute(query).scalars().all()
+    return _session.stream.startswith(text.lower()) if _STREAM.fullmatch(text) else false()

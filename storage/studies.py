@@ -40,6 +40,14 @@ class Studies:
             known = union(select(tables.studies.c.name), select(tables.sessions.c.study))
             return sorted(connection.execute(known).scalars())
 
+    def taken(self, name: str, origin: str) -> tuple[Study, ...]:
+        """The versions in which sessions of an origin were taken, oldest first."""
+        t, session = tables.studies.c, tables.sessions.c
+        its = select(session.hash).where(session.study == name, session.origin == origin)
+        with self._engine.connect() as connection:
+            found = connection.execute(select(t.hash).where(t.hash.in_(its)).order_by(t.registered_us)).scalars().all()
+        return tuple(map(self.get, found))
+
     def newest(self, name: str) -> Study:
         """The study of that name that was published last, or else registered; raises StorageError if there is none."""
         t, fact = tables.studies.c, tables.events.c

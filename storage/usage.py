@@ -9,22 +9,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Connection, Integer, case, cast, func, insert, select, text
+from sqlalchemy import Connection, Integer, case, cast, func, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from storage import tables
+from storage.engine import alone
 
 HOUR_US = 3_600_000_000
 ONE_AT_A_TIME = 0x05A6E
-"""The number of PostgreSQL's advisory lock."""
 KEY = ("study", "model", "hour_us")
 _used, _try = tables.usage.c, tables.attempts.c
 
 
 def lock(connection: Connection) -> None:
-    """Let no other batch add until this transaction is over. SQLite's writers are alone from their first word."""
-    if connection.dialect.name == "postgresql":
-        connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": ONE_AT_A_TIME})
+    """Let no other batch add until this transaction is over."""
+    alone(connection, ONE_AT_A_TIME)
 
 
 def add(connection: Connection, values: Mapping[str, Any]) -> None:

@@ -91,7 +91,7 @@ def gather(database: Database, study: str, origin: str, at_us: int) -> Report:
     with database.connect() as connection:
         origins(connection, study, origin)
     people = flow(database, study, origin)
-    studies = list(map(Studies(database).get, people.hashes))
+    studies = Studies(database).taken(study, origin)
     versions = tuple(Version(one.file.version, one.hash) for one in studies)
     title = studies[-1].file.title if studies else ", ".join(schema(name).title for name in recorded(database, study))
     arms = tuple(_arms(people, studies[-1])) if studies else ()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
@@ -22,8 +21,9 @@ from experiments.core.resolve import Study
 from experiments.errors import allowed
 from storage.engine import open_database
 from storage.operations import decide_on, operations_of
-from storage.seats import Tally, cell_key, counted, tally_of
+from storage.seats import Tally, cell_key, counted
 from storage.studies import Studies
+from storage.watching.people import tally_of
 
 Where = Annotated[
     list[str] | None,
@@ -141,9 +141,8 @@ def status(
 
 
 def _told(now: Tally) -> dict[str, Any]:
-    told = asdict(now)
-    told["cells"] = {name: {"complete": done, "live": live} for name, (done, live) in now.cells.items()}
-    return told
+    cells = {cell_key(values): {"complete": done, "live": live} for values, done, live in now.cells}
+    return {"outcomes": now.outcomes, "cells": cells}
 
 
 def _cells(study: Study, now: Tally, caps: tuple[Cap, ...]) -> Table:

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from experiments.core.config import Condition
-from experiments.core.place import Place, State
+from experiments.core.place import Place, State, meets
 from experiments.core.resolve import Study
 from experiments.core.step import Step
 from experiments.core.study import Each, Node
@@ -35,10 +34,7 @@ class Stage:
     def of(self, factors: Mapping[str, str]) -> bool:
         """Whether participants with these factors can come to it."""
         return all(
-            str(factors[name]) in _listed(wanted)
-            for when in self.whens
-            for name, wanted in when.items()
-            if name in factors
+            meets(factors[name], wanted) for when in self.whens for name, wanted in when.items() if name in factors
         )
 
 
@@ -167,7 +163,3 @@ def funnel(study: Study, groups: Iterable[Group]) -> Funnel:
         for path in dict.fromkeys(stage.path for stage in every)
     )
     return Funnel(tuple(met), elsewhere)
-
-
-def _listed(wanted: Any) -> set[str]:
-    return {str(one) for one in (wanted if isinstance(wanted, tuple | list) else (wanted,))}

@@ -148,7 +148,7 @@ class Place:
 
     def holds(self, condition: Condition | None) -> bool:
         """Whether every part of a condition is true here."""
-        return all(_is(self.look_up(name), wanted) for name, wanted in (condition or {}).items())
+        return all(meets(self.look_up(name), wanted) for name, wanted in (condition or {}).items())
 
 
 def language_of(study: Study, state: State) -> str:
@@ -156,7 +156,8 @@ def language_of(study: Study, state: State) -> str:
     return str(state.enrolled.get("language") or study.file.language)
 
 
-def _is(value: Any, wanted: Any) -> bool:
+def meets(value: Any, wanted: Any) -> bool:
+    """Whether a value, or one of several, is what a condition wants, or one of what it wants."""
     allowed = wanted if isinstance(wanted, tuple | list) else (wanted,)
     held = value if isinstance(value, tuple | list) else (value,)
     return value is not None and bool({str(item) for item in allowed} & {str(item) for item in held})

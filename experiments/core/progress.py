@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from experiments.core.place import Place, State, language_of, present
+from experiments.core.place import Place, State, language_of, meets, present
 from experiments.core.resolve import Study
 from experiments.core.screen import Progress
 from experiments.core.study import Each, Node, Phase
@@ -91,10 +91,6 @@ def _chance(node: Node, study: Study, state: State) -> float:
         return 1.0
     values = {"language": language_of(study, state), **state.factors}
     known = {name: wanted for name, wanted in node.when.items() if name in values}
-    if any(values[name] not in _listed(wanted) for name, wanted in known.items()):
+    if not all(meets(values[name], wanted) for name, wanted in known.items()):
         return 0.0
     return 1.0 if len(known) == len(node.when) else 0.5
-
-
-def _listed(wanted: object) -> list[str]:
-    return [str(item) for item in wanted] if isinstance(wanted, tuple | list) else [str(wanted)]

@@ -20,13 +20,14 @@ from experiments.core.place import Place, Present, State, here, language_of, rea
 from experiments.core.resolve import Study
 from experiments.core.screen import Screen, Transcript
 from experiments.core.session import evolve, fold, owed, screen
+from experiments.core.spans import LEAVING
 from experiments.core.step import Step
 from experiments.core.talked import Talk, talks
 from experiments.core.timing import shown_us
 
-LEAVING = ("submitted", "skipped", "expired", "declined", "finished")
-"""Kinds of facts by which a place is left."""
-PAGES = frozenset({"turned", "missed", *LEAVING})
+OVER = LEAVING | {"declined", "finished"}
+"""Kinds of facts by which a place is left, also where the session ends with it."""
+PAGES = OVER | {"turned", "missed"}
 """Kinds of facts by which a page is left."""
 WORDS: Mapping[str, str] = {
     "enrolled": "begins",
@@ -178,7 +179,7 @@ def _tell(study: Study, found: dict[str, _Stay], place: Place, event: Event | No
     if new or not any(job.kind == "finish" for job in place.node.owed(place)):
         stay.pages.append(_page(study, place, event))
     stay.told = len(place.facts) + 1
-    if event is not None and event.kind in LEAVING:
+    if event is not None and event.kind in OVER:
         stay.left = event
 
 

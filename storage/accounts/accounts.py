@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from argon2 import PasswordHasher
-from sqlalchemy import Connection, and_, func, insert, select, text, update
+from sqlalchemy import Connection, and_, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from storage import tables
@@ -19,11 +19,10 @@ from storage.accounts.invitations import SPENT, Invitations
 from storage.accounts.logins import Logins, Means
 from storage.accounts.names import FIRST, ROLES, STRANGER, TERMINAL, Role, called, name_for, role_for
 from storage.accounts.passwords import Passwords, refuse_weak
-from storage.engine import Database, writer
+from storage.engine import Database, alone, writer
 from storage.errors import AccountError
 
 ONE_AT_A_TIME = 0xACC0
-"""The number of PostgreSQL's advisory lock. SQLite's writers are alone from their first word."""
 _who, _login = tables.researchers.c, tables.logins.c
 
 
@@ -77,7 +76,7 @@ class Accounts:
             raise AccountError(SPENT)
         row = self._row(name, password, role)
         with writer(self._database) as connection, connection.begin():
-            self._lock(connection)
+            alone(connection, ONE_AT_A_TIME)
             self.invitations.use(connection, token)
             self._make(connection, row, row["name"])
 
@@ -144,12 +143,7 @@ class Accounts:
 
     def _refuse_last(self, connection: Connection, name: str) -> None:
         """Raise AccountError where nobody would be left who can let others in."""
-        self._lock(connection)
+        alone(connection, ONE_AT_A_TIME)
         owners = select(_who.name).where(_who.role == "owner", _who.removed_us.is_(None))
         if connection.execute(owners).scalars().all() == [name]:
             raise AccountError(f"{name} is the only owner, and one has to stay. Make somebody else an owner first.")
-
-    def _lock(self, connection: Connection) -> None:
-        """Let no other transaction count accounts until this one is over."""
-        if connection.dialect.name == "postgresql":
-            connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": ONE_AT_A_TIME})

@@ -14,7 +14,7 @@ from sqlalchemy.exc import OperationalError
 
 from storage import tables
 from storage.accounts.deeds import Deeds
-from storage.accounts.names import STRANGER, Role, called
+from storage.accounts.names import NAME, STRANGER, Role, called
 from storage.accounts.passwords import Passwords
 from storage.accounts.tries import Tries, neighbourhood
 from storage.engine import Database, writer
@@ -109,6 +109,8 @@ class Logins:
         connection.execute(update(tables.logins).where(theirs).values(ended_us=self._clock_us()))
 
     def _kept(self, name: str) -> str | None:
+        if not NAME.fullmatch(name):  # nobody's, and maybe nothing that a database can be asked for
+            return None
         wanted = select(_who.password).where(_who.name == name, _who.removed_us.is_(None))
         with self._database.connect() as connection:
             return connection.execute(wanted).scalar()

@@ -55,7 +55,7 @@ def _export(database: Database, wish: Wish, folder: Path, tell: Tell) -> Exporte
         sessions=sessions,
         folder=folder,
         files=files,
-        studies=_studies(database, wish.study, plan.origin),
+        studies=Studies(database).taken(wish.study, plan.origin),
         sources=plan.sources,
         filtered=filtered,
         safe=wish.safe,
@@ -146,12 +146,3 @@ def _sessions(connection: Connection, study: str, plan: Plan) -> int:
     its = select(t.stream).where(t.study == study, t.origin == ORIGIN)
     among = its.where(t.stream.in_(union(*people))) if people else its.where(false())
     return connection.execute(select(func.count()).select_from(among.subquery())).scalar_one()
-
-
-def _studies(database: Database, study: str, origin: str) -> tuple[Any, ...]:
-    """The frozen studies of the sessions of an origin, oldest first."""
-    t, s = tables.sessions.c, tables.studies.c
-    with database.connect() as connection:
-        its = select(t.hash).where(t.study == study, t.origin == origin)
-        hashes = connection.execute(select(s.hash).where(s.hash.in_(its)).order_by(s.registered_us)).scalars().all()
-    return tuple(map(Studies(database).get, hashes))

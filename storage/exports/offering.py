@@ -15,11 +15,12 @@ from sqlalchemy import Connection, func, select
 from storage import tables
 from storage.engine import Database
 from storage.exported import Selected
-from storage.exports.planning import Plan, Wish, filter_files, planned, recorded
+from storage.exports.planning import Plan, Wish, filled, filter_files, planned
 from storage.exports.rows import Chosen
-from storage.exports.selecting import cells_of, languages_of, values_of
+from storage.exports.selecting import languages_of, values_of
 from storage.origins import ORIGINS
 from storage.recorded import ORIGIN, imports
+from storage.seats import cells_of
 
 MOST_COUNTED = 10_000
 PREVIEW = 20
@@ -71,7 +72,7 @@ def offers(database: Database, study: str) -> Offers:
     t = tables.seats.c
     with database.connect() as connection:
         came = set(connection.execute(select(t.origin).where(t.study == study).distinct()).scalars())
-        holds = dict.fromkeys(came, tuple(recorded(connection, study)))
+        holds = dict.fromkeys(came, tuple(filled(connection, study)))
         holds[ORIGIN] = tuple(dict.fromkeys(item["schema"] for item in imports(connection, study)))
         return Offers(
             schemas={origin: holds[origin] for origin in ORIGINS if holds.get(origin)},

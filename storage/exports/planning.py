@@ -83,7 +83,7 @@ def filter_files(connection: Connection, wish: Wish, chosen: Chosen) -> list[Kep
     return [] if chosen.among is None else kept_sessions(connection, chosen, wish.statuses)
 
 
-def recorded(connection: Connection, study: str) -> list[str]:
+def filled(connection: Connection, study: str) -> list[str]:
     """The schemas that some version of a study fills."""
     documents = connection.execute(select(tables.studies.c.document).where(tables.studies.c.name == study)).scalars()
     return list(dict.fromkeys(name for text in documents for name in orjson.loads(text)["file"].get("records", ())))
@@ -93,7 +93,7 @@ def _origin(connection: Connection, wish: Wish) -> str:
     """Whose sessions are exported; raises StorageError where the study has none that the schema's tables hold."""
     read = [item["schema"] for item in imports(connection, wish.study)]
     asked = origins(connection, wish.study, wish.origin, {ORIGIN} if read else ())
-    known = recorded(connection, wish.study)
+    known = filled(connection, wish.study)
     holds = {origin: read if origin == ORIGIN else known for origin in asked}
     chosen = next((origin for origin in asked if wish.schema in holds[origin]), None)
     if chosen is None:

@@ -10,14 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-import orjson
 from sqlalchemy import ColumnElement, Connection, case, func, literal, not_, or_, select
 
 from experiments.errors import allowed
 from storage import tables
 from storage.errors import StorageError
 from storage.exported import Selected
-from storage.seats import COMPLETE
+from storage.seats import COMPLETE, cells_of
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 DAY_CHARS = len("2026-01-31")
@@ -96,12 +95,6 @@ def passing(connection: Connection, study: str, origin: str, asked: Selection) -
     )
     its = [_seat.stream == tables.sessions.c.stream, *map(not_, misses.values())]
     return Passing(select(literal(1)).where(*its).correlate(tables.sessions).exists(), selected)
-
-
-def cells_of(connection: Connection, study: str) -> dict[str, Mapping[str, str]]:
-    """The cells that a study's sessions are in, as they are stored and as factors with their values."""
-    cells = connection.execute(select(_seat.cell).where(_seat.study == study).distinct()).scalars()
-    return {cell: orjson.loads(cell) for cell in sorted(cells)}
 
 
 def values_of(cells: Mapping[str, Mapping[str, str]]) -> dict[str, list[str]]:

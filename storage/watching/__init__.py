@@ -95,8 +95,11 @@ class Watching:
 
     def forget(self, study: str) -> None:
         """Ask anew when somebody looks: something was decided."""
-        for key in [key for key in self._known if key[0] == study]:
-            self._known.pop(key, None)
+        with self._lock:
+            asked = [(key, asking) for key, asking in self._asking.items() if key[0] == study]
+        for key, asking in asked:
+            with asking:  # who asks just now may not have seen it
+                self._known.pop(key, None)
 
     def look(self, study: Study, origin: str, now_us: int) -> Watched:
         """How a study stands, as of two seconds ago at most; who looks while it is being asked gets the same answer."""

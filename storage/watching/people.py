@@ -13,7 +13,7 @@ from sqlalchemy import Connection, and_, case, func, literal, select
 from experiments.core.funnel import Group
 from storage import tables
 from storage.engine import Database
-from storage.seats import COMPLETE, LIVE, OURS, Tally, cell_key
+from storage.seats import COMPLETE, LIVE, OURS, Tally, meant
 
 MOST_WAITING = 10
 MOST_BUCKETS = 60
@@ -95,17 +95,22 @@ _ENDED = select(*_BY, literal(0), *_SUMS).where(OURS, _seat.outcome.is_not(None)
 _UNENDED = select(*_BY, _IS_LIVE, *_SUMS).where(OURS, _seat.outcome.is_(None)).group_by(*_BY, "live")
 
 
+def tally_of(database: Database, study: str, origin: str, now_us: int, lease_s: float) -> Tally:
+    """How a study's sessions of an origin stand now."""
+    with database.connect() as connection:
+        return tally(crowds(connection, meant(study, origin, now_us, lease_s)))
+
+
 def tally(found: Sequence[Crowd]) -> Tally:
-    """How all sessions stand, as `storage.seats.tally_of` has it."""
+    """The same, of sessions that are known."""
     outcomes: Counter[str] = Counter({"live": 0, "left": 0})
-    done: Counter[str] = Counter()
-    live: Counter[str] = Counter()
+    done, live = Counter[tuple[tuple[str, str], ...]](), Counter[tuple[tuple[str, str], ...]]()
     for group in (crowd.group for crowd in found):
-        key = cell_key(group.factors)
+        key = tuple(group.factors.items())
         outcomes[group.outcome or ("live" if group.live else "left")] += group.number
         done[key] += group.number if group.outcome == COMPLETE else 0
         live[key] += group.number if group.live else 0
-    return Tally(dict(outcomes), {key: (done[key], live[key]) for key in sorted(done)})
+    return Tally(dict(outcomes), [(dict(key), done[key], live[key]) for key in sorted(done)])
 
 
 def odd(found: Sequence[Crowd]) -> Odd:

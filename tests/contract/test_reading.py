@@ -17,6 +17,7 @@ from storage.errors import StorageError
 from storage.imports.importing import import_files
 from storage.reading import flow, mark, origins_of, recorded
 from storage.schemas.registry import released
+from storage.studies import Studies
 from tests.fakes.databases import export, fill
 
 NAMES = ["chatbench", "mathconverse", "demo", "arena", "dices"]
@@ -148,18 +149,20 @@ def test_the_flow_adds_up(own: Database) -> None:
     for values in found.factors.values():
         assert sum(came for came, _ in values.values()) == 4
         assert sum(done for _, done in values.values()) == 2
-    assert len(found.hashes) == 1
+    assert len(Studies(own).taken("demo", "bot")) == 1
     assert flow(own, "demo", "person").arrived == 0
 
 
 def test_whatever_happens_makes_another_mark(own: Database) -> None:
     one, another, *_ = seats(own)
     marks = [mark(own, "demo", "bot")]
-    for values in ({"last_us": 9 * 10**15}, {"excluded": "too fast"}, {"outcome": None}):
+    for values in ({"last_us": 9 * 10**15}, {"excluded": "too fast"}, {"excluded": "twice"}, {"outcome": None}):
         change(own, one, **values)
         marks.append(mark(own, "demo", "bot"))
     change(own, one, excluded=None)
-    change(own, another, excluded="too fast")  # in place of the other
+    change(own, another, excluded="twice")  # in place of the other
+    marks.append(mark(own, "demo", "bot"))
+    change(own, another, last_us=8 * 10**15)  # by a clock that is behind
     marks.append(mark(own, "demo", "bot"))
     with writer(own) as connection, connection.begin():
         row = dict(connection.execute(select(tables.seats).where(SEAT.stream == one)).one()._mapping)

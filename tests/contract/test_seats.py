@@ -17,7 +17,7 @@ from storage import tables, usage
 from storage.engine import Database, open_database, writer
 from storage.errors import StorageError
 from storage.projections import rebuild
-from storage.seats import release
+from storage.seats import Tally, counted, release
 from storage.telemetry import Telemetry
 from tests.fakes.databases import fill
 from tests.fakes.sessions import study
@@ -160,3 +160,12 @@ def test_a_database_of_an_older_parley_is_rebuilt_when_told_so(database_url: str
     again = open_database(database_url)
     assert (rows(again, tables.seats), rows(again, tables.usage)) == before
     again.dispose()
+
+
+def test_who_began_in_another_version_counts_in_the_cell_of_the_factors_that_are_left() -> None:
+    demo = study("demo")
+    cells = [dict(cell.values) for cell, *_ in counted(demo, Tally({}, []))]
+    turned = {name: cells[0][name] for name in reversed(cells[0])}
+    assert list(turned) != list(cells[0])
+    now = Tally({}, [(cells[0], 1, 2), (turned, 10, 20), ({**turned, "gone": "x"}, 100, 200), ({}, 1000, 2000)])
+    assert [(done, live) for _, done, live in counted(demo, now)] == [(111, 222), *([(0, 0)] * (len(cells) - 1))]

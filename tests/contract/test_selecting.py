@@ -22,7 +22,7 @@ from storage.engine import Database, open_database
 from storage.errors import StorageError
 from storage.exports.exporting import export, stream
 from storage.exports.offering import files, offers, preview
-from storage.exports.planning import Wish, recorded
+from storage.exports.planning import Wish, filled
 from storage.exports.selecting import ALL, Selection, moment_of, where_of
 from storage.imports.importing import import_files
 from storage.schemas.registry import schema as schema_of
@@ -183,7 +183,7 @@ def test_rows_that_are_numbered_in_their_file_are_numbered_anew(tmp_path: Path) 
     database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
     asyncio.run(fill(database, ["dices"], 3, "1"))
     with database.connect() as connection:
-        schema = recorded(connection, "dices")[0]
+        schema = filled(connection, "dices")[0]
     wish = Wish("dices", schema, selection=Selection(with_excluded=True))
     whole = rows(database, wish, "")
     exclude(database, {0: "no"})

@@ -97,6 +97,12 @@ def test_who_is_unknown_and_who_is_wrong_hear_the_same(one: Place) -> None:
     assert len(said) == 1
 
 
+@pytest.mark.parametrize("name", ["ada\x00", "a\ud800", "x" * 100_000])
+def test_a_name_that_cannot_be_one_is_refused_like_any_other(ada: Place, name: str) -> None:
+    with pytest.raises(LoginRefused):
+        ada.accounts.logins.log_in(name, GOOD, HOME)
+
+
 def test_a_name_that_nobody_has_costs_the_same_work() -> None:
     class Counting(PasswordHasher):
         asked: list[str] = []

@@ -12,10 +12,10 @@ from typing import Any
 from app.bots.simulate import START_US
 from app.library import load_study
 from storage.engine import Database, open_database
-from storage.seats import tally_of
 from storage.studies import Studies
 from storage.supply import taken
 from storage.verify import verify
+from storage.watching.people import tally_of
 from tests.fakes import studies
 from tests.fakes.arrivals import come_at_once
 
@@ -74,9 +74,10 @@ class Watch(threading.Thread):
 
     def run(self) -> None:
         while not self.over.is_set():
-            cells = tally_of(self.database, "crowd", "person", self.now_us, LEASE_S).cells.values()
-            self.most = max(self.most, sum(map(sum, cells)))
-            self.cell = max([self.cell, *map(sum, cells)])
+            found = tally_of(self.database, "crowd", "person", self.now_us, LEASE_S).cells
+            cells = [done + live for _, done, live in found]
+            self.most = max(self.most, sum(cells))
+            self.cell = max([self.cell, *cells])
             self.looks += 1
             self.over.wait(0.02)
 
@@ -105,9 +106,8 @@ def test_five_hundred_who_come_at_once_fill_each_cell_and_overrun_none(tmp_path:
     assert told["withdraw"] == now.outcomes["withdrawn"] > 20
     assert told["vanish"] == now.outcomes["live"] + now.outcomes["left"] > 20
     assert told["finished"] == now.outcomes["complete"]
-    counting = {name: done + live for name, (done, live) in now.cells.items()}
-    assert len(counting) == CELLS
-    assert all(EACH - 1 <= number <= EACH for number in counting.values()), counting
+    assert len(now.cells) == CELLS
+    assert all(EACH - 1 <= done + live <= EACH for _, done, live in now.cells), now.cells
     database.dispose()
 
 
@@ -119,7 +119,7 @@ def test_the_last_place_is_given_once(tmp_path: Path, database_url: str) -> None
     crowd(database_url, path, 0, 40)
     now = tally_of(database, "crowd", "person", START_US, LEASE_S)
     database.dispose()
-    assert sum(map(sum, now.cells.values())) <= 1
+    assert sum(done + live for _, done, live in now.cells) <= 1
 
 
 def test_problems_with_a_target_are_given_out_evenly_to_all_who_come_at_once(tmp_path: Path, database_url: str) -> None:

@@ -19,7 +19,7 @@ from storage.engine import Database, open_database, writer
 from storage.errors import StorageError
 from storage.imports.importing import import_files
 from storage.participants import Participants, Person
-from storage.sessions import LEFT, LIVE, PAGE, Entry, Wish, cells_of, known_to_recruiters, read, sessions
+from storage.sessions import LEFT, LIVE, PAGE, Entry, Wish, cells_of, read, sessions
 from storage.studies import Studies
 from tests.fakes.databases import export, fill
 from tests.fakes.served import SECRET
@@ -174,9 +174,8 @@ def test_a_recruiters_id_finds_a_persons_sessions(seated: Database) -> None:
         for attempt, number in enumerate((3, 9), 1):
             entry = people.entry("s", Person("prolific", "abc"), attempt)
             connection.execute(insert(tables.identities), [{"stream": _row(number)["stream"], "study": "s", **entry}])
-    streams = known_to_recruiters(seated, people, "s", "abc")
-    assert [entry.number for entry in every(seated, Wish(streams=streams))] == [9, 3]
-    assert every(seated, Wish(streams=known_to_recruiters(seated, people, "s", "ab"))) == []
+    assert [entry.number for entry in every(seated, Wish(streams=people.called("s", "abc")))] == [9, 3]
+    assert every(seated, Wish(streams=people.called("s", "ab"))) == []
 
 
 @pytest.mark.anyio

@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import pairwise
 
 import pytest
@@ -23,9 +23,8 @@ from storage.engine import Database, open_database, writer
 from storage.log import load
 from storage.operations import decide_on
 from storage.screens import screens, typical
-from storage.seats import tally_of
 from storage.watching import Watched, Watching, watch
-from storage.watching.people import MOST_BUCKETS, MOST_WAITING, first_origin
+from storage.watching.people import MOST_BUCKETS, MOST_WAITING, first_origin, tally_of
 from tests.contract.test_seats import busy, rows
 from tests.fakes.databases import fill
 from tests.fakes.sessions import study
@@ -55,7 +54,10 @@ def test_what_is_watched_is_what_the_sessions_facts_say(database: Database) -> N
         states = states_of(database, origin)
         now_us = max((state.events[-1].at_us for state in states.values()), default=NOW_US) + 5_000_000
         seen = watch(database, own, origin, now_us)
-        assert seen.tally == tally_of(database, NAME, origin, now_us, own.file.times.lease_s) or not states
+        assert seen.tally == tally_of(database, NAME, origin, now_us, own.file.times.lease_s)
+        ended = Counter(state.outcome for state in states.values() if state.outcome)
+        back = sum(row["released_us"] is not None for row in rows(database, tables.seats) if row["origin"] == origin)
+        assert seen.tally.outcomes == {"live": len(states) - ended.total() - back, "left": back, **ended}
         assert seen.arrived == len(states)
         check_people(own, seen, states)
     assert sum(model.calls for model in seen.models) == len(rows(database, tables.attempts))
@@ -155,3 +157,24 @@ def test_many_who_look_at_once_ask_once_in_two_seconds(database: Database) -> No
     watching.forget("demo")
     watching.look(study("demo"), "bot", NOW_US + 2_000_011)
     assert asked["usage"] == 3
+
+
+def test_what_was_asked_before_a_decision_is_not_shown_after_it(database: Database) -> None:
+    asked = Counter[str]()
+    asking, decided = threading.Event(), threading.Event()
+
+    @event.listens_for(database, "before_cursor_execute")
+    def hold(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        if "FROM model_usage" in statement:
+            asked["usage"] += 1
+            asking.set()
+            decided.wait()
+
+    watching = Watching(database)
+    with ThreadPoolExecutor(2) as pool:
+        before = pool.submit(watching.look, study("demo"), "bot", NOW_US)
+        asking.wait()
+        wait([pool.submit(watching.forget, "demo")], timeout=0.1)
+        decided.set()
+    assert watching.look(study("demo"), "bot", NOW_US) is not before.result()
+    assert asked["usage"] == 2

@@ -18,7 +18,7 @@ from experiments.core.resolve import Study
 from storage.errors import StorageError
 from storage.operations import operations_of
 from storage.publishing import Version, versions
-from storage.seats import tally_of
+from storage.watching.people import tally_of
 
 Updates = Mapping[Component, Any]
 

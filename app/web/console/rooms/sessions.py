@@ -21,7 +21,7 @@ from storage.errors import StorageError
 from storage.notes import Kind, Note, note_on
 from storage.origins import ORIGINS
 from storage.schemas.registry import released
-from storage.sessions import Session, Wish, cells_of, known_to_recruiters, read, sessions
+from storage.sessions import Session, Wish, cells_of, read, sessions
 
 MOST_MOMENTS = 100_000
 MOST_ROWS = 100
@@ -158,7 +158,7 @@ class SessionsRoom:
         if not (id_ or "").strip():
             return self._listing(study, Wish(), "")
         self._desk.did(visitor, "searched for a session by a recruiter's id", study)
-        streams = known_to_recruiters(self._desk.database, self._desk.participants, study, id_.strip())
+        streams = self._desk.participants.called(study, id_.strip())
         return self._listing(study, Wish(streams=streams), "")
 
     def _listing(self, study: str, wish: Wish, before: str) -> Updates:
