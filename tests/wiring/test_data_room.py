@@ -30,6 +30,7 @@ from storage import tables
 from storage.engine import Database, open_database
 from storage.exports.offering import PREVIEW
 from storage.participants import Participants, Person
+from tests.fakes.accounts import Witnessed
 from tests.fakes.databases import fill
 from tests.fakes.researcher import Researcher
 from tests.fakes.served import SECRET
@@ -61,9 +62,10 @@ async def console(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Con
     database = open_database(f"sqlite:///{tmp_path_factory.mktemp('room') / 'parley.db'}")
     await fill(database, ["chatbench"], 4, "1")
     await arrive(database)
-    did: list[tuple[str, str, str]] = []
-    desk = Desk(Settings(), database, SECRET, VirtualClock(START_US), lambda *what: did.append(what))
-    yield Console(build_app(desk), desk, did)
+    clock = VirtualClock(START_US)
+    accounts = Witnessed(database, clock.now_us)
+    desk = Desk(Settings(), database, SECRET, clock, accounts)
+    yield Console(build_app(desk), desk, accounts.told)
     desk.downloads.close()
     desk.log.close()
     database.dispose()

@@ -25,6 +25,7 @@ from storage.errors import StorageError
 from storage.operations import decide_on, operations_of
 from storage.studies import Studies
 from tests.contract.test_seats import busy
+from tests.fakes.accounts import Witnessed
 from tests.fakes.researcher import Researcher
 from tests.fakes.served import SECRET
 from tests.fakes.sessions import study
@@ -48,9 +49,10 @@ async def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 async def console(filled: Path, tmp_path: Path) -> AsyncIterator[Console]:
     shutil.copyfile(filled, tmp_path / "parley.db")
     database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
-    did: list[tuple[str, str, str]] = []
-    desk = Desk(Settings(), database, SECRET, VirtualClock(400_000_000), lambda *what: did.append(what))
-    yield Console(build_app(desk), desk, did, Visitor("olga", "owner"))
+    clock = VirtualClock(400_000_000)
+    accounts = Witnessed(database, clock.now_us)
+    desk = Desk(Settings(), database, SECRET, clock, accounts)
+    yield Console(build_app(desk), desk, accounts.told, Visitor("olga", "owner"))
     desk.log.close()
     database.dispose()
 
@@ -105,7 +107,8 @@ async def test_a_study_without_anybody_says_what_to_do(olga: Researcher) -> None
 
 async def test_without_a_study_it_says_so(tmp_path: Path) -> None:
     database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
-    desk = Desk(Settings(), database, SECRET, VirtualClock(0), lambda *what: None)
+    clock = VirtualClock(0)
+    desk = Desk(Settings(), database, SECRET, clock, Witnessed(database, clock.now_us))
     console = Console(build_app(desk), desk, [], Visitor("olga", "owner"))
     async with at(console) as olga:
         assert "There is no study" in (await olga.open(tab="live"))["live-head"]

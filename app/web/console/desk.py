@@ -25,6 +25,7 @@ from app.web.console import words
 from app.web.console.downloads import Downloads
 from app.web.console.visitor import VISITOR, Visitor
 from problems.errors import ParleyError
+from storage.accounts.accounts import Accounts
 from storage.engine import Database
 from storage.log import Log
 from storage.participants import Participants
@@ -33,25 +34,23 @@ from storage.studies import Studies
 log = logging.getLogger(__name__)
 TEMPLATES = Path(__file__).parent / "templates"
 Act = Callable[..., Mapping[Any, Any]]
-Did = Callable[[str, str, str], None]
-"""Writes the audit log: who did what, and about which study or session."""
 
 
 class Desk:
-    """What the rooms share: the database, the clock, who did what, and the page's note."""
+    """What the rooms share: the database, the clock, the accounts, and the page's note."""
 
-    def __init__(self, settings: Settings, database: Database, secret: str, clock: Clock, did: Did) -> None:
+    def __init__(self, settings: Settings, database: Database, secret: str, clock: Clock, accounts: Accounts) -> None:
         self.settings = settings
         self.database = database
         self.secret = secret
         self.clock = clock
+        self.accounts = accounts
         self.studies = Studies(database)
         self.drafts = Drafts(settings.studies_dir)
         self.participants = Participants(database, secret)
         self.log = Log(database)
         self.downloads = Downloads(secret, clock)
         self.note = gr.HTML(elem_id="note", padding=False, apply_default_css=False, render=False)
-        self._did = did
 
     def names(self) -> list[str]:
         """The studies there are: those that the database knows, and those that are being written."""
@@ -59,7 +58,7 @@ class Desk:
 
     def did(self, visitor: Visitor, what: str, about: str = "") -> None:
         """Write down what somebody did or looked at."""
-        self._did(visitor.name, what, about)
+        self.accounts.did(visitor.name, what, about)
 
     def say(self, text: str, kind: Literal["good", "warn", "bad"] = "good") -> dict[Component, Any]:
         """An update that shows a note."""
