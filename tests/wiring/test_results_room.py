@@ -103,7 +103,7 @@ def test_an_open_room_changes_when_something_newer_is_ready_and_only_then(seat: 
 def test_whoever_went_to_another_room_is_not_asked_for_any_more(seat: Seat) -> None:
     ((timer, update_),) = seat.again("bot", "", tab="live").items()
     assert isinstance(timer, gr.Timer)
-    assert update_.active is False
+    assert update_["active"] is False
     assert not seat.workers.waiting
 
 

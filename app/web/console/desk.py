@@ -24,9 +24,11 @@ from app.web import markdown
 from app.web.console import words
 from app.web.console.downloads import Downloads
 from app.web.console.visitor import VISITOR, Visitor
+from experiments.core.resolve import Study
 from problems.errors import ParleyError
 from storage.accounts.accounts import Accounts
 from storage.engine import Database
+from storage.errors import StorageError
 from storage.log import Log
 from storage.participants import Participants
 from storage.studies import Studies
@@ -55,6 +57,13 @@ class Desk:
     def names(self) -> list[str]:
         """The studies there are: those that the database knows, and those that are being written."""
         return sorted({*self.studies.names(), *self.drafts.names()})
+
+    def study(self, name: str) -> Study | None:
+        """What who begins a study now gets; None where there is only a draft of it, or imported sessions."""
+        try:
+            return self.studies.newest(name)
+        except StorageError:
+            return None
 
     def did(self, visitor: Visitor, what: str, about: str = "") -> None:
         """Write down what somebody did or looked at."""

@@ -91,7 +91,7 @@ class DataRoom:
         desk.on(self._file.input, self._look_into, [*asked, self._file], [self._preview])
         desk.on(self._button.click, self._make, [*asked, self._safe], self._made)
         desk.on(self._stop.click, self._halt, (), self._made)
-        desk.on(self._timer.tick, lambda visitor: self._progress(visitor), (), self._made, quiet=True)
+        desk.on(self._timer.tick, self._progress, (), self._made, quiet=True)
 
     def paint(self, visitor: Visitor, at: At) -> Mapping[Any, Any]:
         """The form for a study, nothing chosen but what is meant first."""
@@ -148,7 +148,7 @@ class DataRoom:
         return {
             self._links: told,
             self._stop: gr.update(visible=busy),
-            self._timer: gr.Timer(ASK_S, active=busy),
+            self._timer: gr.update(active=busy),
         }
 
     def _offer(self, found: Offers, origin: str, schema: str) -> dict[Any, Any]:

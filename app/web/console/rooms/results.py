@@ -87,7 +87,7 @@ class ResultsRoom:
     def _again(self, visitor: Visitor, study: str, tab: str, origin: str, shown: str) -> Mapping[Component, Any]:
         """What is newer than what the page shows; who has gone to another room is left alone."""
         if tab != self.name:
-            return {self._timer: gr.Timer(active=False)}
+            return {self._timer: gr.update(active=False)}
         seen = self._latest.look((study or "", _known(origin)))
         return {} if shown == _mark_of(study, origin, seen) else self._painted(study, _known(origin), seen)
 
@@ -102,7 +102,7 @@ class ResultsRoom:
                 "results_said.html.j2", warning=WARNINGS.get(origin, ""), seen=seen, label=LABELS[origin].lower()
             ),
             self._shown: _mark_of(study, origin, seen),
-            self._timer: gr.Timer(active=True),
+            self._timer: gr.update(active=True),
         }
         for number, (heading, plot, table) in enumerate(self._figures):
             if number >= len(findings):

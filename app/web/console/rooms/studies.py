@@ -13,7 +13,7 @@ from gradio.components import Component
 from app.library import load_study, shipped
 from app.web.console.bench.editor import Editor
 from app.web.console.bench.history import History
-from app.web.console.bench.part import Part, Updates, given, look, outcomes
+from app.web.console.bench.part import Part, Updates, look, outcomes
 from app.web.console.bench.running import Running
 from app.web.console.bench.walk import Walk
 from app.web.console.desk import Desk
@@ -99,7 +99,7 @@ class StudiesRoom:
         found = []
         for name in names:
             draft = name in drafts and known[name].published is None
-            study = None if draft else given(self._desk, name)
+            study = None if draft else self._desk.study(name)
             people = outcomes(self._desk, study, PERSON) if study else {}
             state = "draft" if draft else known[name].state if study else "imported"
             live, complete = people.get("live", 0), people.get("complete", 0)
