@@ -114,7 +114,7 @@ def text(shown: Any) -> str:
 
 async def test_the_room_offers_what_there_is_and_shows_what_is_meant_first(researcher: Researcher) -> None:
     shown = await researcher.enter("data", study="chatbench")
-    assert shown["data-origin"]["choices"] == [["people's", "person"], ["simulated", "bot"]]
+    assert shown["data-origin"]["choices"] == [["People", "person"], ["Simulated", "bot"]]
     assert shown["data-schema"]["choices"] == [["ChatBench (chatbench)", "chatbench"]]
     assert ["condition=answer-first", "condition=answer-first"] in shown["data-where"]["choices"]
     assert shown["data-language"]["choices"] == [["any", ""], ["en", "en"]]

@@ -13,6 +13,7 @@ from app.web.console.arrivals import over_time
 from app.web.console.desk import Desk
 from app.web.console.room import At, Place, picker
 from app.web.console.visitor import Visitor
+from app.web.console.words import WHOSE
 from experiments.core.cells import cells
 from experiments.core.outcomes import OUTCOMES
 from experiments.core.resolve import Study
@@ -22,7 +23,8 @@ from storage.seats import cell_key
 from storage.watching import Watched, Watching
 from storage.watching.people import first_origin
 
-ORIGINS = {"person": "People", "pilot": "Pilot", "bot": "Simulated"}
+ORIGINS = ("person", "pilot", "bot")
+"""Whose sessions can be watched: none that was imported."""
 LOOK_S = 5
 MOST_CELLS = 60
 """A study with more cells than that is steered by its factors' values alone."""
@@ -47,7 +49,7 @@ class LiveRoom:
         """Make the room's components."""
         self._origin = gr.Radio(
             label="Whose sessions",
-            choices=[(words, name) for name, words in ORIGINS.items()],
+            choices=[(WHOSE[name], name) for name in ORIGINS],
             value="person",
             elem_id="live-origin",
             container=False,
@@ -167,5 +169,5 @@ def _origin_of(desk: Desk, study: Study) -> str:
     """Whose sessions are looked at unless somebody chooses: in a study that is open never a pilot's."""
     if operations_of(desk.database, study.name).pilot:
         return "pilot"
-    found = first_origin(desk.database, study.name, tuple(ORIGINS))
+    found = first_origin(desk.database, study.name, ORIGINS)
     return "person" if found == "pilot" else found

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import gradio as gr
 
 from app.web.console.desk import Desk
-from app.web.console.room import At, Place, picker
+from app.web.console.room import At, Place, picker, text
 from app.web.console.visitor import Visitor
 from storage.accounts.names import ROLES
 from storage.accounts.passwords import LEAST_CHARS
@@ -118,8 +118,8 @@ class PeopleRoom:
 
     def _tell(self, visitor: Visitor, who: Any, before: Any) -> dict[Any, Any]:
         """A page of what was done; an analyst's is always about that analyst."""
-        by = _text(who) if visitor.owner else visitor.name
-        page = int(_text(before)) if _text(before).isdecimal() and len(_text(before)) < 10 else None
+        by = text(who) if visitor.owner else visitor.name
+        page = int(text(before)) if text(before).isdecimal() and len(text(before)) < 10 else None
         found = self._accounts.deeds(by, page, PAGE + 1)
         shown = found[:PAGE]
         return {
@@ -130,7 +130,7 @@ class PeopleRoom:
         }
 
     def _let_in(self, visitor: Visitor, role: Any) -> Mapping[Any, Any]:
-        token = self._accounts.invitations.make(_text(role), visitor.name)
+        token = self._accounts.invitations.make(text(role), visitor.name)
         link = f"{self._desk.settings.console_address}/welcome/{token}"
         return {self._link: self._desk.html("people_link.html.j2", link=link, role=role), **self._news(visitor)}
 
@@ -152,7 +152,7 @@ class PeopleRoom:
     def _set(self, visitor: Visitor, old: Any, new: Any, again: Any) -> Mapping[Any, Any]:
         if new != again:
             raise AccountError("The two new passwords are not the same, so nothing was changed. Type them again.")
-        self._accounts.change_password(visitor.name, _text(old), _text(new), keep=visitor.login)
+        self._accounts.change_password(visitor.name, text(old), text(new), keep=visitor.login)
         told = self._desk.say("Your password is changed. Everywhere else you are logged out.")
         return {**told, **dict.fromkeys([self._old, self._new, self._again], ""), **self._news(visitor)}
 
@@ -165,12 +165,7 @@ def _secret(label: str, elem_id: str, kind: Literal["current-password", "new-pas
     return gr.Textbox(label=label, type="password", elem_id=elem_id, html_attributes=known)
 
 
-def _text(value: Any) -> str:
-    """What came from a browser where a text should be."""
-    return value if isinstance(value, str) else ""
-
-
 def _chosen(name: Any) -> str:
-    if not _text(name):
+    if not text(name):
         raise AccountError("No account is chosen. Choose one first.")
-    return _text(name)
+    return text(name)
