@@ -7,12 +7,12 @@ a page goes on from a session's number. Imported sessions have no seat: of them 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, false, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, case, false, func, or_, select
 
 from experiments.core.events import Event
 from experiments.core.resolve import Study
@@ -20,6 +20,7 @@ from storage import tables
 from storage.engine import Database
 from storage.errors import StorageError
 from storage.log import facts
+from storage.origins import ORIGINS
 from storage.participants import Participants, Person
 from storage.recorded import ORIGIN, row_of
 from storage.schemas.base import Row as Released
@@ -126,6 +127,19 @@ def cells_of(database: Database, study: str) -> tuple[Mapping[str, str], ...]:
     """The cells that sessions of a study are in."""
     with database.connect() as connection:
         return tuple(orjson.loads(cell) for cell in _cells(connection, study))
+
+
+def outcomes(database: Database, studies: Collection[str], now_us: int) -> Mapping[tuple[str, str], Mapping[str, int]]:
+    """How sessions stand, by study and origin; who has ended is counted in an index alone."""
+    found: dict[tuple[str, str], dict[str, int]] = {(study, origin): {} for study in studies for origin in ORIGINS}
+    ours = _seat.study.in_(studies), _seat.origin.in_(ORIGINS)
+    ended, going = _seat.outcome.is_not(None), case((_live(now_us), LIVE), else_=LEFT)
+    with database.connect() as connection:
+        for stands, which in ((_seat.outcome, ended), (going, ~ended)):
+            grouped = select(_seat.study, _seat.origin, stands.label("stands"), func.count()).where(*ours, which)
+            for study, origin, word, number in connection.execute(grouped.group_by(_seat.study, _seat.origin, "stands")):
+                found[study, origin][word] = number
+    return found
 
 
 def known_to_recruiters(database: Database, people: Participants, study: str, id_: str) -> tuple[str, ...]:

@@ -17,7 +17,6 @@ from experiments.core.operations import Operations
 from experiments.core.resolve import Study
 from storage.operations import operations_of
 from storage.publishing import Version, versions
-from storage.seats import tally_of
 
 Updates = Mapping[Component, Any]
 
@@ -81,11 +80,6 @@ def look(desk: Desk, name: str) -> Seen:
     worth = check(drafts, name, text) if text is not None else None
     study = desk.study(name) if published or text is None else None
     return Seen(name, operations_of(desk.database, name), published, study, text, worth)
-
-
-def outcomes(desk: Desk, study: Study, origin: str) -> Mapping[str, int]:
-    """How a study's sessions of an origin stand: by outcome, `live` and `left` while there is none."""
-    return tally_of(desk.database, study.name, origin, desk.clock.now_us(), study.file.times.lease_s).outcomes
 
 
 def check(drafts: Drafts, name: str, text: str) -> Checked:
