@@ -137,7 +137,9 @@ def outcomes(database: Database, studies: Collection[str], now_us: int) -> Mappi
     with database.connect() as connection:
         for stands, which in ((_seat.outcome, ended), (going, ~ended)):
             grouped = select(_seat.study, _seat.origin, stands.label("stands"), func.count()).where(*ours, which)
-            for study, origin, word, number in connection.execute(grouped.group_by(_seat.study, _seat.origin, "stands")):
+            for study, origin, word, number in connection.execute(
+                grouped.group_by(_seat.study, _seat.origin, "stands")
+            ):
                 found[study, origin][word] = number
     return found
 

@@ -138,9 +138,7 @@ async def test_an_analyst_called_everybody_reads_their_own_deeds_alone(console: 
         assert "ada" not in text(shown["people-deeds"])
 
 
-async def test_a_password_is_tried_as_rarely_in_the_room_as_at_the_login(
-    bob: Researcher, console: ASGIApp
-) -> None:
+async def test_a_password_is_tried_as_rarely_in_the_room_as_at_the_login(bob: Researcher, console: ASGIApp) -> None:
     typed = {"people-old": GOOD, "people-new": BETTER, "people-again": BETTER}
     for _ in range(MOST_TRIES):
         assert "not your present password" in text((await bob.on("people-change", "click", **typed))["note"])

@@ -100,7 +100,7 @@ def _wire(blocks: gr.Blocks, desk: Desk, place: Place, rooms: Sequence[Room], ta
             place.study: gr.update(choices=names, value=study or None),
             place.tab: tab,
             place.session: session,
-            tabs: gr.Tabs(selected=tab),
+            tabs: gr.update(selected=tab),
             who: desk.html("who.html.j2", visitor=visitor),
             **paint(visitor, study, tab, session),
         }
