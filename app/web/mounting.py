@@ -12,9 +12,8 @@ from typing import Any
 
 import gradio as gr
 from fastapi import FastAPI
-from gradio.blocks import Block
+from gradio.components import Component
 from gradio.state_holder import SessionState, StateHolder
-from gradio.utils import is_prop_update
 from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
@@ -58,7 +57,7 @@ class Forgetful(StateHolder):
     """What Gradio keeps of open pages: the same for all, as nothing of one is in it."""
 
     def __init__(self, blocks: gr.Blocks) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.set_blocks(blocks)
         self._state = SessionState(blocks)
 
@@ -96,10 +95,10 @@ def _gradio(app: FastAPI) -> Any:
     return next(route for route in reversed(app.router.routes) if isinstance(route, Mount)).app
 
 
-def _sent(block: Block, told: Any) -> Any:
+def _sent(block: Component, told: Any) -> Any:
     """A value, or an update of some properties, as the browser takes it."""
-    if not is_prop_update(told):
-        value = block.postprocess(told)
+    if not (isinstance(told, dict) and told.get("__type__") == "update"):
+        value = block.postprocess(told)  # type: ignore[no-untyped-call]
         return value.model_dump() if isinstance(value, BaseModel) else value
     update = dict(told)
     if "value" in told:

@@ -123,7 +123,7 @@ class ResultsRoom:
 
 def _known(origin: str | None) -> str:
     """An origin that there is, whatever a browser says."""
-    return origin if origin in WHOSE else ORIGINS[0]
+    return origin if origin and origin in WHOSE else ORIGINS[0]
 
 
 def _origins(found: Collection[str]) -> tuple[str, ...]:
