@@ -124,6 +124,11 @@ class Settings(BaseSettings):
     log_level: LogLevel = Field("INFO", description="How much is logged: DEBUG, INFO, WARNING, ERROR or CRITICAL.")
 
     @property
+    def public_address(self) -> str:
+        """Where participants find their pages."""
+        return (self.public_url or f"http://{reachable(self.host)}:{self.port}").rstrip("/")
+
+    @property
     def console_address(self) -> str:
         """Where researchers find the console."""
         return (self.console_url or f"http://{reachable(self.host)}:{self.console_port}").rstrip("/")

@@ -7,7 +7,7 @@ a page goes on from a session's number. Imported sessions have no seat: of them 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,7 @@ from storage import seats, tables
 from storage.engine import Database
 from storage.errors import StorageError
 from storage.log import facts
+from storage.origins import ORIGINS
 from storage.recorded import ORIGIN, row_of
 from storage.schemas.base import Row as Released
 from storage.studies import Studies
@@ -125,6 +126,21 @@ def cells_of(database: Database, study: str) -> tuple[Mapping[str, str], ...]:
     """The cells that sessions of a study are in."""
     with database.connect() as connection:
         return tuple(seats.cells_of(connection, study).values())
+
+
+def outcomes(database: Database, studies: Collection[str], now_us: int) -> Mapping[tuple[str, str], Mapping[str, int]]:
+    """How sessions stand, by study and origin; who has ended is counted in an index alone."""
+    found: dict[tuple[str, str], dict[str, int]] = {(study, origin): {} for study in studies for origin in ORIGINS}
+    ours = _seat.study.in_(studies), _seat.origin.in_(ORIGINS)
+    ended, going = _seat.outcome.is_not(None), case((_live(now_us), LIVE), else_=LEFT)
+    with database.connect() as connection:
+        for stands, which in ((_seat.outcome, ended), (going, ~ended)):
+            grouped = select(_seat.study, _seat.origin, stands.label("stands"), func.count()).where(*ours, which)
+            for study, origin, word, number in connection.execute(
+                grouped.group_by(_seat.study, _seat.origin, "stands")
+            ):
+                found[study, origin][word] = number
+    return found
 
 
 def _entries(study: str, now_us: int) -> Select[Any]:

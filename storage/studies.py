@@ -56,7 +56,7 @@ class Studies:
             told = connection.execute(select(fact.data).where(*ours).order_by(fact.seq.desc()).limit(1)).scalar()
             last = select(t.hash).where(t.name == name).order_by(t.registered_us.desc()).limit(1)
             found = told["hash"] if told else connection.execute(last).scalar()
-            known = connection.execute(select(t.name).distinct()).scalars().all()
+            known = [] if found else connection.execute(select(t.name).distinct()).scalars().all()
         if found is None:
             hint = f"it has {', '.join(sorted(known))}.{did_you_mean(name, known)}" if known else "it has none yet."
             raise StorageError(

@@ -25,7 +25,7 @@ from app.errors import SettingsError
 from app.library import load_study
 from app.outline import draw, outline
 from app.runtime import Runtime
-from app.settings import Settings, reachable
+from app.settings import Settings
 from app.trial import Trial, try_out
 from experiments.core.advice import advice
 from experiments.core.resolve import Study
@@ -67,7 +67,7 @@ def _serve(references: list[str], *, demo: bool = False, open_browser: bool = Fa
         raise SettingsError(f"Two of these studies have one name: {', '.join(names)}. Serve them apart, or rename one.")
     database = open_database(settings.database_url)
     server = build_app(settings, database, studies, again=demo)
-    address = settings.public_url or f"http://{reachable(settings.host)}:{settings.port}"
+    address = settings.public_address
     out.print(f"Parley is at [bold]{address}[/bold]  (stop it with Ctrl-C)")
     for study in studies:
         out.print(f"  {study.file.title}: {address}/s/{study.name}")

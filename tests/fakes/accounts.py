@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +23,18 @@ NOW_US = 1_790_000_000_000_000
 
 
 HOME = "192.0.2.1"
+
+
+class Witnessed(Accounts):
+    """Accounts that keep in `told` what was done."""
+
+    def __init__(self, database: Database, clock_us: Callable[[], int]) -> None:
+        super().__init__(database, clock_us, hasher=CHEAP)
+        self.told: list[tuple[str, str, str]] = []
+
+    def did(self, who: str, what: str, about: str = "") -> None:
+        """Keep it."""
+        self.told.append((who, what, about))
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from app.web.console.server import build_app
 from app.web.console.visitor import VISITOR, Visitor
 from storage.accounts.names import Role
 from storage.engine import Database
+from tests.fakes.accounts import Witnessed
 from tests.fakes.researcher import Researcher
 from tests.fakes.served import SECRET, settings_for
 
@@ -43,9 +44,10 @@ class Room:
 @asynccontextmanager
 async def console(folder: Path, database: Database) -> AsyncIterator[tuple[Room, Researcher]]:
     """A console, and a researcher's browser at it."""
-    did: list[tuple[str, str, str]] = []
-    desk = Desk(settings_for(folder), database, SECRET, WorldClock(), lambda *told: did.append(told))
-    room = Room(desk, build_app(desk), did)
+    clock = WorldClock()
+    accounts = Witnessed(database, clock.now_us)
+    desk = Desk(settings_for(folder), database, SECRET, clock, accounts)
+    room = Room(desk, build_app(desk), accounts.told)
     researcher = Researcher(URL)
     await researcher.client.aclose()
     researcher.client = httpx2.AsyncClient(transport=httpx2.ASGITransport(room), base_url=URL, timeout=60)

@@ -77,9 +77,9 @@ class Researcher:
         return await self.fire(loading, dict(self.place))
 
     async def enter(self, room: str, **place: str) -> Mapping[str, Any]:
-        """Open a tab."""
+        """Open a tab, from another one."""
         self.place |= {"tab": room, **place}
-        return await self.on(f"room-{room}", "select")
+        return await self.on(f"room-{room}", "select", tab="elsewhere")
 
     async def on(self, component: str, kind: str, **values: Any) -> Mapping[str, Any]:
         """Fire an event, with values by elem_id in place of what the page shows; the updates by elem_id."""

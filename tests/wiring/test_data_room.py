@@ -30,6 +30,7 @@ from storage import tables
 from storage.engine import Database, open_database
 from storage.exports.offering import PREVIEW
 from storage.participants import Participants, Person
+from tests.fakes.accounts import Witnessed
 from tests.fakes.databases import fill
 from tests.fakes.researcher import Researcher
 from tests.fakes.served import SECRET
@@ -61,9 +62,10 @@ async def console(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Con
     database = open_database(f"sqlite:///{tmp_path_factory.mktemp('room') / 'parley.db'}")
     await fill(database, ["chatbench"], 4, "1")
     await arrive(database)
-    did: list[tuple[str, str, str]] = []
-    desk = Desk(Settings(), database, SECRET, VirtualClock(START_US), lambda *what: did.append(what))
-    yield Console(build_app(desk), desk, did)
+    clock = VirtualClock(START_US)
+    accounts = Witnessed(database, clock.now_us)
+    desk = Desk(Settings(), database, SECRET, clock, accounts)
+    yield Console(build_app(desk), desk, accounts.told)
     desk.downloads.close()
     desk.log.close()
     database.dispose()
@@ -112,7 +114,7 @@ def text(shown: Any) -> str:
 
 async def test_the_room_offers_what_there_is_and_shows_what_is_meant_first(researcher: Researcher) -> None:
     shown = await researcher.enter("data", study="chatbench")
-    assert shown["data-origin"]["choices"] == [["people's", "person"], ["simulated", "bot"]]
+    assert shown["data-origin"]["choices"] == [["People", "person"], ["Simulated", "bot"]]
     assert shown["data-schema"]["choices"] == [["ChatBench (chatbench)", "chatbench"]]
     assert ["condition=answer-first", "condition=answer-first"] in shown["data-where"]["choices"]
     assert shown["data-language"]["choices"] == [["any", ""], ["en", "en"]]

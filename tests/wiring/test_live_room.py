@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from sqlalchemy import insert
 
 from app.bots.simulate import START_US
 from app.clock import VirtualClock
@@ -20,11 +21,13 @@ from app.web.console.desk import Desk
 from app.web.console.rooms.live import where_of
 from app.web.console.server import build_app
 from app.web.console.visitor import Visitor
+from storage import tables
 from storage.engine import open_database
 from storage.errors import StorageError
 from storage.operations import decide_on, operations_of
 from storage.studies import Studies
 from tests.contract.test_seats import busy
+from tests.fakes.accounts import Witnessed
 from tests.fakes.researcher import Researcher
 from tests.fakes.served import SECRET
 from tests.fakes.sessions import study
@@ -48,9 +51,10 @@ async def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 async def console(filled: Path, tmp_path: Path) -> AsyncIterator[Console]:
     shutil.copyfile(filled, tmp_path / "parley.db")
     database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
-    did: list[tuple[str, str, str]] = []
-    desk = Desk(Settings(), database, SECRET, VirtualClock(400_000_000), lambda *what: did.append(what))
-    yield Console(build_app(desk), desk, did, Visitor("olga", "owner"))
+    clock = VirtualClock(400_000_000)
+    accounts = Witnessed(database, clock.now_us)
+    desk = Desk(Settings(), database, SECRET, clock, accounts)
+    yield Console(build_app(desk), desk, accounts.told, Visitor("olga", "owner"))
     desk.log.close()
     database.dispose()
 
@@ -105,12 +109,31 @@ async def test_a_study_without_anybody_says_what_to_do(olga: Researcher) -> None
 
 async def test_without_a_study_it_says_so(tmp_path: Path) -> None:
     database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
-    desk = Desk(Settings(), database, SECRET, VirtualClock(0), lambda *what: None)
+    clock = VirtualClock(0)
+    desk = Desk(Settings(), database, SECRET, clock, Witnessed(database, clock.now_us))
     console = Console(build_app(desk), desk, [], Visitor("olga", "owner"))
     async with at(console) as olga:
         assert "There is no study" in (await olga.open(tab="live"))["live-head"]
     desk.log.close()
     database.dispose()
+
+
+async def test_a_room_is_painted_once_when_the_page_is_loaded(olga: Researcher) -> None:
+    for tab in ("live", ""):  # what Gradio tells once loading has chosen the tab, and before it has
+        told = await olga.on("room-live", "select", tab=tab)
+        assert told["live-body"] == {"__type__": "update"}
+    assert "<h2" in (await olga.on("room-live", "select", tab="studies"))["live-body"]
+
+
+async def test_an_imported_study_shows_nothing_of_another_one(olga: Researcher, console: Console) -> None:
+    with console.desk.database.begin() as connection:
+        own = {"stream": "imported", "study": "old", "hash": "", "origin": "import", "ordinal": 1}
+        connection.execute(insert(tables.sessions), [own])
+    painted = await olga.enter("live", study="old")
+    assert "old" in painted["live-head"]
+    assert painted["live-body"] == ""
+    assert painted["live-cap"]["visible"] is False
+    assert painted["note"] == ""
 
 
 async def test_it_looks_again_by_itself_only_while_it_is_open(olga: Researcher, console: Console) -> None:

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp
 from app.clock import VirtualClock
 from app.web.console.server import build_console
 from storage.accounts.names import TERMINAL
+from storage.accounts.tries import MOST_TRIES
 from tests.fakes.accounts import BETTER, GOOD, Place, ada_and_bob
 from tests.fakes.researcher import Researcher
 from tests.fakes.served import settings_for
@@ -126,6 +127,23 @@ async def test_an_analyst_reads_no_other_persons_deeds_whatever_is_asked(
         shown = await bob.on(event, "click" if more or event.endswith("st") else "input", **{"people-who": who, **more})
         assert text(shown["people-deeds"]).count("bob logged in") == 1
     assert b"canary" not in b"".join(bob.heard)
+
+
+async def test_an_analyst_called_everybody_reads_their_own_deeds_alone(console: ASGIApp, place: Place) -> None:
+    place.accounts.add("everybody", GOOD, "analyst", "ada")
+    async with await at(console) as sly:
+        await sly.log_in("everybody", GOOD)
+        shown = await sly.open(tab="people")
+        assert "everybody logged in" in text(shown["people-deeds"])
+        assert "ada" not in text(shown["people-deeds"])
+
+
+async def test_a_password_is_tried_as_rarely_in_the_room_as_at_the_login(bob: Researcher, console: ASGIApp) -> None:
+    typed = {"people-old": GOOD, "people-new": BETTER, "people-again": BETTER}
+    for _ in range(MOST_TRIES):
+        assert "not your present password" in text((await bob.on("people-change", "click", **typed))["note"])
+    async with await at(console) as elsewhere:
+        assert (await elsewhere.log_in("bob", BETTER)).status_code == 429
 
 
 async def test_an_analyst_changes_nobody(bob: Researcher, place: Place) -> None:

@@ -22,6 +22,7 @@ from app.web.console.server import build_app
 from app.web.console.visitor import VISITOR, Visitor
 from storage import tables
 from storage.engine import Database, open_database, writer
+from tests.fakes.accounts import Witnessed
 from tests.fakes.databases import fill
 from tests.fakes.workers import Held
 
@@ -40,8 +41,8 @@ class Seat:
 
     def __init__(self, database: Database) -> None:
         self.clock, self.workers = VirtualClock(1_800_000_000_000_000), Held()
-        self.did: list[tuple[str, str, str]] = []
-        self.desk = Desk(Settings(), database, "s" * 32, self.clock, lambda *told: self.did.append(told))
+        self.accounts = Witnessed(database, self.clock.now_us)
+        self.desk = Desk(Settings(), database, "s" * 32, self.clock, self.accounts)
         with gr.Blocks():
             self.desk.note.render()
             self.place = Place(gr.Dropdown(), gr.Textbox(), gr.Textbox())
@@ -102,7 +103,7 @@ def test_an_open_room_changes_when_something_newer_is_ready_and_only_then(seat: 
 def test_whoever_went_to_another_room_is_not_asked_for_any_more(seat: Seat) -> None:
     ((timer, update_),) = seat.again("bot", "", tab="live").items()
     assert isinstance(timer, gr.Timer)
-    assert update_.active is False
+    assert update_["active"] is False
     assert not seat.workers.waiting
 
 
@@ -142,7 +143,7 @@ def test_the_report_is_a_page_and_who_read_it_is_written_down(seat: Seat) -> Non
     assert answer.headers["content-type"].startswith("text/html")
     for text in ("A taste of Parley", "Simulated data.", "Accuracy by condition", "3</strong> began"):
         assert text in answer.text
-    assert seat.did == [("ada", "read the report (bot)", "demo")]
+    assert seat.accounts.told == [("ada", "read the report (bot)", "demo")]
 
 
 def test_a_report_of_nobody_says_what_there_is(seat: Seat) -> None:
@@ -150,7 +151,7 @@ def test_a_report_of_nobody_says_what_there_is(seat: Seat) -> None:
     assert answer.status_code == 404
     assert "no session of origin 'person'; allowed: bot" in answer.text
     assert asyncio.run(_get(seat.desk, "/report/dmo")).status_code == 404
-    assert seat.did == []
+    assert seat.accounts.told == []
 
 
 def test_an_excluded_session_is_told_in_the_report_with_its_reason(tmp_path: Path) -> None:

@@ -24,8 +24,11 @@ from app.web import markdown
 from app.web.console import words
 from app.web.console.downloads import Downloads
 from app.web.console.visitor import VISITOR, Visitor
+from experiments.core.resolve import Study
 from problems.errors import ParleyError
+from storage.accounts.accounts import Accounts
 from storage.engine import Database
+from storage.errors import StorageError
 from storage.log import Log
 from storage.participants import Participants
 from storage.studies import Studies
@@ -33,33 +36,38 @@ from storage.studies import Studies
 log = logging.getLogger(__name__)
 TEMPLATES = Path(__file__).parent / "templates"
 Act = Callable[..., Mapping[Any, Any]]
-Did = Callable[[str, str, str], None]
-"""Writes the audit log: who did what, and about which study or session."""
 
 
 class Desk:
-    """What the rooms share: the database, the clock, who did what, and the page's note."""
+    """What the rooms share: the database, the clock, the accounts, and the page's note."""
 
-    def __init__(self, settings: Settings, database: Database, secret: str, clock: Clock, did: Did) -> None:
+    def __init__(self, settings: Settings, database: Database, secret: str, clock: Clock, accounts: Accounts) -> None:
         self.settings = settings
         self.database = database
         self.secret = secret
         self.clock = clock
+        self.accounts = accounts
         self.studies = Studies(database)
         self.drafts = Drafts(settings.studies_dir)
         self.participants = Participants(database, secret)
         self.log = Log(database)
         self.downloads = Downloads(secret, clock)
         self.note = gr.HTML(elem_id="note", padding=False, apply_default_css=False, render=False)
-        self._did = did
 
     def names(self) -> list[str]:
         """The studies there are: those that the database knows, and those that are being written."""
         return sorted({*self.studies.names(), *self.drafts.names()})
 
+    def study(self, name: str) -> Study | None:
+        """What who begins a study now gets; None where there is only a draft of it, or imported sessions."""
+        try:
+            return self.studies.newest(name)
+        except StorageError:
+            return None
+
     def did(self, visitor: Visitor, what: str, about: str = "") -> None:
         """Write down what somebody did or looked at."""
-        self._did(visitor.name, what, about)
+        self.accounts.did(visitor.name, what, about)
 
     def say(self, text: str, kind: Literal["good", "warn", "bad"] = "good") -> dict[Component, Any]:
         """An update that shows a note."""

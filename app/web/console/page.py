@@ -69,16 +69,17 @@ def _tabs(desk: Desk, place: Place, rooms: Sequence[Room]) -> gr.Tabs:
                 room.build()
             desk.on(
                 tab.select,
-                partial(_enter, desk, room, place),
-                [place.study, place.session],
+                partial(_enter, room, place),
+                [place.study, place.tab, place.session],
                 [place.tab, *room.outputs],
             )
     return tabs
 
 
-def _enter(desk: Desk, room: Room, place: Place, visitor: Visitor, study: str, session: str) -> Mapping[Component, Any]:
-    if not study and desk.names():
-        return {}  # Gradio says so of the first tab before the page is loaded; loading paints the one that is meant
+def _enter(room: Room, place: Place, visitor: Visitor, *at: str) -> Mapping[Component, Any]:
+    study, tab, session = at
+    if tab in ("", room.name):
+        return {}  # Gradio says so of the first tab before the page is loaded, and of the one that loading has painted
     return {place.tab: room.name, **room.paint(visitor, At(study or "", session or ""))}
 
 
@@ -100,7 +101,7 @@ def _wire(blocks: gr.Blocks, desk: Desk, place: Place, rooms: Sequence[Room], ta
             place.study: gr.update(choices=names, value=study or None),
             place.tab: tab,
             place.session: session,
-            tabs: gr.Tabs(selected=tab),
+            tabs: gr.update(selected=tab),
             who: desk.html("who.html.j2", visitor=visitor),
             **paint(visitor, study, tab, session),
         }

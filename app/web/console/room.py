@@ -18,6 +18,11 @@ def picker(label: str, **options: Any) -> gr.Dropdown:
     return gr.Dropdown(choices=[], label=label, interactive=True, allow_custom_value=True, **options)
 
 
+def text(value: Any) -> str:
+    """What came from a browser where a text should be."""
+    return value if isinstance(value, str) else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where somebody is in the console: components whose values are also in the page's address, so that a reload and a

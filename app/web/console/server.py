@@ -33,7 +33,7 @@ def build_console(settings: Settings, database: Database, clock: Clock | None = 
     clock, secret = clock or WorldClock(), secret_of(settings)
     accounts = Accounts(database, clock.now_us)
     access = Access(accounts, secret, secure=(settings.console_url or "").startswith("https://"))
-    app = build_app(Desk(settings, database, secret, clock, accounts.did))
+    app = build_app(Desk(settings, database, secret, clock, accounts))
     app.router.routes[:0] = access.routes()  # before the page, which takes whatever is left
     return Gate(app, access.visitor)
 

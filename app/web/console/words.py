@@ -1,11 +1,14 @@
-"""Figures and times as the console writes them."""
+"""Figures, times and origins as the console writes them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 NOTHING = "–"
 SECOND_US = 1_000_000
+WHOSE: Mapping[str, str] = {"person": "People", "import": "Imported", "bot": "Simulated", "pilot": "Pilot"}
+"""Whose sessions they are, by their origin."""
 
 
 def when(at_us: int | None) -> str:

@@ -15,10 +15,8 @@ from app.web.console.desk import Desk
 from app.web.console.visitor import Visitor
 from experiments.core.operations import Operations
 from experiments.core.resolve import Study
-from storage.errors import StorageError
 from storage.operations import operations_of
 from storage.publishing import Version, versions
-from storage.watching.people import tally_of
 
 Updates = Mapping[Component, Any]
 
@@ -80,21 +78,8 @@ def look(desk: Desk, name: str) -> Seen:
     published, drafts = versions(desk.database, name), desk.drafts
     text = drafts.text(name) if name in drafts.names() else None
     worth = check(drafts, name, text) if text is not None else None
-    study = given(desk, name) if published or text is None else None
+    study = desk.study(name) if published or text is None else None
     return Seen(name, operations_of(desk.database, name), published, study, text, worth)
-
-
-def given(desk: Desk, name: str) -> Study | None:
-    """What who begins a study now gets; None where the database has only imported sessions of it."""
-    try:
-        return desk.studies.newest(name)
-    except StorageError:
-        return None
-
-
-def outcomes(desk: Desk, study: Study, origin: str) -> Mapping[str, int]:
-    """How a study's sessions of an origin stand: by outcome, `live` and `left` while there is none."""
-    return tally_of(desk.database, study.name, origin, desk.clock.now_us(), study.file.times.lease_s).outcomes
 
 
 def check(drafts: Drafts, name: str, text: str) -> Checked:

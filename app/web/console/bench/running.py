@@ -10,12 +10,11 @@ from gradio.components import Component
 
 from app.errors import SettingsError
 from app.outline import outline
-from app.web.console.bench.part import Repaint, Seen, Updates, outcomes
+from app.web.console.bench.part import Repaint, Seen, Updates
 from app.web.console.desk import Desk
 from app.web.console.room import Place, picker
 from app.web.console.visitor import Visitor
 from app.web.links import RECRUITERS
-from app.web.walks import address_of
 from experiments.core.cells import cells
 from experiments.core.resolve import Study
 from experiments.errors import allowed
@@ -23,6 +22,7 @@ from storage.operations import decide_on
 from storage.origins import PILOT
 from storage.publishing import PERSON
 from storage.seats import cell_key
+from storage.sessions import LIVE, outcomes
 
 MOST = 1_000_000
 DECISIONS: Mapping[str, tuple[str, str]] = {
@@ -92,19 +92,21 @@ class Running:
     def paint(self, visitor: Visitor, seen: Seen) -> Updates:
         """How the study stands."""
         study, fitting = seen.study, FITTING.get(seen.state, ()) if seen.study and visitor.owner else ()
-        tallies = {origin: outcomes(self._desk, study, origin) for origin in (PERSON, PILOT)} if study else {}
-        going = sum(tally.get("live", 0) for tally in tallies.values())
+        stand = outcomes(self._desk.database, [seen.name], self._desk.clock.now_us())
+        people = {origin: stand[seen.name, origin] for origin in (PERSON, PILOT)}
+        going = sum(found.get(LIVE, 0) for found in people.values())
         caps = seen.operations.caps_of(study.file.caps) if study else ()
-        known = {"seen": seen, "study": study, "owner": visitor.owner, "people": tallies}
         tree = seen.written or study
         limits = [(cell_key(cap.where) or "Everybody", cap.most) for cap in caps]
         return {
-            self._head: self._desk.html("study_head.html.j2", **known),
+            self._head: self._desk.html("study_head.html.j2", seen=seen, study=study),
             **{button: gr.update(visible=kind in fitting) for kind, button in self._buttons.items()},
             self._close: gr.update(visible=bool(fitting) and seen.state != "closed"),
             self._closing: gr.update(visible=False),
             self._ask: self._desk.html("study_close.html.j2", name=seen.name, going=going),
-            self._about: self._desk.html("study_about.html.j2", **known, links=self._links(study), limits=limits),
+            self._about: self._desk.html(
+                "study_about.html.j2", study=study, people=people, links=self._links(study), limits=limits
+            ),
             self._form: gr.update(visible=bool(study) and visitor.owner),
             self._where: gr.update(choices=pairs(study) if study else [], value=[]),
             self._most: gr.update(value=None),
@@ -117,7 +119,7 @@ class Running:
         """The addresses that are given to people."""
         if study is None:
             return []
-        address = f"{address_of(self._desk.settings)}/s/{study.name}"
+        address = f"{self._desk.settings.public_address}/s/{study.name}"
         by = study.file.recruitment.by
         found = [("Anybody", address)] if not by or "open" in by else []
         return found + [(name, address + PLACEHOLDERS[name]) for name in RECRUITERS if name in {*by} & {*PLACEHOLDERS}]

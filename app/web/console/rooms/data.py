@@ -9,8 +9,9 @@ import gradio as gr
 from gradio.components import Component
 
 from app.web.console.desk import Desk
-from app.web.console.room import At, Place, picker
+from app.web.console.room import At, Place, picker, text
 from app.web.console.visitor import Visitor
+from app.web.console.words import WHOSE
 from storage.exports.offering import Offers, Outlook, Preview, files, look, offers, preview
 from storage.exports.planning import Wish
 from storage.exports.selecting import Selection, moment_of, where_of
@@ -20,12 +21,6 @@ ASK_S = 1.0
 """How often the page asks how far an export is."""
 MOST_CHARS = 160
 """How much of a cell a preview shows."""
-WHOSE = {
-    "person": "people's",
-    "import": "imported",
-    "bot": "simulated",
-    "pilot": "pilot",
-}
 
 
 class DataRoom:
@@ -91,7 +86,7 @@ class DataRoom:
         desk.on(self._file.input, self._look_into, [*asked, self._file], [self._preview])
         desk.on(self._button.click, self._make, [*asked, self._safe], self._made)
         desk.on(self._stop.click, self._halt, (), self._made)
-        desk.on(self._timer.tick, lambda visitor: self._progress(visitor), (), self._made, quiet=True)
+        desk.on(self._timer.tick, self._progress, (), self._made, quiet=True)
 
     def paint(self, visitor: Visitor, at: At) -> Mapping[Any, Any]:
         """The form for a study, nothing chosen but what is meant first."""
@@ -114,15 +109,15 @@ class DataRoom:
     def _look(self, visitor: Visitor, *values: Any) -> Mapping[Any, Any]:
         """What an export would hold now."""
         study, origin, schema, *more, file = values
-        found = offers(self._desk.database, _text(study))
-        known = found.schemas.get(_text(origin), ())
+        found = offers(self._desk.database, text(study))
+        known = found.schemas.get(text(origin), ())
         schema = schema if schema in known else next(iter(known), schema)
-        shown = self._show(_wish(study, origin, schema, *more), _text(file))
-        return {**self._offer(found, _text(origin), schema), **shown}
+        shown = self._show(_wish(study, origin, schema, *more), text(file))
+        return {**self._offer(found, text(origin), schema), **shown}
 
     def _look_into(self, visitor: Visitor, *values: Any) -> Mapping[Any, Any]:
         *asked, file = values
-        return {self._preview: self._first_rows(preview(self._desk.database, _wish(*asked), _text(file)))}
+        return {self._preview: self._first_rows(preview(self._desk.database, _wish(*asked), text(file)))}
 
     def _make(self, visitor: Visitor, *values: Any) -> Mapping[Any, Any]:
         """Begin to make a zip."""
@@ -148,7 +143,7 @@ class DataRoom:
         return {
             self._links: told,
             self._stop: gr.update(visible=busy),
-            self._timer: gr.Timer(ASK_S, active=busy),
+            self._timer: gr.update(active=busy),
         }
 
     def _offer(self, found: Offers, origin: str, schema: str) -> dict[Any, Any]:
@@ -185,13 +180,9 @@ def _wish(study: Any, origin: Any, schema: Any, *more: Any) -> Wish:
     """What the form says; it came from a browser. Raises StorageError for what cannot be."""
     where, language, since, until, complete, excluded, *safe = more
     texts = [item for item in where if isinstance(item, str)] if isinstance(where, list) else []
-    began = (moment_of(_text(since)), moment_of(_text(until), end=True))
-    selection = Selection(where_of(texts), *began, complete is True, _text(language), excluded is True)
-    return Wish(_text(study), _text(schema), _text(origin) or None, safe=safe == [True], selection=selection)
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
+    began = (moment_of(text(since)), moment_of(text(until), end=True))
+    selection = Selection(where_of(texts), *began, complete is True, text(language), excluded is True)
+    return Wish(text(study), text(schema), text(origin) or None, safe=safe == [True], selection=selection)
 
 
 def _first(found: Offers) -> tuple[str, str]:

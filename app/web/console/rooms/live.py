@@ -13,6 +13,7 @@ from app.web.console.arrivals import over_time
 from app.web.console.desk import Desk
 from app.web.console.room import At, Place, picker
 from app.web.console.visitor import Visitor
+from app.web.console.words import WHOSE
 from experiments.core.cells import cells
 from experiments.core.outcomes import OUTCOMES
 from experiments.core.resolve import Study
@@ -22,7 +23,8 @@ from storage.seats import cell_key
 from storage.watching import Watched, Watching
 from storage.watching.people import first_origin
 
-ORIGINS = {"person": "People", "pilot": "Pilot", "bot": "Simulated"}
+ORIGINS = ("person", "pilot", "bot")
+"""Whose sessions can be watched: none that was imported."""
 LOOK_S = 5
 MOST_CELLS = 60
 """A study with more cells than that is steered by its factors' values alone."""
@@ -47,7 +49,7 @@ class LiveRoom:
         """Make the room's components."""
         self._origin = gr.Radio(
             label="Whose sessions",
-            choices=[(words, name) for name, words in ORIGINS.items()],
+            choices=[(WHOSE[name], name) for name in ORIGINS],
             value="person",
             elem_id="live-origin",
             container=False,
@@ -65,29 +67,34 @@ class LiveRoom:
                 label="At most (0 for nobody new, empty for no limit)", value=0, precision=0, elem_id="live-most"
             )
             self._set = gr.Button("Set", elem_id="live-set", scale=0)
-        self.outputs = [self._origin, self._head, self._rate, self._sum, self._body, self._cap, self._cell]
+        self._timer = gr.Timer(LOOK_S, active=False)
+        painted = [self._head, self._rate, self._sum, self._body]
+        self.outputs = [self._origin, *painted, self._cap, self._cell, self._timer]
         self._wire()
 
     def _wire(self) -> None:
         now = [self._head, self._rate, self._sum, self._body]
         study = self._place.study
         self._desk.on(self._origin.input, self._choose, [study, self._origin], now)
-        ticks = gr.Timer(LOOK_S).tick
-        self._desk.on(ticks, self._again, [study, self._place.tab, self._origin], now, quiet=True)
+        asked = [study, self._place.tab, self._origin]
+        self._desk.on(self._timer.tick, self._again, asked, [*now, self._timer], quiet=True)
         decided = [study, self._origin, self._cell, self._most]
         self._desk.on(self._set.click, self._limit, decided, now, owner=True)
 
     def paint(self, visitor: Visitor, at: At) -> Mapping[Component, Any]:
         """People's sessions, or those of whoever has been there."""
-        if at.study not in self._desk.studies.names():
-            return {self._head: self._desk.html("live_none.html.j2"), self._body: "", **_no_charts(self)}
-        study = self._desk.studies.newest(at.study)
+        study = self._desk.study(at.study)
+        if study is None:
+            hidden = dict.fromkeys([self._rate, self._sum, self._cap], gr.update(visible=False))
+            none = self._desk.html("live_none.html.j2", name=at.study)
+            return {self._head: none, self._body: "", self._timer: gr.update(active=False), **hidden}
         origin = _origin_of(self._desk, study)
         choices = list(_choices(study))
         return {
             self._origin: origin,
             self._cap: gr.update(visible=visitor.owner and bool(choices)),
             self._cell: gr.update(choices=choices, value=None),
+            self._timer: gr.update(active=True),
             **self._now(study, origin),
         }
 
@@ -95,8 +102,8 @@ class LiveRoom:
         return self._now(self._desk.studies.newest(str(study)), _known(origin))
 
     def _again(self, visitor: Visitor, study: str, tab: str, origin: Any) -> Mapping[Component, Any]:
-        """The same a little later; who is in another room is left alone."""
-        return self._choose(visitor, study, origin) if tab == self.name and study else {}
+        """The same a little later; who is in another room is left alone, and asks no more."""
+        return self._choose(visitor, study, origin) if tab == self.name else {self._timer: gr.update(active=False)}
 
     def _now(self, study: Study, origin: str) -> dict[Component, Any]:
         seen = self._watching.look(study, origin, self._desk.clock.now_us())
@@ -162,9 +169,5 @@ def _origin_of(desk: Desk, study: Study) -> str:
     """Whose sessions are looked at unless somebody chooses: in a study that is open never a pilot's."""
     if operations_of(desk.database, study.name).pilot:
         return "pilot"
-    found = first_origin(desk.database, study.name, tuple(ORIGINS))
+    found = first_origin(desk.database, study.name, ORIGINS)
     return "person" if found == "pilot" else found
-
-
-def _no_charts(room: LiveRoom) -> dict[Component, Any]:
-    return {plot: gr.update(visible=False) for plot in (room._rate, room._sum)}

@@ -11,16 +11,16 @@ from typing import Any, Literal
 import gradio as gr
 
 from app.web.console.desk import Desk
-from app.web.console.room import At, Place, picker
+from app.web.console.room import At, Place, picker, text
 from app.web.console.visitor import Visitor
-from storage.accounts.accounts import Accounts
 from storage.accounts.names import ROLES
 from storage.accounts.passwords import LEAST_CHARS
 from storage.errors import AccountError
 
 PAGE = 30
 """Deeds shown at once."""
-EVERYBODY = "everybody"
+EVERYBODY = ("everybody", "")
+"""Its value is what no account is called; somebody may be called everybody."""
 
 
 class PeopleRoom:
@@ -31,7 +31,7 @@ class PeopleRoom:
 
     def __init__(self, desk: Desk, place: Place) -> None:
         self._desk = desk
-        self._accounts = Accounts(desk.database, desk.clock.now_us)
+        self._accounts = desk.accounts
         self.outputs: list[Any] = []
 
     def build(self) -> None:
@@ -98,19 +98,19 @@ class PeopleRoom:
             self._for_owners: gr.update(visible=visitor.owner),
             self._link: "",
             **dict.fromkeys([self._old, self._new, self._again], ""),
-            **self._tell(visitor, EVERYBODY, ""),
+            **self._tell(visitor, "", ""),
         }
 
     def _list(self, visitor: Visitor) -> dict[Any, Any]:
         everybody = self._accounts.everybody()
         seen = [one for one in everybody if visitor.owner or one.name == visitor.name]
         others = [one.name for one in everybody if visitor.owner]
-        actors = [EVERYBODY, *self._accounts.actors()] if visitor.owner else []
+        actors = [EVERYBODY, *((name, name) for name in self._accounts.actors())] if visitor.owner else []
         return {
             self._people: self._desk.html("people.html.j2", people=seen, visitor=visitor),
             self._account: gr.update(choices=others, value=None),
             self._sure: False,
-            self._who: gr.update(choices=actors, value=EVERYBODY if actors else None, visible=visitor.owner),
+            self._who: gr.update(choices=actors, value="", visible=visitor.owner),
         }
 
     def _first(self, visitor: Visitor, who: Any) -> Mapping[Any, Any]:
@@ -118,9 +118,9 @@ class PeopleRoom:
 
     def _tell(self, visitor: Visitor, who: Any, before: Any) -> dict[Any, Any]:
         """A page of what was done; an analyst's is always about that analyst."""
-        by = _text(who) if visitor.owner else visitor.name
-        page = int(_text(before)) if _text(before).isdecimal() and len(_text(before)) < 10 else None
-        found = self._accounts.deeds("" if by == EVERYBODY else by, page, PAGE + 1)
+        by = text(who) if visitor.owner else visitor.name
+        page = int(text(before)) if text(before).isdecimal() and len(text(before)) < 10 else None
+        found = self._accounts.deeds(by, page, PAGE + 1)
         shown = found[:PAGE]
         return {
             self._deeds: self._desk.html("people_deeds.html.j2", deeds=shown, older=page is not None),
@@ -130,7 +130,7 @@ class PeopleRoom:
         }
 
     def _let_in(self, visitor: Visitor, role: Any) -> Mapping[Any, Any]:
-        token = self._accounts.invitations.make(_text(role), visitor.name)
+        token = self._accounts.invitations.make(text(role), visitor.name)
         link = f"{self._desk.settings.console_address}/welcome/{token}"
         return {self._link: self._desk.html("people_link.html.j2", link=link, role=role), **self._news(visitor)}
 
@@ -152,12 +152,12 @@ class PeopleRoom:
     def _set(self, visitor: Visitor, old: Any, new: Any, again: Any) -> Mapping[Any, Any]:
         if new != again:
             raise AccountError("The two new passwords are not the same, so nothing was changed. Type them again.")
-        self._accounts.change_password(visitor.name, _text(old), _text(new), keep=visitor.login)
+        self._accounts.change_password(visitor.name, text(old), text(new), keep=visitor.login)
         told = self._desk.say("Your password is changed. Everywhere else you are logged out.")
         return {**told, **dict.fromkeys([self._old, self._new, self._again], ""), **self._news(visitor)}
 
     def _news(self, visitor: Visitor) -> dict[Any, Any]:
-        return self._tell(visitor, EVERYBODY, "")
+        return self._tell(visitor, "", "")
 
 
 def _secret(label: str, elem_id: str, kind: Literal["current-password", "new-password"]) -> gr.Textbox:
@@ -165,12 +165,7 @@ def _secret(label: str, elem_id: str, kind: Literal["current-password", "new-pas
     return gr.Textbox(label=label, type="password", elem_id=elem_id, html_attributes=known)
 
 
-def _text(value: Any) -> str:
-    """What came from a browser where a text should be."""
-    return value if isinstance(value, str) else ""
-
-
 def _chosen(name: Any) -> str:
-    if not _text(name):
+    if not text(name):
         raise AccountError("No account is chosen. Choose one first.")
-    return _text(name)
+    return text(name)

@@ -21,6 +21,7 @@ from app.web.console.desk import Desk
 from app.web.console.dots import drawn
 from app.web.console.room import At, Place
 from app.web.console.visitor import Visitor
+from app.web.console.words import WHOSE
 from storage.origins import ORIGINS
 from storage.reading import mark, origins_of
 
@@ -28,7 +29,6 @@ LOOK_S = 4
 """How often an open room looks whether there is something newer."""
 MOST = 14
 """So many figures a study that records every schema has."""
-LABELS = {"person": "People", "pilot": "Pilot", "bot": "Simulated", "import": "Imported"}
 Key = tuple[str, str]
 """A study and an origin."""
 
@@ -49,9 +49,8 @@ class ResultsRoom:
     def build(self) -> None:
         """Make the picker, and room for as many figures as a study can have."""
         with gr.Row(elem_id="results-bar"):
-            self._origin = gr.Radio(
-                label="Whose sessions", choices=[], elem_id="results-origin", interactive=True, container=False
-            )
+            choices = [(words, origin) for origin, words in WHOSE.items()]  # all, as Gradio refuses others' values
+            self._origin = gr.Radio(choices, label="Whose sessions", elem_id="results-origin", container=False)
             self._head = gr.HTML(elem_id="results-head", padding=False, apply_default_css=False)
         self._said = gr.HTML(elem_id="results-said", padding=False, apply_default_css=False)
         self._shown = gr.Textbox(elem_id="results-shown", visible="hidden")
@@ -77,7 +76,7 @@ class ResultsRoom:
     def paint(self, visitor: Visitor, at: At) -> Mapping[Component, Any]:
         """The results of people's sessions, or of whatever the study has."""
         found = _origins(origins_of(self._desk.database, at.study))
-        choices = [(LABELS[origin], origin) for origin in found]
+        choices = [(WHOSE[origin], origin) for origin in found]
         picker = gr.update(choices=choices, value=found[0], visible=len(found) > 1)
         return {self._origin: picker, **self._look(at.study, found[0])}
 
@@ -87,7 +86,7 @@ class ResultsRoom:
     def _again(self, visitor: Visitor, study: str, tab: str, origin: str, shown: str) -> Mapping[Component, Any]:
         """What is newer than what the page shows; who has gone to another room is left alone."""
         if tab != self.name:
-            return {self._timer: gr.Timer(active=False)}
+            return {self._timer: gr.update(active=False)}
         seen = self._latest.look((study or "", _known(origin)))
         return {} if shown == _mark_of(study, origin, seen) else self._painted(study, _known(origin), seen)
 
@@ -99,10 +98,10 @@ class ResultsRoom:
         painted: dict[Component, Any] = {
             self._head: self._desk.html("results_head.html.j2", study=study, origin=origin, seen=seen),
             self._said: self._desk.html(
-                "results_said.html.j2", warning=WARNINGS.get(origin, ""), seen=seen, label=LABELS[origin].lower()
+                "results_said.html.j2", warning=WARNINGS.get(origin, ""), seen=seen, label=WHOSE[origin].lower()
             ),
             self._shown: _mark_of(study, origin, seen),
-            self._timer: gr.Timer(active=True),
+            self._timer: gr.update(active=True),
         }
         for number, (heading, plot, table) in enumerate(self._figures):
             if number >= len(findings):
@@ -124,7 +123,7 @@ class ResultsRoom:
 
 def _known(origin: str | None) -> str:
     """An origin that there is, whatever a browser says."""
-    return origin if origin in LABELS else ORIGINS[0]
+    return origin if origin and origin in WHOSE else ORIGINS[0]
 
 
 def _origins(found: Collection[str]) -> tuple[str, ...]:

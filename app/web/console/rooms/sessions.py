@@ -143,10 +143,8 @@ class SessionsRoom:
 
     def _languages(self, study: str) -> tuple[str, ...]:
         """Those that a study is offered in; none where there are only imported sessions of it."""
-        try:
-            return self._desk.studies.newest(study).file.offered
-        except StorageError:
-            return ()
+        found = self._desk.study(study)
+        return found.file.offered if found else ()
 
     def _list_newest(self, _: Visitor, study: str, *sent: Any) -> Updates:
         return self._listing(study, _wish(sent), "")

@@ -13,13 +13,15 @@ from gradio.components import Component
 from app.library import load_study, shipped
 from app.web.console.bench.editor import Editor
 from app.web.console.bench.history import History
-from app.web.console.bench.part import Part, Updates, given, look, outcomes
+from app.web.console.bench.part import Part, Updates, look
 from app.web.console.bench.running import Running
 from app.web.console.bench.walk import Walk
 from app.web.console.desk import Desk
 from app.web.console.room import At, Place
 from app.web.console.visitor import Visitor
 from storage.publishing import PERSON, standing
+from storage.seats import COMPLETE
+from storage.sessions import LIVE, outcomes
 
 FIRST = "demo"
 
@@ -95,14 +97,16 @@ class StudiesRoom:
         return shown
 
     def _listed(self, names: Sequence[str]) -> list[Listed]:
-        drafts, known = self._desk.drafts.names(), standing(self._desk.database, names)
+        desk = self._desk
+        drafts, known = desk.drafts.names(), standing(desk.database, names)
+        stand = outcomes(desk.database, names, desk.clock.now_us())
         found = []
         for name in names:
             draft = name in drafts and known[name].published is None
-            study = None if draft else given(self._desk, name)
-            people = outcomes(self._desk, study, PERSON) if study else {}
+            study = None if draft else desk.study(name)
+            people = stand[name, PERSON]
             state = "draft" if draft else known[name].state if study else "imported"
-            live, complete = people.get("live", 0), people.get("complete", 0)
+            live, complete = people.get(LIVE, 0), people.get(COMPLETE, 0)
             found.append(Listed(name, state, study.file.version if study else None, live, complete))
         return found
 
