@@ -17,7 +17,6 @@ from app.counting import Live, written
 from app.errors import SettingsError
 from app.web.links import ID, LAB
 from app.web.secret import secret_of
-from app.web.walks import address_of
 from experiments.core.events import Action
 from experiments.core.session import decide, fold
 from storage.engine import Database, open_database, writer
@@ -51,9 +50,7 @@ def links(
         raise SettingsError(f"--prefix {prefix!r}: letters, digits and . _ - are allowed")
     digits = len(str(count))
     labels = [f"{prefix}{number:0{digits}}" for number in range(1, count + 1)]
-    rows = [
-        (label, f"{address_of(settings)}/s/{found.name}?{LAB}={people.link(found.name, label)}") for label in labels
-    ]
+    rows = [(label, f"{settings.address}/s/{found.name}?{LAB}={people.link(found.name, label)}") for label in labels]
     if to == STDOUT:
         csv.writer(sys.stdout).writerows([("label", "link"), *rows])
         return

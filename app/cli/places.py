@@ -11,7 +11,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from app.cli.common import StudyName, app, name_of, out, settings_in_use
+from app.cli.common import StudyName, Where, app, name_of, out, settings_in_use
 from app.clock import WorldClock
 from app.errors import SettingsError
 from experiments.core.cells import cells, standings
@@ -25,13 +25,6 @@ from storage.operations import decide_on, operations_of
 from storage.seats import Tally, cell_key, counted, tally_of
 from storage.studies import Studies
 
-Where = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--where", help="Only with this value of a factor, `condition=answer-first`; may stand more than once."
-    ),
-]
-
 STANDS: Mapping[StudyState, str] = {
     "draft": "A draft: nobody can begin until it is piloted or opened.",
     "pilot": "A pilot: who begins now is marked, and in no export unless asked for.",
@@ -44,9 +37,11 @@ def cell_of(study: Study, where: list[str] | None) -> dict[str, str]:
     """The factors and values that were written as `name=value`; raises SettingsError."""
     found: dict[str, str] = {}
     for text in where or ():
-        name, equals, value = text.partition("=")
-        if not equals or name not in study.factors:
-            raise SettingsError(f"--where {text!r} is no factor with a value{allowed(name, study.factors)}")
+        name, _, value = text.partition("=")
+        if name not in study.factors:
+            raise SettingsError(f"--where {text!r}: there is no such factor{allowed(name, study.factors)}")
+        if name in found:
+            raise SettingsError(f"--where {text!r}: nobody has two values of {name}; {found[name]} was given as well.")
         values = {cell.values[name] for cell in cells(study.factors, study.pools)}
         if value not in values:
             raise SettingsError(f"--where {text!r}: {name} has no such value{allowed(value, values)}")
@@ -113,6 +108,8 @@ def _decide(study: str, kind: str, data: Mapping[str, Any]) -> None:
     database = open_database(settings_in_use().database_url)
     name = Studies(database).newest(name_of(study)).name
     decide_on(database, name, kind, data, by="researcher", at_us=WorldClock().now_us())
+    if operations_of(database, name).published is None:
+        out.print(f"[yellow]No version of {name} is published yet: parley publish FILE[/yellow]", highlight=False)
 
 
 @app.command()

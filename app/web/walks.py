@@ -17,7 +17,6 @@ from app.web.cookies import Cookies
 from storage.origins import PILOT
 
 LASTS_S = 3600
-ANY = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104  (compared, not bound)
 
 
 class Walks:
@@ -28,7 +27,7 @@ class Walks:
 
     def link(self, settings: Settings, stream: str) -> str:
         """The address at which the participants' server lets one go on in a session."""
-        return f"{address_of(settings)}/walk/{self._signer.dumps(stream)}"
+        return f"{settings.address}/walk/{self._signer.dumps(stream)}"
 
     def stream(self, token: str) -> str | None:
         """The session that a link is for; None for one that is too old, or none of ours."""
@@ -51,9 +50,3 @@ class Walks:
             return response
 
         return Route("/walk/{token}", go_on, methods=["GET", "HEAD"])
-
-
-def address_of(settings: Settings) -> str:
-    """Where a browser finds the participants' server, as far as the settings say."""
-    host = ANY.get(settings.host, settings.host)
-    return (settings.public_url or f"http://{host}:{settings.port}").rstrip("/")

@@ -226,7 +226,7 @@ async def test_the_command_prints_a_link_that_serves(tmp_path: Path) -> None:
         assert (await walker.look()).path == "question[0]/with_ai"
     for words, said in (
         (("--step", "nowhere"), "is no step"),
-        (("--where", "condition=x"), "is no factor"),
+        (("--where", "condition=x"), "there is no such factor"),
         (("--language", "fr"), "is none of this study's"),
     ):
         failed = await asyncio.to_thread(parley, "walk", str(path), *words, folder=tmp_path, PARLEY_SECRET=SECRET)

@@ -15,7 +15,6 @@ from app.web.console.desk import Desk
 from app.web.console.room import Place, picker
 from app.web.console.visitor import Visitor
 from app.web.links import RECRUITERS
-from app.web.walks import address_of
 from experiments.core.cells import cells
 from experiments.core.resolve import Study
 from experiments.errors import allowed
@@ -117,7 +116,7 @@ class Running:
         """The addresses that are given to people."""
         if study is None:
             return []
-        address = f"{address_of(self._desk.settings)}/s/{study.name}"
+        address = f"{self._desk.settings.address}/s/{study.name}"
         by = study.file.recruitment.by
         found = [("Anybody", address)] if not by or "open" in by else []
         return found + [(name, address + PLACEHOLDERS[name]) for name in RECRUITERS if name in {*by} & {*PLACEHOLDERS}]
