@@ -76,8 +76,8 @@ def pause(
     why: Annotated[str, typer.Option(help="A note for yourself; participants do not read it.")] = "paused",
 ) -> None:
     """Let nobody new begin; those who have begun go on."""
-    _decide(study, "paused", {"why": why or "paused"})
-    out.print("Nobody new can begin. Those who have begun go on. `parley open` lets people begin again.")
+    said = "Nobody new can begin. Those who have begun go on. `parley open` lets people begin again."
+    _decide(study, "paused", {"why": why or "paused"}, said)
 
 
 @app.command()
@@ -86,28 +86,27 @@ def close(
     why: Annotated[str, typer.Option(help="A note for yourself; participants do not read it.")] = "closed",
 ) -> None:
     """End a study: nobody new can begin, and those who have begun go on."""
-    _decide(study, "closed", {"why": why or "closed"})
-    out.print("The study is closed: nobody new can begin. Those who have begun go on. `parley open` opens it again.")
+    said = "The study is closed: nobody new can begin. Those who have begun go on. `parley open` opens it again."
+    _decide(study, "closed", {"why": why or "closed"}, said)
 
 
 @app.command(name="open")
 def open_(study: StudyName) -> None:
     """Let people begin: a draft, or after a pause, a pilot or the end; their data count."""
-    _decide(study, "opened", {})
-    out.print("People can begin, and their data count.")
+    _decide(study, "opened", {}, "People can begin, and their data count.")
 
 
 @app.command()
 def pilot(study: StudyName) -> None:
     """Let people try a study out: their data are marked as a pilot's, and are in no export unless asked for."""
-    _decide(study, "piloted", {})
-    out.print("Who begins from now on is a pilot participant. `parley open` begins the real study.")
+    _decide(study, "piloted", {}, "Who begins from now on is a pilot participant. `parley open` begins the real study.")
 
 
-def _decide(study: str, kind: str, data: Mapping[str, Any]) -> None:
+def _decide(study: str, kind: str, data: Mapping[str, Any], said: str) -> None:
     database = open_database(settings_in_use().database_url)
     name = Studies(database).newest(name_of(study)).name
     decide_on(database, name, kind, data, by="researcher", at_us=WorldClock().now_us())
+    out.print(said)
     if operations_of(database, name).published is None:
         out.print(f"[yellow]No version of {name} is published yet: parley publish FILE[/yellow]", highlight=False)
 
