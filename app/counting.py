@@ -130,17 +130,21 @@ def arrived(live: Live, who: Arriving, others: Others) -> Append:
     places(study, others.counts(study, origin), caps)
     action = Action("enrol", "", {**who.data, "origin": origin}, others.now_us, by="system")
     events, state = follows(live, action, _teller(study, origin, others, caps))
-    enrolment = Enrolment(
+    return written(live, live.after(events, state), action, enrolment(study, state, others.now_us, who.identity))
+
+
+def enrolment(study: Study, state: State, begun_us: int, identity: Mapping[str, Any] | None = None) -> Enrolment:
+    """What is entered of a session that began so."""
+    return Enrolment(
         study=study.name,
         hash=study.hash,
-        origin=origin,
-        identity=who.identity,
+        origin=state.enrolled["origin"],
+        identity=identity,
         cell=state.factors,
-        begun_us=others.now_us,
-        until_us=until_us(study, others.now_us),
+        begun_us=begun_us,
+        until_us=until_us(study, begun_us),
         language=language_of(study, state),
     )
-    return written(live, live.after(events, state), action, enrolment)
 
 
 def _teller(study: Study, origin: str, others: Others, caps: Sequence[Cap]) -> Tell:

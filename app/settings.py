@@ -124,14 +124,14 @@ class Settings(BaseSettings):
     log_level: LogLevel = Field("INFO", description="How much is logged: DEBUG, INFO, WARNING, ERROR or CRITICAL.")
 
     @property
-    def public_address(self) -> str:
-        """Where participants find their pages."""
-        return (self.public_url or f"http://{reachable(self.host)}:{self.port}").rstrip("/")
+    def address(self) -> str:
+        """Where participants find Parley."""
+        return (self.public_url or _local(self.host, self.port)).rstrip("/")
 
     @property
     def console_address(self) -> str:
         """Where researchers find the console."""
-        return (self.console_url or f"http://{reachable(self.host)}:{self.console_port}").rstrip("/")
+        return (self.console_url or _local(self.host, self.console_port)).rstrip("/")
 
     def server(self, name: str) -> Server:
         """The model server that a study calls `name`; raises SettingsError if there is none."""
@@ -147,7 +147,12 @@ class Settings(BaseSettings):
 
 def reachable(host: str) -> str:
     """An address at which this machine reaches what listens on a host."""
-    return "127.0.0.1" if host in ("0.0.0.0", "::") else host  # noqa: S104  (compared, not bound)
+    return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  (compared, not bound)
+
+
+def _local(host: str, port: int) -> str:
+    found = reachable(host)
+    return f"http://[{found}]:{port}" if ":" in found else f"http://{found}:{port}"
 
 
 def load() -> Settings:

@@ -14,12 +14,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from app.bots.simulate import START_US, label_of, simulate, walk_through
-from app.bots.walking import offline
+from app.bots.walking import all_but, every_value, offline
 from app.clock import VirtualClock
 from app.runtime import Runtime
 from app.settings import Settings
-from experiments.core.cells import cells
-from experiments.core.participation import Cap
 from experiments.core.resolve import Study
 from storage.attempts import attempts
 from storage.engine import open_database
@@ -57,10 +55,10 @@ async def try_out(study: Study, count: int, reply_tokens: int) -> Trial:
         try:
             runtime.studies.register(free)
             walks = [walked async for walked in simulate(runtime, clock, free, count, "check")]
-            met = Counter(pair for walked in walks for pair in walked.live.state.factors.items())
-            for number, (name, value) in enumerate(_rare(free, met), start=count):
-                others = tuple(Cap(where={name: other}, most=0) for other in _values(free, name) if other != value)
-                await walk_through(runtime, clock, free, label_of(free, "check", number), others)
+            met = {pair for walked in walks for pair in walked.live.state.factors.items()}
+            rare = [pair for pair in every_value(free) if pair not in met]  # what nobody has had so far
+            for number, (name, value) in enumerate(rare, start=count):
+                await walk_through(runtime, clock, free, label_of(free, "check", number), all_but(free, {name: value}))
         finally:
             await runtime.close()
         costs = {walked.live.stream: 0.0 for walked in walks}
@@ -84,14 +82,3 @@ def _cost(study: Study, attempt: Mapping[str, Any], reply_tokens: int) -> float:
         words = written if message["role"] == "assistant" else len(message["text"]) / TOKEN_CHARS
         read += MESSAGE_TOKENS + words
     return model.price.of(read, written) if model.price else 0.0
-
-
-def _rare(study: Study, met: Mapping[tuple[str, str], int]) -> list[tuple[str, str]]:
-    """The values of factors that nobody has had so far."""
-    every = [(name, value) for name in study.factors for value in _values(study, name)]
-    return [pair for pair in every if pair not in met]
-
-
-def _values(study: Study, name: str) -> list[str]:
-    """The values that somebody can get of a factor."""
-    return list(dict.fromkeys(cell.values[name] for cell in cells(study.factors, study.pools)))

@@ -60,7 +60,7 @@ class Studies:
         if found is None:
             hint = f"it has {', '.join(sorted(known))}.{did_you_mean(name, known)}" if known else "it has none yet."
             raise StorageError(
-                f"No study called {name!r} is in this database; {hint} `parley serve` brings a study into it."
+                f"No study called {name!r} is in this database; {hint} `parley publish` brings a study into it."
             )
         return self.get(found)
 

@@ -49,9 +49,7 @@ def prepared(answers: pd.DataFrame) -> pd.DataFrame:
     asked = pd.MultiIndex.from_frame(counted[["worker_id", "question_id"]])
     again = asked.isin(asked[with_ai])
     counted["moment"] = np.select([with_ai, again], ["with_AI", "before"], "alone")
-    for name in ("condition", "model"):
-        counted[name] = counted[name].where(counted[name].notna(), "all")
-    return counted
+    return counted.fillna({"condition": "all", "model": ALL})
 
 
 def accuracy(answers: pd.DataFrame) -> tuple[Finding, ...]:
@@ -102,7 +100,7 @@ def _by_model(with_ai: pd.DataFrame) -> Iterator[Estimate]:
     for model, rows in with_ai.groupby("model", sort=True):
         groups = {"model": str(model), "moment": "with_AI"}
         group = _group(f"chatbench.accuracy_by_model.{slug(model)}", str(model), rows, groups)
-        said = f"With {model}, participants answered {{}} of questions correctly"
+        said = f"{_with(str(model))}, participants answered {{}} of questions correctly"
         yield estimate(group, _share(rows), said, SHARE, "answers")
 
 
@@ -112,14 +110,17 @@ def _changes(counted: pd.DataFrame) -> Iterator[Estimate]:
     before, after = (counted[counted["moment"] == moment] for moment in ("before", "with_AI"))
     pairs = before[[*key, "acc"]].merge(after[[*key, "acc"]], on=key, suffixes=("_before", "_after"))
     pairs["change"] = pairs["acc_after"] - pairs["acc_before"]
-    by_model = [(str(model), rows) for model, rows in pairs.groupby("model", sort=True)]
-    every = [(ALL, pairs)] if len(by_model) > 1 else []
-    for model, rows in (*every, *by_model):
+    by_model = {str(model): rows for model, rows in pairs.groupby("model", sort=True)}
+    every = {ALL: pairs} if len(by_model) > 1 else {}
+    for model, rows in (every | by_model | every).items():
         found = mean_of(rows["change"].to_numpy(), *_clusters(rows), scale=(-1, 1))
         group = _group(f"chatbench.change.{slug(model)}", model, rows, {"model": model})
-        by = f"With {model}" if model != ALL else "Over all models"
-        said = f"{by}, accuracy changed by {{}} from the answer before the chatbot to the answer with it"
+        said = f"{_with(model)}, accuracy changed by {{}} from the answer before the chatbot to the answer with it"
         yield estimate(group, found, said, POINTS, "pairs of answers")
+
+
+def _with(model: str) -> str:
+    return f"With {model}" if model != ALL else "Over all models"
 
 
 def _share(rows: pd.DataFrame) -> Interval:

@@ -77,7 +77,7 @@ def estimate(group: Group, found: Interval, said: str, unit: Unit, counts: str) 
     sure = f"95 % interval {between(found.low, found.high, unit)}; " if found.low is not None else ""
     people = "participant" if group.participants == 1 else "participants"
     size = f"n = {group.n:,} {counts} of {group.participants:,} {people}"
-    sentence = f"{said.format(written(found.value, unit))} ({sure}{size})."
+    sentence = f"{said.replace('{}', written(found.value, unit))} ({sure}{size})."
     values = (found.value, found.low, found.high, group.n, group.participants)
     return Estimate(group.name, group.label, *values, group.groups, sentence, found.why)
 

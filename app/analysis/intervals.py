@@ -24,7 +24,7 @@ import pandas as pd
 LEVEL = 0.95
 """How often an interval shall cover the truth."""
 FEWEST = 2
-"""So many participants are needed for an interval."""
+"""So many participants (conversations, for agreement) are needed for an interval."""
 Values = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 MANY = 1000
@@ -77,7 +77,7 @@ def mean_of(
         return Interval(mean, why=found)
     spread, freedom = found
     if spread <= 1e-18:  # what is left of nothing by rounding
-        return Interval(mean, why="All are equal, so how much they vary is not known.")
+        return Interval(mean, why="The participants' means are equal, so how much they vary is not known.")
     half = student(freedom) * sqrt(spread)
     return Interval(mean, max(scale[0], mean - half), min(scale[1], mean + half))
 
@@ -97,7 +97,7 @@ def share_of(hits: Values, people: Codes, questions: Codes | None = None) -> Int
         return Interval(share, why=found)
     spread, freedom = found
     alone = share * (1 - share)
-    worth = min(hits.size, alone / spread) if alone > 0 else float(freedom + 1)
+    worth = alone / max(spread, alone / hits.size) if alone > 0 else float(freedom + 1)
     t = student(freedom)
     middle = share + t * t / (2 * worth)
     half = t * sqrt(alone / worth + t * t / (4 * worth * worth))

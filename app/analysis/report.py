@@ -1,6 +1,6 @@
 """The report of a study: everything about its results on one page that needs no network and can be printed.
 
-`gather` reads, `html` draws; a command and a page both serve `html(gather(...))`.
+`gather` reads, `html` draws: the console serves `html(gather(...))`.
 """
 
 from __future__ import annotations

@@ -17,15 +17,14 @@ from uuid import uuid4
 from app.bots.random_bot import RandomBot
 from app.bots.simulate import START_US, knows, wait_until_open
 from app.clock import Clock, VirtualClock
-from app.counting import Live, written
+from app.counting import Live, enrolment, written
 from app.runtime import Runtime
 from app.settings import Settings
 from experiments.core.cells import Cell, cells
 from experiments.core.events import Action, Event
 from experiments.core.participation import Cap
-from experiments.core.place import State, language_of
+from experiments.core.place import State
 from experiments.core.resolve import Study, restore
-from experiments.core.session import fold
 from experiments.core.step import Step
 from experiments.core.study import Each, Node
 from experiments.core.telemetry import folded
@@ -33,8 +32,6 @@ from experiments.errors import Fault, StudyError, allowed
 from storage.engine import open_database
 from storage.log import Log
 from storage.origins import PILOT
-from storage.seating import until_us
-from storage.work import Enrolment
 
 CLICK_S = 4.0
 """How long a click takes here: so long that nobody writes more than 20 messages a minute, which is the usual limit."""
@@ -66,17 +63,9 @@ async def walk_to(log: Log, study: Study, wish: Wish, clock: Clock) -> str:
     stream = str(uuid4())
     events = _dated(await _gone(study, wish, cell, stream), clock.now_us())
     live = Live(stream, study, State())
-    state, begun_us = fold(events), events[0].at_us
-    enrolment = Enrolment(
-        study=study.name,
-        hash=study.hash,
-        origin=PILOT,
-        cell=state.factors,
-        begun_us=begun_us,
-        until_us=until_us(study, begun_us),
-        language=language_of(study, state),
-    )
-    work = written(live, live.after(events), Action("enrol", "", {}, begun_us, by="system"), enrolment)
+    after, begun_us = live.after(events), events[0].at_us
+    action = Action("enrol", "", {}, begun_us, by="system")
+    work = written(live, after, action, enrolment(study, after.state, begun_us))
     await asyncio.wrap_future(log.append(work))
     return stream
 
@@ -87,6 +76,18 @@ def offline(study: Study, **more: object) -> Study:
     for model in document["file"]["models"].values():
         model |= {"backend": "scripted", "server": None, "options": {}, **more}
     return restore(json.dumps(document))
+
+
+def all_but(study: Study, values: Mapping[str, str]) -> tuple[Cap, ...]:
+    """Caps that shut every cell in which a factor has another value than this."""
+    return tuple(
+        Cap(where={name: other}, most=0) for name, other in every_value(study) if values.get(name, other) != other
+    )
+
+
+def every_value(study: Study) -> tuple[tuple[str, str], ...]:
+    """The factors with the values that somebody can get."""
+    return tuple(dict.fromkeys(pair for cell in cells(study.factors, study.pools) for pair in cell.values.items()))
 
 
 def _cell(study: Study, wish: Wish) -> Cell:
@@ -170,14 +171,8 @@ async def _gone(study: Study, wish: Wish, cell: Cell, stream: str) -> tuple[Even
 
 async def _begun(runtime: Runtime, study: Study, wish: Wish, cell: Cell, seed: str) -> Live:
     """A session in the cell, as all others are shut."""
-    others = [
-        Cap(where={name: other}, most=0)
-        for name, value in cell.values.items()
-        for other in dict.fromkeys(one.values[name] for one in cells(study.factors, study.pools))
-        if other != value
-    ]
     told = {"language": wish.language or study.file.language} if len(study.file.offered) > 1 else {}
-    return await runtime.enrol(study, origin=PILOT, seed=f"walk:{seed}", shut=tuple(others), told=told)
+    return await runtime.enrol(study, origin=PILOT, seed=f"walk:{seed}", shut=all_but(study, cell.values), told=told)
 
 
 async def _comes(runtime: Runtime, clock: VirtualClock, live: Live, step: str, *, careful: bool) -> bool:

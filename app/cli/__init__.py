@@ -1,6 +1,6 @@
 """The command line: `parley`, its commands, and how errors look.
 
-One of the three edges where everything is caught: an error of ours is a message, not a traceback.
+What is wrong with a study, a setting or a file is a message, not a traceback.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ __all__ = [
 
 
 def main() -> None:
-    """Run a command; an error of ours is told in words and exits with 2."""
+    """Run a command; an error of ours, or of a file or folder, is told in words and exits with 2."""
     try:
         app()
-    except ParleyError as error:
+    except (ParleyError, OSError) as error:
         err.print(str(error), style="red", markup=False, highlight=False)
         raise SystemExit(2) from None
     except KeyboardInterrupt:

@@ -22,6 +22,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 StudyName = Annotated[str, typer.Argument(metavar="STUDY", help="The study's name, or its file.")]
+StudyFile = Annotated[
+    str, typer.Argument(metavar="STUDY", help="A study file, or the name of a study that comes with Parley.")
+]
+Where = Annotated[
+    list[str] | None,
+    typer.Option(help="Only with this value of a factor, `condition=answer-first`; may stand more than once."),
+]
 STDOUT = Path("-")
 """In place of a file to write."""
 out = Console()

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from app.cli.common import STDOUT, app, err, name_of, out, settings_in_use
+from app.cli.common import STDOUT, Where, app, err, name_of, out, settings_in_use
 from app.settings import Settings
 from app.web.secret import secret_of
 from storage.describe.packing import pack
@@ -30,10 +30,6 @@ from storage.schemas.registry import schemas
 PROLIFIC = "prolific"
 
 SchemaName = Annotated[str, typer.Argument(metavar="SCHEMA", help=f"One of: {', '.join(sorted(schemas()))}.")]
-Where = Annotated[
-    list[str] | None,
-    typer.Option(help="Only with this value of a factor, `condition=answer-first`; may stand more than once."),
-]
 Paths = Annotated[
     list[Path],
     typer.Argument(metavar="PATH...", help="Files of the release, or its folder with whichever of them are there."),
@@ -106,7 +102,7 @@ def export_(
     complete: Annotated[bool, typer.Option("--complete", help="Only who completed the study.")] = False,
     language: Annotated[str, typer.Option(help="Only who took part in this language, such as `de`.")] = "",
     with_excluded: Annotated[
-        bool, typer.Option("--with-excluded", help="Also sessions that a researcher excluded in the console.")
+        bool, typer.Option("--with-excluded", help="Also sessions that a researcher excluded.")
     ] = False,
 ) -> None:
     """Write a study's data as the released dataset's files, with a codebook, metadata and checksums."""

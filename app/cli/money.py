@@ -12,8 +12,8 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from app.cli.common import StudyName, app, name_of, out, settings_in_use
-from app.cli.places import Where, cell_of
+from app.cli.common import StudyName, Where, app, name_of, out, settings_in_use
+from app.cli.places import cell_of
 from app.clock import WorldClock
 from experiments.core.operations import EVERYBODY
 from experiments.core.operations import Where as Cell

@@ -50,9 +50,7 @@ def links(
         raise SettingsError(f"--prefix {prefix!r}: letters, digits and . _ - are allowed")
     digits = len(str(count))
     labels = [f"{prefix}{number:0{digits}}" for number in range(1, count + 1)]
-    rows = [
-        (label, f"{settings.public_address}/s/{found.name}?{LAB}={people.link(found.name, label)}") for label in labels
-    ]
+    rows = [(label, f"{settings.address}/s/{found.name}?{LAB}={people.link(found.name, label)}") for label in labels]
     if to == STDOUT:
         csv.writer(sys.stdout).writerows([("label", "link"), *rows])
         return

@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from app.cli.common import StudyName, app, name_of, out, settings_in_use
+from app.cli.common import StudyName, Where, app, name_of, out, settings_in_use
 from app.clock import WorldClock
 from app.errors import SettingsError
 from experiments.core.cells import cells, standings
@@ -25,13 +25,6 @@ from storage.seats import Tally, cell_key, counted
 from storage.studies import Studies
 from storage.watching.people import tally_of
 
-Where = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--where", help="Only with this value of a factor, `condition=answer-first`; may stand more than once."
-    ),
-]
-
 STANDS: Mapping[StudyState, str] = {
     "draft": "A draft: nobody can begin until it is piloted or opened.",
     "pilot": "A pilot: who begins now is marked, and in no export unless asked for.",
@@ -44,9 +37,11 @@ def cell_of(study: Study, where: list[str] | None) -> dict[str, str]:
     """The factors and values that were written as `name=value`; raises SettingsError."""
     found: dict[str, str] = {}
     for text in where or ():
-        name, equals, value = text.partition("=")
-        if not equals or name not in study.factors:
-            raise SettingsError(f"--where {text!r} is no factor with a value{allowed(name, study.factors)}")
+        name, _, value = text.partition("=")
+        if name not in study.factors:
+            raise SettingsError(f"--where {text!r}: there is no such factor{allowed(name, study.factors)}")
+        if name in found:
+            raise SettingsError(f"--where {text!r}: nobody has two values of {name}; {found[name]} was given as well.")
         values = {cell.values[name] for cell in cells(study.factors, study.pools)}
         if value not in values:
             raise SettingsError(f"--where {text!r}: {name} has no such value{allowed(value, values)}")
@@ -81,8 +76,8 @@ def pause(
     why: Annotated[str, typer.Option(help="A note for yourself; participants do not read it.")] = "paused",
 ) -> None:
     """Let nobody new begin; those who have begun go on."""
-    _decide(study, "paused", {"why": why or "paused"})
-    out.print("Nobody new can begin. Those who have begun go on. `parley open` lets people begin again.")
+    said = "Nobody new can begin. Those who have begun go on. `parley open` lets people begin again."
+    _decide(study, "paused", {"why": why or "paused"}, said)
 
 
 @app.command()
@@ -91,28 +86,29 @@ def close(
     why: Annotated[str, typer.Option(help="A note for yourself; participants do not read it.")] = "closed",
 ) -> None:
     """End a study: nobody new can begin, and those who have begun go on."""
-    _decide(study, "closed", {"why": why or "closed"})
-    out.print("The study is closed: nobody new can begin. Those who have begun go on. `parley open` opens it again.")
+    said = "The study is closed: nobody new can begin. Those who have begun go on. `parley open` opens it again."
+    _decide(study, "closed", {"why": why or "closed"}, said)
 
 
 @app.command(name="open")
 def open_(study: StudyName) -> None:
     """Let people begin: a draft, or after a pause, a pilot or the end; their data count."""
-    _decide(study, "opened", {})
-    out.print("People can begin, and their data count.")
+    _decide(study, "opened", {}, "People can begin, and their data count.")
 
 
 @app.command()
 def pilot(study: StudyName) -> None:
     """Let people try a study out: their data are marked as a pilot's, and are in no export unless asked for."""
-    _decide(study, "piloted", {})
-    out.print("Who begins from now on is a pilot participant. `parley open` begins the real study.")
+    _decide(study, "piloted", {}, "Who begins from now on is a pilot participant. `parley open` begins the real study.")
 
 
-def _decide(study: str, kind: str, data: Mapping[str, Any]) -> None:
+def _decide(study: str, kind: str, data: Mapping[str, Any], said: str) -> None:
     database = open_database(settings_in_use().database_url)
     name = Studies(database).newest(name_of(study)).name
     decide_on(database, name, kind, data, by="researcher", at_us=WorldClock().now_us())
+    out.print(said)
+    if operations_of(database, name).published is None:
+        out.print(f"[yellow]No version of {name} is published yet: parley publish FILE[/yellow]", highlight=False)
 
 
 @app.command()

@@ -8,14 +8,13 @@ import typer
 
 from app.cli.common import StudyName, app, name_of, out, settings_in_use
 from app.clock import WorldClock
+from storage.accounts.names import TERMINAL
 from storage.engine import open_database
 from storage.log import Log
 from storage.notes import Kind, Note, note_on
 from storage.sessions import read
 from storage.studies import Studies
 
-WHO = "command line"
-"""Who says it, where nobody is logged in."""
 Number = Annotated[int, typer.Argument(metavar="NUMBER", help="The session's number in the study, as in `No. 12`.")]
 
 
@@ -48,6 +47,6 @@ def _say(study: str, number: int, kind: Kind, text: str) -> None:
     found = read(database, studies, name_of(study), number, now_us)
     log = Log(database)
     try:
-        note_on(log, studies, found.entry.stream, Note(kind, text, WHO, now_us))
+        note_on(log, studies, found.entry.stream, Note(kind, text, TERMINAL, now_us))
     finally:
         log.close()

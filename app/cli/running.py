@@ -16,7 +16,7 @@ from rich.tree import Tree
 
 from app import settings as configuration
 from app.bots.simulate import START_US, simulate
-from app.cli.common import app, err, out, settings_in_use
+from app.cli.common import StudyFile, app, err, out, settings_in_use
 from app.cli.listening import listen, must_be_free, open_when_up
 from app.cli.translating import tell_languages
 from app.cli.users import invite_first
@@ -32,10 +32,6 @@ from experiments.core.resolve import Study
 from experiments.core.schema import json_schema
 from storage.engine import Database, open_database
 from storage.publishing import standing
-
-StudyName = Annotated[
-    str, typer.Argument(metavar="STUDY", help="A study file, or the name of a study that comes with Parley.")
-]
 
 
 @app.command()
@@ -67,7 +63,7 @@ def _serve(references: list[str], *, demo: bool = False, open_browser: bool = Fa
         raise SettingsError(f"Two of these studies have one name: {', '.join(names)}. Serve them apart, or rename one.")
     database = open_database(settings.database_url)
     server = build_app(settings, database, studies, again=demo)
-    address = settings.public_address
+    address = settings.address
     out.print(f"Parley is at [bold]{address}[/bold]  (stop it with Ctrl-C)")
     for study in studies:
         out.print(f"  {study.file.title}: {address}/s/{study.name}")
@@ -91,7 +87,7 @@ def _tell_published(database: Database, address: str) -> None:
 
 @app.command()
 def check(
-    study: StudyName,
+    study: StudyFile,
     bots: Annotated[int, typer.Option(help="How many simulated participants try it out.", min=0)] = 20,
     cost: Annotated[bool, typer.Option("--cost", help="Estimate what the models will cost, from the same.")] = False,
     participants: Annotated[int, typer.Option(help="For how many participants it is estimated.", min=1)] = 100,
@@ -156,7 +152,7 @@ def schema(
 
 @app.command(name="simulate")
 def simulate_(
-    study: StudyName,
+    study: StudyFile,
     count: Annotated[int, typer.Option("-n", "--count", min=1, help="How many simulated participants.")] = 10,
     seed: Annotated[str, typer.Option(help="The same seed gives the same sessions, to the byte.")] = "1",
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 from shlex import quote
 from typing import Annotated
@@ -16,6 +15,7 @@ from app.clock import WorldClock
 from app.drafts import make
 from app.errors import SettingsError
 from app.library import load_study, shipped
+from app.web.console.words import when
 from experiments.core.resolve import Study
 from storage.engine import Database, open_database
 from storage.operations import operations_of
@@ -75,10 +75,9 @@ def versions_(study: StudyName) -> None:
     if not found:
         out.print(f"No version of {name} was published: parley publish FILE", highlight=False)
         return
-    table = Table("version", "hash", "published", "")
+    table = Table("version", "hash", "published (UTC)", "")
     for one in found:
-        when = datetime.fromtimestamp(one.published_us / 1e6, UTC).strftime("%Y-%m-%d %H:%M UTC")
-        table.add_row(str(one.version), one.hash[:SHORT], when, "current" if one.current else "")
+        table.add_row(str(one.version), one.hash[:SHORT], when(one.published_us), "current" if one.current else "")
     out.print(table)
 
 

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from app.bots.walking import Wish, walk_to
-from app.cli.common import app, out, settings_in_use
-from app.cli.places import Where, cell_of
+from app.cli.common import StudyFile, Where, app, out, settings_in_use
+from app.cli.places import cell_of
 from app.clock import WorldClock
 from app.errors import SettingsError
 from app.library import load_study
@@ -20,14 +20,10 @@ from storage.engine import open_database
 from storage.log import Log
 from storage.studies import Studies
 
-StudyName = Annotated[
-    str, typer.Argument(metavar="STUDY", help="A study file, or the name of a study that comes with Parley.")
-]
-
 
 @app.command()
 def walk(
-    study: StudyName,
+    study: StudyFile,
     step: Annotated[
         str,
         typer.Option(help="Where to begin: a step's path as in `phase-1/question[*]/answer`; the start unless given."),

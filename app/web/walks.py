@@ -27,7 +27,7 @@ class Walks:
 
     def link(self, settings: Settings, stream: str) -> str:
         """The address at which the participants' server lets one go on in a session."""
-        return f"{settings.public_address}/walk/{self._signer.dumps(stream)}"
+        return f"{settings.address}/walk/{self._signer.dumps(stream)}"
 
     def stream(self, token: str) -> str | None:
         """The session that a link is for; None for one that is too old, or none of ours."""

@@ -87,6 +87,20 @@ def test_no_answers_give_no_estimates() -> None:
     assert ratings(empty.assign(helpfulness_ratings=[], correctness_ratings=[])) == ()
 
 
+def test_a_study_without_a_factor_for_the_model_tells_of_all_models() -> None:
+    rows = [
+        (person, None, "direct-to-AI", kind, "maths", "q", 1) for person in "ab" for kind in ("user-alone", "user-AI")
+    ]
+    found = named(accuracy(answers(*rows)))
+    assert found["chatbench.accuracy_by_model.all_models"].sentence.startswith("Over all models, participants answered")
+    assert found["chatbench.change.all_models"].n == 2
+
+
+def test_names_with_braces_stand_in_the_sentence_as_they_are() -> None:
+    found = named(accuracy(answers(*((person, "{m}", "{0}", "user-AI", "maths", "q", 1) for person in "ab"))))
+    assert found["chatbench.accuracy_by_model.{m}"].sentence.startswith("With {m}, participants answered 100.0 %")
+
+
 def test_a_single_participant_gets_no_interval_but_a_reason() -> None:
     (one,) = accuracy(answers(("a", "m", "x", "user-alone", "maths", "q", 1)))[0].estimates
     assert (one.value, one.low, one.high) == (1, None, None)

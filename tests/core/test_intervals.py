@@ -93,6 +93,16 @@ def test_equal_ratings_have_no_interval_and_it_is_said() -> None:
     assert "vary is not known" in found.why
 
 
+def test_a_share_on_which_all_participants_and_questions_agree_is_worth_its_answers_and_no_more() -> None:
+    hits, people, questions = np.array([1.0, 0, 0, 1]), codes([0, 0, 1, 1]), codes([0, 1, 0, 1])
+    alone = share_of(np.repeat([1.0, 0.0], [2, 2]), codes(range(4)))
+    assert alone.low is not None
+    for found in (share_of(hits, people), share_of(hits, people, questions)):
+        assert (found.value, found.why) == (0.5, "")
+        assert found.low is not None
+        assert 0 <= found.low < alone.low  # two participants, so t is larger
+
+
 def test_repeating_what_each_participant_said_adds_no_certainty() -> None:
     hits, people = np.array([1.0, 0, 1, 1, 0, 1, 0, 1]), np.arange(8)
     once = share_of(hits, codes(people))

@@ -63,6 +63,15 @@ def test_words_are_tidied(monkeypatch):
     assert (loaded.log_level, loaded.public_url) == ("DEBUG", "https://study.example")
 
 
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [("0.0.0.0", "http://127.0.0.1:1"), ("::", "http://[::1]:1"), ("::1", "http://[::1]:1"), ("lab", "http://lab:1")],
+)
+def test_addresses_lead_a_browser_to_what_listens(host, address):
+    given = Settings(host=host, port=1, console_port=1)
+    assert (given.address, given.console_address) == (address, address)
+
+
 def test_the_listing_has_every_field_described_and_masks_secrets():
     rows = settings.listing(Settings(secret=SecretStr(SECRET), openai_api_key=SecretStr("sk-live")))
     assert len(rows) == len(Settings.model_fields)

@@ -114,8 +114,9 @@ def test_simulate_then_export_writes_the_released_files(tmp_path: Path) -> None:
         (("export", "demo", "--schema", "chatbensh", "-o", "x"), "no schema is called 'chatbensh'"),
         (("simulate", "demmo"), "Did you mean 'demo'?"),
         (("check", "nowhere.yaml"), "there is no such file"),
+        (("new", "/dev/null/mine"), "Not a directory: '/dev/null/mine'"),
     ],
-    ids=["export of a study without sessions", "unknown schema", "unknown study", "missing file"],
+    ids=["export of a study without sessions", "unknown schema", "unknown study", "missing file", "no folder"],
 )
 def test_what_cannot_be_done_is_told_in_words(words: tuple[str, ...], said: str, tmp_path: Path) -> None:
     done = parley(*words, folder=tmp_path)

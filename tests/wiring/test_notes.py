@@ -151,5 +151,5 @@ async def test_the_commands_say_the_same(tmp_path: Path) -> None:
     missing = parley("note", "short", "7", "Nobody", folder=tmp_path)
     assert (missing.returncode, "no session number 7" in missing.stderr) == (2, True)
     told = [(event.kind, event.data["who"]) for event in load(database, stream) if event.by == "researcher"]
-    assert told == [(kind, "command line") for kind in ("noted", "excluded", "included")]
+    assert told == [(kind, "the terminal") for kind in ("noted", "excluded", "included")]
     database.dispose()

@@ -172,7 +172,8 @@ async def test_status_tells_outcomes_and_cells_and_a_rebuild_changes_nothing(tmp
     place.command("cap", "small", "0", "--where", "price=high")
     told = place.command("status", "small").stdout
     assert told.count("off") == 2
-    assert parley("cap", "small", "3", "--where", "price=higher", folder=tmp_path).returncode == 2
+    for more in (("--where", "price=higher"), ("--where", "price=high", "--where", "price=low"), ("--where", "price")):
+        assert parley("cap", "small", "3", *more, folder=tmp_path).returncode == 2
 
 
 async def test_verify_derives_everything_again_and_notices_what_was_forged(tmp_path: Path) -> None:

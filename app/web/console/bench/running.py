@@ -119,7 +119,7 @@ class Running:
         """The addresses that are given to people."""
         if study is None:
             return []
-        address = f"{self._desk.settings.public_address}/s/{study.name}"
+        address = f"{self._desk.settings.address}/s/{study.name}"
         by = study.file.recruitment.by
         found = [("Anybody", address)] if not by or "open" in by else []
         return found + [(name, address + PLACEHOLDERS[name]) for name in RECRUITERS if name in {*by} & {*PLACEHOLDERS}]
