@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 import pytest
-from sqlalchemy import Table, insert, select, text
+from sqlalchemy import insert, select, text
 
-from app.bots.random_bot import RandomBot
 from app.clock import VirtualClock
 from app.runtime import Runtime
 from app.settings import Settings
-from experiments.core.events import Action
 from storage import tables, usage
-from storage.engine import Database, open_database, writer
+from storage.engine import open_database, writer
 from storage.errors import StorageError
 from storage.projections import rebuild
-from storage.seats import release
-from storage.telemetry import Telemetry
-from tests.fakes.databases import fill
+from tests.fakes.databases import busy, fill, note, rows
 from tests.fakes.sessions import study
 
 OLD_SEAT = (
@@ -28,49 +23,6 @@ OLD_SEAT = (
 )
 LEFT = ("begun_us", "last_us", "place", "furthest", "language", "flags", "pasted", "excluded")
 FAILED = {"reason": "timeout", "cost": None, "first_token_us": None, "completion_tokens": None}
-
-
-def rows(database: Database, table: Table) -> list[dict[str, Any]]:
-    with database.connect() as connection:
-        found = connection.execute(select(table).order_by(*table.primary_key))
-        return [row._asdict() for row in found]
-
-
-async def busy(database: Database, name: str = "demo") -> list[str]:
-    """Sessions that ended, stopped on the way, withdrew, were excluded, taken back and pasted in; their streams."""
-    await fill(database, [name], 3, "1")
-    clock = VirtualClock(1_000_000)
-    runtime = Runtime(database, Settings(), clock)
-    streams = []
-    for number in range(5):
-        live = await runtime.enrol(study(name), origin="person", seed=str(number))
-        streams.append(live.stream)
-        bot = RandomBot(str(number))
-        for _ in range(2 + 3 * number):
-            await runtime.settled(live.stream)
-            seen = live.screen
-            clock.advance(20)
-            kind, values = bot.act(seen)
-            live = await runtime.participant(live.stream, kind, seen.path, values, seen=seen.seen)
-            live = await runtime.live(live.stream) or live
-            if live.state.outcome or live.screen.panel.chat:
-                break
-    await note(runtime, streams[1], "excluded", {"why": "a friend of ours"})
-    await note(runtime, streams[2], "excluded", {"why": "twice here"})
-    await note(runtime, streams[2], "included", {"why": "not so"})
-    for stream in streams[3:]:
-        told = [{"path": "consent", "at_us": 5, "kind": kind, "data": {}} for kind in ("pasted", "left", "pasted")]
-        await asyncio.wrap_future(runtime.log.record_telemetry(Telemetry(stream, "a" * 32, tuple(told))))
-    clock.advance(7)
-    await runtime.act(streams[4], Action("withdraw", "", {}, clock.now_us()))
-    await runtime.close()
-    with writer(database) as connection, connection.begin():
-        assert release(connection, streams[0], 77)
-    return streams
-
-
-async def note(runtime: Runtime, stream: str, kind: str, data: dict[str, str]) -> None:
-    await runtime.act(stream, Action(kind, "", data, runtime.now_us(), by="researcher"))
 
 
 def test_rebuilt_seats_are_the_live_ones(database_url: str) -> None:

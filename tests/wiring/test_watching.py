@@ -26,8 +26,7 @@ from storage.screens import screens, typical
 from storage.seats import tally_of
 from storage.watching import Watched, Watching, watch
 from storage.watching.people import MOST_BUCKETS, MOST_WAITING, first_origin
-from tests.contract.test_seats import busy, rows
-from tests.fakes.databases import fill
+from tests.fakes.databases import busy, fill, rows
 from tests.fakes.sessions import study
 
 NAME, NOW_US = "chatbench", START_US
