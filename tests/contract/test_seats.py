@@ -11,7 +11,7 @@ from app.clock import VirtualClock
 from app.runtime import Runtime
 from app.settings import Settings
 from storage import tables, usage
-from storage.engine import open_database, writer
+from storage.engine import Database, open_database, writer
 from storage.errors import StorageError
 from storage.projections import rebuild
 from tests.fakes.databases import busy, fill, note, rows
@@ -25,8 +25,12 @@ LEFT = ("begun_us", "last_us", "place", "furthest", "language", "flags", "pasted
 FAILED = {"reason": "timeout", "cost": None, "first_token_us": None, "completion_tokens": None}
 
 
-def test_rebuilt_seats_are_the_live_ones(database_url: str) -> None:
-    database = open_database(database_url)
+@pytest.fixture
+def database(each_database: Database) -> Database:
+    return each_database
+
+
+def test_rebuilt_seats_are_the_live_ones(database: Database) -> None:
     streams = asyncio.run(busy(database))
     before = rows(database, tables.seats)
     assert rebuild(database) == 8
@@ -37,11 +41,9 @@ def test_rebuilt_seats_are_the_live_ones(database_url: str) -> None:
     assert seats[streams[0]]["released_us"] == 77
     assert all(row["place"] and row["furthest"] for row in before if row["outcome"] != "withdrawn")
     assert {row["place"] for row in before if row["outcome"] == "complete"} == {"finish"}
-    database.dispose()
 
 
-def test_a_note_of_a_researcher_is_no_sign_of_life(database_url: str) -> None:
-    database = open_database(database_url)
+def test_a_note_of_a_researcher_is_no_sign_of_life(database: Database) -> None:
 
     async def noted() -> None:
         clock = VirtualClock(5_000_000)
@@ -54,11 +56,9 @@ def test_a_note_of_a_researcher_is_no_sign_of_life(database_url: str) -> None:
     asyncio.run(noted())
     (seat,) = rows(database, tables.seats)
     assert (seat["begun_us"], seat["last_us"]) == (5_000_000, 5_000_000)
-    database.dispose()
 
 
-def test_an_erasure_leaves_nothing_of_where_somebody_was_and_what_was_odd(database_url: str) -> None:
-    database = open_database(database_url)
+def test_an_erasure_leaves_nothing_of_where_somebody_was_and_what_was_odd(database: Database) -> None:
     streams = asyncio.run(busy(database))
     (gone,) = (row for row in rows(database, tables.seats) if row["stream"] == streams[4])
     (withdrew,) = (row for row in rows(database, tables.events) if row["stream"] == streams[4])
@@ -68,11 +68,9 @@ def test_an_erasure_leaves_nothing_of_where_somebody_was_and_what_was_odd(databa
         "excluded": None,
     }
     assert (gone["outcome"], gone["until_us"], gone["due_us"]) == ("withdrawn", at_us, None)
-    database.dispose()
 
 
-def test_what_models_were_used_for_is_the_sum_of_the_attempts(database_url: str) -> None:
-    database = open_database(database_url)
+def test_what_models_were_used_for_is_the_sum_of_the_attempts(database: Database) -> None:
     asyncio.run(fill(database, ["demo", "chatbench"], 3, "1"))
     tried = rows(database, tables.attempts)
     later = {**tried[0], "number": 99, "started_us": tried[0]["started_us"] + usage.HOUR_US}
@@ -88,7 +86,6 @@ def test_what_models_were_used_for_is_the_sum_of_the_attempts(database_url: str)
     for old, new in zip(before, rows(database, tables.usage), strict=True):
         assert {**new, "cost": 0} == {**old, "cost": 0}
         assert new["cost"] == pytest.approx(old["cost"])
-    database.dispose()
 
 
 def test_a_database_of_an_older_parley_is_rebuilt_when_told_so(database_url: str) -> None:

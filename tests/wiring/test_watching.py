@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
@@ -19,7 +18,7 @@ from experiments.core.resolve import Study
 from experiments.core.session import fold
 from experiments.core.telemetry import folded
 from storage import tables, usage
-from storage.engine import Database, open_database, writer
+from storage.engine import Database, writer
 from storage.log import load
 from storage.operations import decide_on
 from storage.screens import screens, typical
@@ -34,10 +33,8 @@ LATER_US = 400 * 24 * 3_600_000_000
 
 
 @pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    made = open_database(database_url)
-    yield made
-    made.dispose()
+def database(each_database: Database) -> Database:
+    return each_database
 
 
 def states_of(database: Database, origin: str) -> dict[int, State]:
