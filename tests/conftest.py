@@ -12,6 +12,8 @@ from uuid import uuid4
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
+from storage.engine import Database, open_database
+
 ROOT = Path(__file__).parents[1]
 IN_CI = os.environ.get("CI") == "true"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")  # as in the Makefile
@@ -91,6 +93,22 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     from tests.fakes.postgres import fresh
 
     return fresh(request.getfixturevalue("postgres_server"), f"parley_{uuid4().hex}")
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    """An empty database of the test's own."""
+    made = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
+    yield made
+    made.dispose()
+
+
+@pytest.fixture
+def each_database(database_url: str) -> Iterator[Database]:
+    """The same, of each kind that Parley runs on."""
+    made = open_database(database_url)
+    yield made
+    made.dispose()
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from storage.engine import Database, open_database
+from storage.engine import Database
 from storage.errors import BadFile
 from storage.exports.exporting import export
 from storage.exports.planning import Wish
@@ -43,11 +43,6 @@ for item in deviations("chatbench", [Path(sys.argv[1])]):
     print(item)
 print(held() - before)
 """
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Database:
-    return open_database(f"sqlite:///{tmp_path / 'parley.db'}")
 
 
 def long(path: Path, characters: int) -> Path:

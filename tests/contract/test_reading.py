@@ -32,9 +32,8 @@ def every(tmp_path_factory: pytest.TempPathFactory) -> Database:
 
 
 @pytest.fixture
-def own(tmp_path: Path) -> Database:
+def own(database: Database) -> Database:
     """A database of one's own, to change."""
-    database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
     asyncio.run(fill(database, ["demo"], 4, "1"))
     return database
 
@@ -95,8 +94,7 @@ def test_an_unknown_table_is_told(every: Database) -> None:
         frame(every, "demo", "user_answer", "bot")
 
 
-def test_imported_rows_are_read_as_values_and_not_as_they_were_spelled(tmp_path: Path) -> None:
-    database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
+def test_imported_rows_are_read_as_values_and_not_as_they_were_spelled(database: Database, tmp_path: Path) -> None:
     header = "worker_id,model,condition,subject,batch,phase,position,answer_type,dataset,question_id,confidence"
     line = "answer-first,math,0,1,0,user-alone,maths,maths-redux-1,not-confident"
     rows = [f"{worker},gpt-4o,{line},A,{acc}" for worker, acc in (("a1", "True"), ("b2", "False"))]
@@ -173,8 +171,8 @@ def test_whatever_happens_makes_another_mark(own: Database) -> None:
     assert origins_of(own, "demo") == ("bot",)
 
 
-def test_it_reads_from_every_kind_of_database(database_url: str) -> None:
-    database = open_database(database_url)
+def test_it_reads_from_every_kind_of_database(each_database: Database) -> None:
+    database = each_database
     asyncio.run(fill(database, ["demo"], 2, "1"))
     one, other = seats(database)
     change(database, one, excluded="pasted everything")
@@ -183,4 +181,3 @@ def test_it_reads_from_every_kind_of_database(database_url: str) -> None:
     assert flow(database, "demo", "bot").excluded == {"pasted everything": 1}
     assert mark(database, "demo", "bot")[0] == 2
     assert (recorded(database, "demo"), origins_of(database, "demo")) == (("chatbench", "mathconverse"), ("bot",))
-    database.dispose()

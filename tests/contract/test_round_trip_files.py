@@ -31,11 +31,6 @@ ANSWERS = (
 )
 
 
-@pytest.fixture
-def database(tmp_path: Path) -> Database:
-    return open_database(f"sqlite:///{tmp_path / 'parley.db'}")
-
-
 @pytest.fixture(scope="module")
 def simulated(tmp_path_factory: pytest.TempPathFactory) -> Database:
     """Some sessions of every study there is."""

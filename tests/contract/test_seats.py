@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 import pytest
-from sqlalchemy import Table, insert, select, text
+from sqlalchemy import insert, select, text
 
-from app.bots.random_bot import RandomBot
 from app.clock import VirtualClock
 from app.runtime import Runtime
 from app.settings import Settings
-from experiments.core.events import Action
 from storage import tables, usage
 from storage.engine import Database, open_database, writer
 from storage.errors import StorageError
 from storage.projections import rebuild
-from storage.seats import Tally, counted, release
-from storage.telemetry import Telemetry
-from tests.fakes.databases import fill
+from storage.seats import Tally, counted
+from tests.fakes.databases import busy, fill, note, rows
 from tests.fakes.sessions import study
 
 OLD_SEAT = (
@@ -30,51 +26,12 @@ LEFT = ("begun_us", "last_us", "place", "furthest", "language", "flags", "pasted
 FAILED = {"reason": "timeout", "cost": None, "first_token_us": None, "completion_tokens": None}
 
 
-def rows(database: Database, table: Table) -> list[dict[str, Any]]:
-    with database.connect() as connection:
-        found = connection.execute(select(table).order_by(*table.primary_key))
-        return [row._asdict() for row in found]
+@pytest.fixture
+def database(each_database: Database) -> Database:
+    return each_database
 
 
-async def busy(database: Database, name: str = "demo") -> list[str]:
-    """Sessions that ended, stopped on the way, withdrew, were excluded, taken back and pasted in; their streams."""
-    await fill(database, [name], 3, "1")
-    clock = VirtualClock(1_000_000)
-    runtime = Runtime(database, Settings(), clock)
-    streams = []
-    for number in range(5):
-        live = await runtime.enrol(study(name), origin="person", seed=str(number))
-        streams.append(live.stream)
-        bot = RandomBot(str(number))
-        for _ in range(2 + 3 * number):
-            await runtime.settled(live.stream)
-            seen = live.screen
-            clock.advance(20)
-            kind, values = bot.act(seen)
-            live = await runtime.participant(live.stream, kind, seen.path, values, seen=seen.seen)
-            live = await runtime.live(live.stream) or live
-            if live.state.outcome or live.screen.panel.chat:
-                break
-    await note(runtime, streams[1], "excluded", {"why": "a friend of ours"})
-    await note(runtime, streams[2], "excluded", {"why": "twice here"})
-    await note(runtime, streams[2], "included", {"why": "not so"})
-    for stream in streams[3:]:
-        told = [{"path": "consent", "at_us": 5, "kind": kind, "data": {}} for kind in ("pasted", "left", "pasted")]
-        await asyncio.wrap_future(runtime.log.record_telemetry(Telemetry(stream, "a" * 32, tuple(told))))
-    clock.advance(7)
-    await runtime.act(streams[4], Action("withdraw", "", {}, clock.now_us()))
-    await runtime.close()
-    with writer(database) as connection, connection.begin():
-        assert release(connection, streams[0], 77)
-    return streams
-
-
-async def note(runtime: Runtime, stream: str, kind: str, data: dict[str, str]) -> None:
-    await runtime.act(stream, Action(kind, "", data, runtime.now_us(), by="researcher"))
-
-
-def test_rebuilt_seats_are_the_live_ones(database_url: str) -> None:
-    database = open_database(database_url)
+def test_rebuilt_seats_are_the_live_ones(database: Database) -> None:
     streams = asyncio.run(busy(database))
     before = rows(database, tables.seats)
     assert rebuild(database) == 8
@@ -85,11 +42,9 @@ def test_rebuilt_seats_are_the_live_ones(database_url: str) -> None:
     assert seats[streams[0]]["released_us"] == 77
     assert all(row["place"] and row["furthest"] for row in before if row["outcome"] != "withdrawn")
     assert {row["place"] for row in before if row["outcome"] == "complete"} == {"finish"}
-    database.dispose()
 
 
-def test_a_note_of_a_researcher_is_no_sign_of_life(database_url: str) -> None:
-    database = open_database(database_url)
+def test_a_note_of_a_researcher_is_no_sign_of_life(database: Database) -> None:
 
     async def noted() -> None:
         clock = VirtualClock(5_000_000)
@@ -102,11 +57,9 @@ def test_a_note_of_a_researcher_is_no_sign_of_life(database_url: str) -> None:
     asyncio.run(noted())
     (seat,) = rows(database, tables.seats)
     assert (seat["begun_us"], seat["last_us"]) == (5_000_000, 5_000_000)
-    database.dispose()
 
 
-def test_an_erasure_leaves_nothing_of_where_somebody_was_and_what_was_odd(database_url: str) -> None:
-    database = open_database(database_url)
+def test_an_erasure_leaves_nothing_of_where_somebody_was_and_what_was_odd(database: Database) -> None:
     streams = asyncio.run(busy(database))
     (gone,) = (row for row in rows(database, tables.seats) if row["stream"] == streams[4])
     (withdrew,) = (row for row in rows(database, tables.events) if row["stream"] == streams[4])
@@ -116,11 +69,9 @@ def test_an_erasure_leaves_nothing_of_where_somebody_was_and_what_was_odd(databa
         "excluded": None,
     }
     assert (gone["outcome"], gone["until_us"], gone["due_us"]) == ("withdrawn", at_us, None)
-    database.dispose()
 
 
-def test_what_models_were_used_for_is_the_sum_of_the_attempts(database_url: str) -> None:
-    database = open_database(database_url)
+def test_what_models_were_used_for_is_the_sum_of_the_attempts(database: Database) -> None:
     asyncio.run(fill(database, ["demo", "chatbench"], 3, "1"))
     tried = rows(database, tables.attempts)
     later = {**tried[0], "number": 99, "started_us": tried[0]["started_us"] + usage.HOUR_US}
@@ -136,7 +87,6 @@ def test_what_models_were_used_for_is_the_sum_of_the_attempts(database_url: str)
     for old, new in zip(before, rows(database, tables.usage), strict=True):
         assert {**new, "cost": 0} == {**old, "cost": 0}
         assert new["cost"] == pytest.approx(old["cost"])
-    database.dispose()
 
 
 def test_a_database_of_an_older_parley_is_rebuilt_when_told_so(database_url: str) -> None:

@@ -48,6 +48,12 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Database:
     return database
 
 
+@pytest.fixture(scope="module")
+def everything(lab: Database) -> Mapping[str, list[dict[str, Any]]]:
+    """The rows of each file with nobody left out."""
+    return {path: rows(lab, EVERYBODY, path) for path in FILES}
+
+
 @dataclass(frozen=True)
 class Sitting:
     """A session by its seat."""
@@ -124,10 +130,14 @@ excluded = st.dictionaries(st.integers(0, COUNT - 1), st.sampled_from(["a | bot"
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(asked=selections, out=excluded, path=st.sampled_from(FILES))
 def test_an_export_of_some_sessions_is_exactly_their_rows_of_the_whole(
-    lab: Database, asked: Selection, out: Mapping[int, str], path: str
+    lab: Database,
+    everything: Mapping[str, list[dict[str, Any]]],
+    asked: Selection,
+    out: Mapping[int, str],
+    path: str,
 ) -> None:
     exclude(lab, out)
-    found, whole, names = seats(lab), rows(lab, EVERYBODY, path), workers(lab)
+    found, whole, names = seats(lab), everything[path], workers(lab)
     stay = {seat.stream for seat in found if passes(seat, asked)}
     wish = replace(EVERYBODY, selection=asked)
     assert rows(lab, wish, path) == [row for row in whole if names[row["worker_id"]] in stay]
@@ -159,8 +169,8 @@ def test_what_an_export_would_hold_is_what_it_holds(lab: Database, asked: Select
         assert [row[column] for row in first.rows] == [row["question_id"] for row in whole[:most]]
 
 
-def test_every_kind_of_database_selects_alike(database_url: str) -> None:
-    database = open_database(database_url)
+def test_every_kind_of_database_selects_alike(each_database: Database) -> None:
+    database = each_database
     asyncio.run(fill(database, [STUDY], 3, "1"))
     exclude(database, {0: "no", 2: "no"})
     first, second, third = seats(database)
@@ -176,11 +186,9 @@ def test_every_kind_of_database_selects_alike(database_url: str) -> None:
     told = files(database, replace(EVERYBODY, selection=asked)).selected
     assert told is not None
     assert (told.number, told.left_out, told.excluded) == (1, (("excluded by a researcher", 2),), (("no", 2),))
-    database.dispose()
 
 
-def test_rows_that_are_numbered_in_their_file_are_numbered_anew(tmp_path: Path) -> None:
-    database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
+def test_rows_that_are_numbered_in_their_file_are_numbered_anew(database: Database) -> None:
     asyncio.run(fill(database, ["dices"], 3, "1"))
     with database.connect() as connection:
         schema = filled(connection, "dices")[0]
@@ -208,10 +216,10 @@ def test_without_filters_an_export_is_as_it_was_and_says_nothing_of_them(lab: Da
     assert b"Left out" not in before["README.md"] + before["metadata.json"]
     exclude(lab, {1: "a bot"})
     export(lab, EVERYBODY, tmp_path / "all")
-    everything = contents(tmp_path / "all")
+    whole = contents(tmp_path / "all")
     told = {"README.md", "metadata.json", "SHA256SUMS"}
-    assert {name for name in before if before[name] != everything[name]} == told
-    assert b"they are among the data all the same" in everything["README.md"]
+    assert {name for name in before if before[name] != whole[name]} == told
+    assert b"they are among the data all the same" in whole["README.md"]
     export(lab, plain, tmp_path / "again")
     again = contents(tmp_path / "again")
     assert again[FILES[0]] != before[FILES[0]], "who is excluded is left out without asking"
@@ -274,7 +282,9 @@ def test_a_date_as_an_end_is_the_end_of_its_day() -> None:
     assert moment_of("") is None
 
 
-def test_what_there_is_data_of_is_offered_and_imports_take_no_filter(lab: Database, tmp_path: Path) -> None:
+def test_what_there_is_data_of_is_offered_and_imports_take_no_filter(
+    lab: Database, database: Database, tmp_path: Path
+) -> None:
     exclude(lab, {})
     found = offers(lab, STUDY)
     assert found.schemas == {"bot": (STUDY,)}
@@ -282,7 +292,6 @@ def test_what_there_is_data_of_is_offered_and_imports_take_no_filter(lab: Databa
     assert found.languages == ("de", "en")
     assert offers(lab, "nobody").schemas == {}
     export(lab, EVERYBODY, tmp_path / "out")
-    database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
     import_files(database, STUDY, [tmp_path / "out"], "copy")
     assert offers(database, "copy").schemas == {"import": (STUDY,)}
     wish = Wish("copy", STUDY, "import")
@@ -293,4 +302,3 @@ def test_what_there_is_data_of_is_offered_and_imports_take_no_filter(lab: Databa
     for asked in (Selection(complete=True), Selection(with_excluded=True), Selection(where=(("a", "b"),))):
         with pytest.raises(StorageError, match=r"'copy' was imported: .* leave out every filter but the origin"):
             export(database, replace(wish, selection=asked), tmp_path / "no")
-    database.dispose()

@@ -103,7 +103,7 @@ def test_only_a_draft_that_is_there_can_be_read_and_saved(tmp_path: Path) -> Non
             act("mien")
 
 
-def test_a_text_that_cannot_be_saved_leaves_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_text_that_cannot_be_saved_leaves_the_one_before(tmp_path: Path) -> None:
     kept = Drafts(tmp_path)
     kept.create("mine", "demo")
     before = kept.text("mine")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import chdir
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from typer.testing import CliRunner
@@ -18,14 +19,17 @@ class Done:
     returncode: int
     stdout: str
     stderr: str
+    printed: bytes = field(default=b"", repr=False)
+    """The bytes that were said."""
 
 
 def parley(*words: str, folder: Path, typed: str = "", **settings: str) -> Done:
-    """Run a command over a folder's database, with what somebody types at it."""
+    """Run a command in a folder and over its database, with what somebody types at it."""
     env = {"PARLEY_DATABASE_URL": f"sqlite:///{folder}/parley.db", "COLUMNS": "200", "TERM": "dumb", **settings}
-    result = CliRunner().invoke(app, list(words), input=typed, env=env)
+    with chdir(folder):
+        result = CliRunner().invoke(app, list(words), input=typed, env=env)
     if isinstance(result.exception, ParleyError):
         return Done(2, result.stdout, result.stderr + str(result.exception))
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
-    return Done(result.exit_code, result.stdout, result.stderr)
+    return Done(result.exit_code, result.stdout, result.stderr, result.stdout_bytes)

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
-import httpx2
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.clock import WorldClock
+from app.bots.simulate import START_US
+from app.clock import Clock, VirtualClock, WorldClock
+from app.runtime import Runtime
+from app.settings import Settings
 from app.web.console.desk import Desk
 from app.web.console.server import build_app
 from app.web.console.visitor import VISITOR, Visitor
 from storage.accounts.names import Role
 from storage.engine import Database
+from storage.participants import Participants, Person
 from tests.fakes.accounts import Witnessed
 from tests.fakes.researcher import Researcher
 from tests.fakes.served import SECRET, settings_for
+from tests.fakes.sessions import study
 
-URL = "http://console.test"
+ADA = Visitor("Ada", "owner")
+CANARY = "5f3a0c6e9d1b2a7c-canary"
+"""What a recruiter calls somebody."""
 
 
 @dataclass
@@ -29,8 +35,8 @@ class Room:
 
     desk: Desk
     app: ASGIApp
-    did: list[tuple[str, str, str]] = field(default_factory=list)
-    visitor: Visitor = field(default_factory=lambda: Visitor("Ada", "owner"))
+    did: list[tuple[str, str, str]]
+    visitor: Visitor = ADA
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request of whoever is at it."""
@@ -41,16 +47,28 @@ class Room:
         self.visitor = Visitor(name, role)
 
 
+@contextmanager
+def room(folder: Path, database: Database, clock: Clock | None = None) -> Iterator[Room]:
+    """A console, at which Ada sits, an owner."""
+    clock = clock or WorldClock()
+    accounts = Witnessed(database, clock.now_us)
+    desk = Desk(settings_for(folder), database, SECRET, clock, accounts)
+    yield Room(desk, build_app(desk), accounts.told)
+    desk.downloads.close()
+    desk.log.close()
+
+
 @asynccontextmanager
 async def console(folder: Path, database: Database) -> AsyncIterator[tuple[Room, Researcher]]:
     """A console, and a researcher's browser at it."""
-    clock = WorldClock()
-    accounts = Witnessed(database, clock.now_us)
-    desk = Desk(settings_for(folder), database, SECRET, clock, accounts)
-    room = Room(desk, build_app(desk), accounts.told)
-    researcher = Researcher(URL)
-    await researcher.client.aclose()
-    researcher.client = httpx2.AsyncClient(transport=httpx2.ASGITransport(room), base_url=URL, timeout=60)
-    async with researcher:
-        yield room, researcher
-    desk.log.close()
+    with room(folder, database) as made:
+        async with Researcher(app=made) as researcher:
+            yield made, researcher
+
+
+async def begin_as_canary(database: Database, name: str) -> None:
+    """Somebody whom a recruiter calls by a telling id begins a study."""
+    runtime = Runtime(database, Settings(), VirtualClock(START_US))
+    identity = Participants(database, SECRET).entry(name, Person("prolific", CANARY))
+    await runtime.enrol(study(name), origin="person", seed="ann", identity=identity)
+    await runtime.close()

@@ -17,8 +17,8 @@ from app.web.console.access import Access
 from app.web.console.gate import Gate
 from app.web.console.visitor import VISITOR
 from tests.fakes.accounts import Place
+from tests.fakes.served import SECRET
 
-SECRET = "0123456789abcdef0123456789abcdef"
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 ADDRESS = "198.51.100.7"
 

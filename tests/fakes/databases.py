@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import Table, select
 
 from app.bots.random_bot import RandomBot
 from app.bots.simulate import START_US, simulate
 from app.clock import VirtualClock
 from app.runtime import Runtime
 from app.settings import Settings
-from storage.engine import Database, open_database
+from experiments.core.events import Action
+from storage.engine import Database, open_database, writer
 from storage.exported import Exported
 from storage.exports import exporting
 from storage.exports.planning import Wish
 from storage.projections import rebuild
 from storage.schemas.registry import schemas
+from storage.seats import release
+from storage.telemetry import Telemetry
 from tests.fakes.sessions import study
 
 SESSIONS = 12
@@ -91,3 +95,50 @@ async def fill(database: Database, names: list[str], count: int, seed: str) -> N
 def export(database: Database, study: str, schema: str, folder: Path, origin: str | None = None) -> Exported:
     """A study's files in a schema."""
     return exporting.export(database, Wish(study, schema, origin), folder)
+
+
+def rows(database: Database, table: Table) -> list[dict[str, Any]]:
+    """What a table holds, ordered by key."""
+    with database.connect() as connection:
+        found = connection.execute(select(table).order_by(*table.primary_key))
+        return [row._asdict() for row in found]
+
+
+async def busy(database: Database, name: str = "demo") -> list[str]:
+    """Sessions that ended, stopped on the way, withdrew, were excluded, taken back and pasted in; their streams."""
+    await fill(database, [name], 3, "1")
+    clock = VirtualClock(1_000_000)
+    runtime = Runtime(database, Settings(), clock)
+    streams = []
+    for number in range(5):
+        live = await runtime.enrol(study(name), origin="person", seed=str(number))
+        streams.append(live.stream)
+        bot = RandomBot(str(number))
+        for _ in range(2 + 3 * number):
+            await runtime.settled(live.stream)
+            seen = live.screen
+            clock.advance(20)
+            kind, values = bot.act(seen)
+            live = await runtime.participant(live.stream, kind, seen.path, values, seen=seen.seen)
+            live = await runtime.live(live.stream) or live
+            if live.state.outcome or live.screen.panel.chat:
+                break
+    await note(runtime, streams[1], "excluded", {"why": "a friend of ours"})
+    await note(runtime, streams[2], "excluded", {"why": "twice here"})
+    await note(runtime, streams[2], "included", {"why": "not so"})
+    for stream in streams[3:]:
+        told: list[dict[str, Any]] = [
+            {"path": "consent", "at_us": 5, "kind": kind, "data": {}} for kind in ("pasted", "left", "pasted")
+        ]
+        await asyncio.wrap_future(runtime.log.record_telemetry(Telemetry(stream, "a" * 32, tuple(told))))
+    clock.advance(7)
+    await runtime.act(streams[4], Action("withdraw", "", {}, clock.now_us()))
+    await runtime.close()
+    with writer(database) as connection, connection.begin():
+        assert release(connection, streams[0], 77)
+    return streams
+
+
+async def note(runtime: Runtime, stream: str, kind: str, data: dict[str, str]) -> None:
+    """What a researcher says about a session."""
+    await runtime.act(stream, Action(kind, "", data, runtime.now_us(), by="researcher"))

@@ -1,4 +1,4 @@
-"""A researcher at the console over HTTP: logs in, loads the page, fires its events; everything heard is kept.
+"""A researcher at the console: logs in, loads the page, fires its events; everything heard is kept.
 
 Events are named by the component's `elem_id` and the event (`"room-live", "select"`), as the page's own configuration
 has them, so that a test can also go through all of them.
@@ -6,6 +6,7 @@ has them, so that a test can also go through all of them.
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -13,7 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import httpx2
+from starlette.types import ASGIApp
 
+URL = "http://console.test"
 CONFIG = re.compile(r"window\.gradio_config = (\{.*?\});</script>", re.DOTALL)
 HIDDEN = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)"')
 EVENT = "/gradio_api/run/predict"
@@ -34,14 +37,18 @@ class Wired:
 class Researcher:
     """Somebody at a console, with a cookie jar of their own."""
 
-    url: str
+    url: str = URL
+    app: ASGIApp | None = None
+    """A console that is asked without a network; or whoever answers at the URL."""
     heard: list[bytes] = field(default_factory=list)
     page: str = "test"
     """By what Gradio tells one open page from another; of a new one it knows no choices yet, and checks none."""
 
     def __post_init__(self) -> None:
         """Bring the client."""
-        self.client = httpx2.AsyncClient(base_url=self.url, timeout=60, headers={"origin": self.url})
+        transport = httpx2.ASGITransport(self.app) if self.app else None
+        headers = {"origin": self.url}
+        self.client = httpx2.AsyncClient(base_url=self.url, timeout=60, headers=headers, transport=transport)
         self._components: dict[int, dict[str, Any]] = {}
         self.events: list[Wired] = []
         self.place = {"study": "", "tab": "", "session": ""}
@@ -117,3 +124,18 @@ class Researcher:
 
     def _shown(self, number: int) -> Any:
         return self._components[number]["props"].get("value")
+
+
+def value(update: Any) -> Any:
+    """What a part of the page shows, sent as it stands or in an update."""
+    return update.get("value") if isinstance(update, Mapping) else update
+
+
+def visible(update: Any) -> bool:
+    """Whether a part of the page is to be seen."""
+    return bool(update.get("visible", True))
+
+
+def text(update: Any) -> str:
+    """What stands there, without tags."""
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", value(update))).split())

@@ -1,10 +1,14 @@
 """Wiring tests are coroutines on asyncio; a module's tests share an event loop, so that they can share a server."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
+from starlette.types import ASGIApp
 
 from tests.fakes import studies
+from tests.fakes.accounts import Place, ada_and_bob
+from tests.fakes.console_door import Browser, behind, browser
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import Served, serving, settings_for
 
@@ -27,3 +31,24 @@ async def bot(served: Served) -> AsyncIterator[HttpBot]:
     async with HttpBot(served.url, "api") as bot:
         await bot.arrive("short")
         yield bot
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    """A database with two accounts: ada, an owner, and bob, an analyst."""
+    with ada_and_bob(f"sqlite:///{tmp_path}/parley.db") as found:
+        yield found
+
+
+@pytest.fixture
+def door(place: Place) -> ASGIApp:
+    """The console's gate and login before something that says what reached it."""
+    return behind(place)
+
+
+@pytest.fixture
+async def stranger(door: ASGIApp) -> AsyncIterator[Browser]:
+    """A browser before it, without a cookie."""
+    found = browser(door)
+    yield found
+    await found.client.aclose()

@@ -1,6 +1,5 @@
 """The login and the welcome: forms of our own pages only, cookies that no script reads, and a name that is nobody's."""
 
-from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import httpx2
@@ -9,29 +8,11 @@ from starlette.types import ASGIApp
 
 from storage.accounts.names import TERMINAL
 from storage.accounts.tries import MOST_TRIES
-from tests.fakes.accounts import BETTER, GOOD, Place, a_place, ada_and_bob
+from tests.fakes.accounts import BETTER, GOOD, Place, a_place
 from tests.fakes.console_door import ADDRESS, Browser, behind, browser, mark
 
 pytestmark = pytest.mark.anyio
 PAYLOAD = '"><script>alert(1)</script>'
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    with ada_and_bob(f"sqlite:///{tmp_path}/door.db") as found:
-        yield found
-
-
-@pytest.fixture
-def door(place: Place) -> ASGIApp:
-    return behind(place)
-
-
-@pytest.fixture
-async def stranger(door: ASGIApp) -> AsyncIterator[Browser]:
-    found = browser(door)
-    yield found
-    await found.client.aclose()
 
 
 def cookies(response: httpx2.Response) -> dict[str, set[str]]:

@@ -1,8 +1,7 @@
 """The console's gate: a stranger gets nothing but the login, and no other site changes anything."""
 
 import re
-from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
+from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx2
@@ -10,8 +9,8 @@ import pytest
 from starlette.types import ASGIApp, Message
 
 from app.web.console.gate import MOST_BODY
-from tests.fakes.accounts import BETTER, GOOD, HOME, Place, ada_and_bob
-from tests.fakes.console_door import METHODS, Browser, behind, browser, mark
+from tests.fakes.accounts import BETTER, GOOD, HOME, Place
+from tests.fakes.console_door import METHODS, Browser, browser, mark
 
 pytestmark = pytest.mark.anyio
 TOKEN = "x" * 43
@@ -32,24 +31,6 @@ SHUT = (
     "/manifest.json", "/console/", "/console/a/b.css", "/welcome/", "/welcome/a/b", "/login/", "/logout/", "/healthz/",
     "/api/look", "/s/demo", "/download/", "/download/../x", "/static/../x", "/console/.env", "/assets//x",
 )  # fmt: skip
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    with ada_and_bob(f"sqlite:///{tmp_path}/door.db") as found:
-        yield found
-
-
-@pytest.fixture
-def door(place: Place) -> ASGIApp:
-    return behind(place)
-
-
-@pytest.fixture
-async def stranger(door: ASGIApp) -> AsyncIterator[Browser]:
-    found = browser(door)
-    yield found
-    await found.client.aclose()
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ import sqlite3
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -28,6 +27,7 @@ from experiments.core.history import units
 from storage.engine import open_database
 from storage.participants import Participants, Person
 from storage.schemas.registry import schema as schema_of
+from tests.fakes.commanding import parley as run
 from tests.fakes.served import SECRET
 from tests.fakes.sessions import study
 from tests.wiring.test_commands import PARLEY, ROOT
@@ -38,18 +38,11 @@ FILTERED = "full_study/user_answers_filtered.csv"
 STARTS = ("=", "+", "-", "@")
 
 
-def environment(settings: Mapping[str, str]) -> dict[str, str]:
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("PARLEY_")}
-    return {**clean, **settings, "PYTHONPATH": str(ROOT), "COLUMNS": "300", "TERM": "dumb"}
-
-
 def parley(folder: Path, *words: Any, code: int = 0, **settings: str) -> bytes:
     """What a command prints, where it exits with this code: on the error stream if it is an error of ours."""
-    given = [*PARLEY, *map(str, words)]
-    done = subprocess.run(given, cwd=folder, env=environment(settings), capture_output=True, check=False)
-    assert done.returncode == code, done.stderr.decode()
-    assert b"Traceback" not in done.stderr
-    return done.stderr if code == 2 else done.stdout
+    done = run(*map(str, words), folder=folder, **settings)
+    assert done.returncode == code, done.stderr
+    return done.stderr.encode() if code == 2 else done.printed
 
 
 def dump(path: Path) -> list[str]:
@@ -249,7 +242,8 @@ def test_an_import_that_is_interrupted_leaves_nothing_behind(tmp_path: Path, sha
     row = "w{},gpt-4o,answer-first,math,3,2,4,user-AI,d,d-redux-{},very-confident,A,1"
     big.write_text("\n".join([header, *(row.format(n // 22, n) for n in range(400_000))]) + "\n")
     words = [*PARLEY, "import", "chatbench", str(big)]
-    importing = subprocess.Popen(words, cwd=tmp_path, env=environment({}), stderr=subprocess.PIPE)
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "PARLEY_DATABASE_URL": f"sqlite:///{database}"}
+    importing = subprocess.Popen(words, cwd=tmp_path, env=env, stderr=subprocess.PIPE)
     written = database.with_name("parley.db-wal")
     deadline = time.monotonic() + 60
     while not (written.exists() and written.stat().st_size > 1_000_000):

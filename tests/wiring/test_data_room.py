@@ -6,7 +6,6 @@ import asyncio
 import html
 import re
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
@@ -14,82 +13,45 @@ from typing import Any
 from uuid import uuid4
 from zipfile import ZipFile
 
-import httpx2
 import pytest
 from sqlalchemy import select, update
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.bots.simulate import START_US
 from app.clock import VirtualClock
-from app.runtime import Runtime
-from app.settings import Settings
-from app.web.console.desk import VISITOR, Desk
-from app.web.console.server import build_app
-from app.web.console.visitor import Visitor
 from storage import tables
-from storage.engine import Database, open_database
+from storage.engine import open_database
 from storage.exports.offering import PREVIEW
-from storage.participants import Participants, Person
-from tests.fakes.accounts import Witnessed
+from tests.fakes.console import CANARY, Room, begin_as_canary, room
 from tests.fakes.databases import fill
-from tests.fakes.researcher import Researcher
-from tests.fakes.served import SECRET
-from tests.fakes.sessions import study
+from tests.fakes.researcher import Researcher, text
 
 pytestmark = pytest.mark.anyio
-CANARY = "5f3a0c6e9d1b2a7c-canary"
 ANSWERS = "full_study/user_answers.csv"
 FILTERED = "full_study/user_answers_filtered.csv"
 LINK = re.compile(r'href="(/download/[^"]+)"')
 
 
-@dataclass
-class Console:
-    """A console in which everybody is the same visitor, without the gate."""
-
-    app: ASGIApp
-    desk: Desk
-    did: list[tuple[str, str, str]]
-    visitor: Visitor = field(default_factory=lambda: Visitor("ann", "analyst"))
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        scope[VISITOR] = self.visitor
-        await self.app(scope, receive, send)
-
-
 @pytest.fixture(scope="module")
-async def console(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Console]:
-    database = open_database(f"sqlite:///{tmp_path_factory.mktemp('room') / 'parley.db'}")
+async def console(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Room]:
+    """The first of the bots is excluded, and somebody has come whom a recruiter calls by a telling id."""
+    folder = tmp_path_factory.mktemp("room")
+    database = open_database(f"sqlite:///{folder / 'parley.db'}")
     await fill(database, ["chatbench"], 4, "1")
-    await arrive(database)
-    clock = VirtualClock(START_US)
-    accounts = Witnessed(database, clock.now_us)
-    desk = Desk(Settings(), database, SECRET, clock, accounts)
-    yield Console(build_app(desk), desk, accounts.told)
-    desk.downloads.close()
-    desk.log.close()
-    database.dispose()
-
-
-async def arrive(database: Database) -> None:
-    """Somebody whom a recruiter calls by a telling id comes, and the first of the bots is excluded."""
-    runtime = Runtime(database, Settings(), VirtualClock(START_US))
-    identity = Participants(database, SECRET).entry("chatbench", Person("prolific", CANARY))
-    await runtime.enrol(study("chatbench"), origin="person", seed="ann", identity=identity)
-    await runtime.close()
+    await begin_as_canary(database, "chatbench")
     t = tables.sessions.c
     with database.begin() as connection:
         first = connection.execute(select(t.stream).order_by(t.ordinal).limit(1)).scalar()
         connection.execute(update(tables.seats).values(language="en"))
         connection.execute(update(tables.seats).where(tables.seats.c.stream == first).values(excluded="<b>a bot</b>"))
+    with room(folder, database, VirtualClock(START_US)) as made:
+        made.as_("analyst", "ann")
+        yield made
+    database.dispose()
 
 
 @pytest.fixture
-async def researcher(console: Console) -> AsyncIterator[Researcher]:
-    async with Researcher("http://console") as researcher:
-        await researcher.client.aclose()
-        transport = httpx2.ASGITransport(app=console)
-        researcher.client = httpx2.AsyncClient(transport=transport, base_url="http://console", timeout=60)
+async def researcher(console: Room) -> AsyncIterator[Researcher]:
+    async with Researcher(app=console) as researcher:
         await researcher.open(study="chatbench", tab="data")
         yield researcher
 
@@ -105,11 +67,6 @@ BOTS = {
     "data-complete": False,
     "data-excluded": False,
 }
-
-
-def text(shown: Any) -> str:
-    """What stands there, without tags."""
-    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", shown)).split())
 
 
 async def test_the_room_offers_what_there_is_and_shows_what_is_meant_first(researcher: Researcher) -> None:
@@ -151,7 +108,7 @@ async def test_a_filter_changes_what_is_shown(researcher: Researcher) -> None:
     ],
 )
 async def test_what_a_browser_must_not_send_is_told_and_makes_nothing(
-    researcher: Researcher, console: Console, given: dict[str, Any], said: str
+    researcher: Researcher, console: Room, given: dict[str, Any], said: str
 ) -> None:
     researcher.page = uuid4().hex
     for component, kind in (("data-origin", "input"), ("data-make", "click")):
@@ -161,16 +118,12 @@ async def test_what_a_browser_must_not_send_is_told_and_makes_nothing(
 
 
 async def test_a_zip_is_made_fetched_and_written_down_and_holds_no_identity(
-    researcher: Researcher, console: Console
+    researcher: Researcher, console: Room
 ) -> None:
     for origin in ("bot", "person"):
         asked = BOTS | {"data-origin": origin, "data-excluded": True, "data-complete": origin == "bot"}
         shown = await researcher.on("data-make", "click", **asked)
-        while (
-            "so far" in text(shown["data-links"])
-            or "looking" in shown["data-links"]
-            or "packing" in shown["data-links"]
-        ):
+        while re.search("so far|looking|packing", text(shown["data-links"])):
             await asyncio.sleep(0.05)
             shown = await tick(researcher)
         (link, *_) = LINK.findall(shown["data-links"])
@@ -187,9 +140,9 @@ async def test_a_zip_is_made_fetched_and_written_down_and_holds_no_identity(
         ("ann", "exported", "chatbench: chatbench, person; with excluded sessions"),
     ]
     assert not any(CANARY.encode() in heard for heard in researcher.heard)
-    console.visitor = Visitor("bob", "analyst")
+    console.as_("analyst", "bob")
     assert (await researcher.send("GET", html.unescape(link))).status_code == 403
-    console.visitor = Visitor("ann", "analyst")
+    console.as_("analyst", "ann")
 
 
 async def tick(researcher: Researcher) -> Any:

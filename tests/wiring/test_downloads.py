@@ -20,24 +20,20 @@ from starlette.types import Receive, Scope, Send
 
 from app.bots.simulate import START_US
 from app.clock import VirtualClock
-from app.runtime import Runtime
-from app.settings import Settings
 from app.web.console.downloads import EXPIRED, LIFE_S, PATIENCE_S, STOPPED, Downloads, Link
 from app.web.console.gate import KNOWN
-from app.web.console.visitor import Visitor
+from app.web.console.visitor import VISITOR, Visitor
 from storage.engine import Database, open_database
 from storage.exports.exporting import export
 from storage.exports.planning import Wish
 from storage.exports.selecting import Selection
-from storage.participants import Participants, Person
+from tests.fakes.console import CANARY, begin_as_canary
 from tests.fakes.databases import fill
 from tests.fakes.served import SECRET
-from tests.fakes.sessions import study
 
 pytestmark = pytest.mark.anyio
 ANN, BOB = Visitor("ann", "owner"), Visitor("bob", "analyst")
 WISH = Wish("mathconverse", "mathconverse", "bot")
-CANARY = "5f3a0c6e9d1b2a7c-canary"
 
 
 @pytest.fixture(scope="module")
@@ -45,15 +41,8 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Database:
     """Some simulated sessions, and a person whom a recruiter calls by a telling id."""
     database = open_database(f"sqlite:///{tmp_path_factory.mktemp('lab') / 'parley.db'}")
     asyncio.run(fill(database, ["mathconverse"], 3, "1"))
-    asyncio.run(arrive(database))
+    asyncio.run(begin_as_canary(database, "mathconverse"))
     return database
-
-
-async def arrive(database: Database) -> None:
-    runtime = Runtime(database, Settings(), VirtualClock(START_US))
-    identity = Participants(database, SECRET).entry("mathconverse", Person("prolific", CANARY))
-    await runtime.enrol(study("mathconverse"), origin="person", seed="ann", identity=identity)
-    await runtime.close()
 
 
 @dataclass
@@ -66,7 +55,7 @@ class Room:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         who = dict(scope["headers"]).get(b"x-who", b"").decode()
-        scope["parley.visitor"] = {"ann": ANN, "bob": BOB}.get(who)
+        scope[VISITOR] = {"ann": ANN, "bob": BOB}.get(who)
         await Starlette(routes=[self.downloads.route()])(scope, receive, send)
 
     async def get(self, token: str, who: str = "ann") -> httpx2.Response:

@@ -6,32 +6,26 @@ import asyncio
 import json
 import re
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 from sqlalchemy import insert
 
 from app.bots.simulate import START_US
 from app.clock import VirtualClock
-from app.settings import Settings
-from app.web.console.desk import Desk
 from app.web.console.rooms.live import where_of
-from app.web.console.server import build_app
-from app.web.console.visitor import Visitor
 from storage import tables
-from storage.engine import open_database
+from storage.engine import Database, open_database
 from storage.errors import StorageError
 from storage.operations import decide_on, operations_of
 from storage.studies import Studies
-from tests.contract.test_seats import busy
-from tests.fakes.accounts import Witnessed
-from tests.fakes.researcher import Researcher
-from tests.fakes.served import SECRET
+from tests.fakes.console import Room, room
+from tests.fakes.console import console as at_console
+from tests.fakes.databases import busy
+from tests.fakes.researcher import Researcher, text
 from tests.fakes.sessions import study
-from tests.wiring.test_data_room import Console
 
 pytestmark = pytest.mark.anyio
 NAME = "chatbench"
@@ -48,32 +42,20 @@ async def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-async def console(filled: Path, tmp_path: Path) -> AsyncIterator[Console]:
+def console(filled: Path, tmp_path: Path) -> Iterator[Room]:
     shutil.copyfile(filled, tmp_path / "parley.db")
     database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
-    clock = VirtualClock(400_000_000)
-    accounts = Witnessed(database, clock.now_us)
-    desk = Desk(Settings(), database, SECRET, clock, accounts)
-    yield Console(build_app(desk), desk, accounts.told, Visitor("olga", "owner"))
-    desk.log.close()
+    with room(tmp_path, database, VirtualClock(400_000_000)) as made:
+        made.as_("owner", "olga")
+        yield made
     database.dispose()
 
 
 @pytest.fixture
-async def olga(console: Console) -> AsyncIterator[Researcher]:
-    async with at(console) as researcher:
+async def olga(console: Room) -> AsyncIterator[Researcher]:
+    async with Researcher(app=console) as researcher:
         await researcher.open(study=NAME, tab="live")
         yield researcher
-
-
-def at(console: Console) -> Researcher:
-    made = Researcher("http://console.test")
-    made.client = httpx2.AsyncClient(transport=httpx2.ASGITransport(console), base_url=made.url, timeout=60)
-    return made
-
-
-def text(html: str) -> str:
-    return " ".join(re.sub(r"<[^>]+>", " ", html).split())
 
 
 def cards(head: str) -> dict[str, int]:
@@ -107,15 +89,9 @@ async def test_a_study_without_anybody_says_what_to_do(olga: Researcher) -> None
     assert painted["live-rate"]["visible"] is False
 
 
-async def test_without_a_study_it_says_so(tmp_path: Path) -> None:
-    database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
-    clock = VirtualClock(0)
-    desk = Desk(Settings(), database, SECRET, clock, Witnessed(database, clock.now_us))
-    console = Console(build_app(desk), desk, [], Visitor("olga", "owner"))
-    async with at(console) as olga:
-        assert "There is no study" in (await olga.open(tab="live"))["live-head"]
-    desk.log.close()
-    database.dispose()
+async def test_without_a_study_it_says_so(tmp_path: Path, database: Database) -> None:
+    async with at_console(tmp_path, database) as (_, researcher):
+        assert "There is no study" in (await researcher.open(tab="live"))["live-head"]
 
 
 async def test_a_room_is_painted_once_when_the_page_is_loaded(olga: Researcher) -> None:
@@ -125,7 +101,7 @@ async def test_a_room_is_painted_once_when_the_page_is_loaded(olga: Researcher) 
     assert "<h2" in (await olga.on("room-live", "select", tab="studies"))["live-body"]
 
 
-async def test_an_imported_study_shows_nothing_of_another_one(olga: Researcher, console: Console) -> None:
+async def test_an_imported_study_shows_nothing_of_another_one(olga: Researcher, console: Room) -> None:
     with console.desk.database.begin() as connection:
         own = {"stream": "imported", "study": "old", "hash": "", "origin": "import", "ordinal": 1}
         connection.execute(insert(tables.sessions), [own])
@@ -136,7 +112,7 @@ async def test_an_imported_study_shows_nothing_of_another_one(olga: Researcher, 
     assert painted["note"] == ""
 
 
-async def test_it_looks_again_by_itself_only_while_it_is_open(olga: Researcher, console: Console) -> None:
+async def test_it_looks_again_by_itself_only_while_it_is_open(olga: Researcher, console: Room) -> None:
     tick = next(event for event in olga.events if any(kind == "tick" for _, kind in event.of) and is_live(olga, event))
     decide_on(console.desk.database, NAME, "paused", {"why": "lunch"}, by="researcher", at_us=START_US)
     console.desk.clock.advance(5)  # type: ignore[attr-defined]
@@ -155,7 +131,7 @@ async def limit(olga: Researcher, cell: Any, most: Any) -> dict[str, Any]:
     return dict(await olga.on("live-set", "click", **values))
 
 
-async def test_an_owner_lets_nobody_new_into_a_cell_and_everybody_again(olga: Researcher, console: Console) -> None:
+async def test_an_owner_lets_nobody_new_into_a_cell_and_everybody_again(olga: Researcher, console: Room) -> None:
     painted = await olga.enter("live", study=NAME)
     assert painted["live-cap"]["visible"] is True
     where = {"condition": "answer-first"}
@@ -176,19 +152,19 @@ def test_a_cell_that_was_not_offered_is_refused(cell: Any) -> None:
         where_of(study(NAME), cell)
 
 
-async def test_who_has_chosen_no_cell_is_told_so(olga: Researcher, console: Console) -> None:
+async def test_who_has_chosen_no_cell_is_told_so(olga: Researcher, console: Room) -> None:
     assert "Choose first" in (await limit(olga, None, 0))["note"]
     assert operations_of(console.desk.database, NAME).caps == {}
 
 
 @pytest.mark.parametrize("most", [-1, 2_000_000])
-async def test_a_number_that_cannot_be_meant_is_refused(olga: Researcher, console: Console, most: Any) -> None:
+async def test_a_number_that_cannot_be_meant_is_refused(olga: Researcher, console: Room, most: Any) -> None:
     assert "allowed: whole numbers" in (await limit(olga, json.dumps({"condition": "answer-first"}), most))["note"]
     assert operations_of(console.desk.database, NAME).caps == {}
 
 
-async def test_an_analyst_looks_and_changes_nothing(olga: Researcher, console: Console) -> None:
-    console.visitor = Visitor("ann", "analyst")
+async def test_an_analyst_looks_and_changes_nothing(olga: Researcher, console: Room) -> None:
+    console.as_("analyst", "ann")
     assert (await olga.enter("live", study=NAME))["live-cap"]["visible"] is False
     assert "Only owners" in (await limit(olga, json.dumps({"condition": "answer-first"}), 0))["note"]
     assert operations_of(console.desk.database, NAME).caps == {}

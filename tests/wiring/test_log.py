@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
@@ -14,12 +13,6 @@ from storage.engine import Database, open_database
 from storage.errors import Conflict, StorageError
 from storage.log import Log, last_seq
 from storage.work import Append, Draft, Spent
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Database:
-    """A database with nothing in it."""
-    return open_database(f"sqlite:///{tmp_path / 'parley.db'}")
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 from argon2 import PasswordHasher, extract_parameters
@@ -21,13 +20,6 @@ from tests.fakes.accounts import BETTER, CHEAP, GOOD, HOME, NOW_US, Place, ada_a
 @pytest.fixture
 def ada(database_url: str) -> Iterator[Place]:
     with ada_and_bob(database_url) as found:
-        yield found
-
-
-@pytest.fixture
-def one(tmp_path: Path) -> Iterator[Place]:
-    """The same, where the kind of database does not matter."""
-    with ada_and_bob(f"sqlite:///{tmp_path}/one.db") as found:
         yield found
 
 
@@ -52,12 +44,12 @@ def test_a_password_is_kept_anew_when_the_parameters_change(ada: Place) -> None:
         ("qwertyuiopasdfghjkl", "easily guessed"), ("zoe.quixotic.zoe", "easily guessed"),
     ],
 )  # fmt: skip
-def test_a_weak_password_is_refused_and_told_why(one: Place, password: str, why: str) -> None:
-    for give in (one.accounts.add, one.accounts.set_password):
-        more = ("owner", TERMINAL) if give == one.accounts.add else (TERMINAL,)
+def test_a_weak_password_is_refused_and_told_why(place: Place, password: str, why: str) -> None:
+    for give in (place.accounts.add, place.accounts.set_password):
+        more = ("owner", TERMINAL) if give == place.accounts.add else (TERMINAL,)
         with pytest.raises(AccountError, match=why):
             give("zoe.quixotic", password, *more)
-    assert len(one.accounts.everybody()) == 2
+    assert len(place.accounts.everybody()) == 2
 
 
 @pytest.mark.parametrize(
@@ -65,14 +57,14 @@ def test_a_weak_password_is_refused_and_told_why(one: Place, password: str, why:
     [GOOD, "ungeheuer grüne Wäsche", "كلمة طويلة غريبة جدا للمرور", "x9$Kp2!mQz7vRt4", "lower case only words here",
      "many words of a long sentence " * 33],
 )  # fmt: skip
-def test_any_characters_make_a_password(one: Place, password: str) -> None:
-    one.accounts.add("eve", password, "owner", TERMINAL)
-    assert one.accounts.logins.log_in("eve", password, HOME)
+def test_any_characters_make_a_password(place: Place, password: str) -> None:
+    place.accounts.add("eve", password, "owner", TERMINAL)
+    assert place.accounts.logins.log_in("eve", password, HOME)
 
 
-def test_a_password_is_the_same_however_its_letters_are_composed(one: Place) -> None:
-    one.accounts.add("eve", "ungeheuer gru\u0308ne Wa\u0308sche", "owner", TERMINAL)
-    assert one.accounts.logins.log_in("eve", "ungeheuer gr\u00fcne W\u00e4sche", HOME)
+def test_a_password_is_the_same_however_its_letters_are_composed(place: Place) -> None:
+    place.accounts.add("eve", "ungeheuer gru\u0308ne Wa\u0308sche", "owner", TERMINAL)
+    assert place.accounts.logins.log_in("eve", "ungeheuer gr\u00fcne W\u00e4sche", HOME)
 
 
 @given(password=st.text(st.characters(), max_size=MOST_CHARS + 20))
@@ -87,12 +79,12 @@ def test_every_password_is_refused_in_words_or_fits_what_is_kept_of_it(password:
     assert not passwords.fits(kept, password + "x")
 
 
-def test_who_is_unknown_and_who_is_wrong_hear_the_same(one: Place) -> None:
-    one.accounts.remove("bob", "ada")
+def test_who_is_unknown_and_who_is_wrong_hear_the_same(place: Place) -> None:
+    place.accounts.remove("bob", "ada")
     said = set()
     for name, password in (("ada", BETTER), ("nobody", GOOD), ("bob", BETTER), ("", ""), ("ada", "x" * 5_000)):
         with pytest.raises(LoginRefused) as refused:
-            one.accounts.logins.log_in(name, password, f"192.0.2.{len(said)}")
+            place.accounts.logins.log_in(name, password, f"192.0.2.{len(said)}")
         said.add(str(refused.value))
     assert len(said) == 1
 
@@ -136,20 +128,20 @@ def test_a_login_ends_after_twelve_hours_however_much_it_is_used(ada: Place) -> 
     assert ada.accounts.logins.visitor(token) is None
 
 
-def test_a_login_that_is_looked_at_often_is_written_once_a_minute(one: Place) -> None:
-    token = one.accounts.logins.log_in("ada", GOOD, HOME)
+def test_a_login_that_is_looked_at_often_is_written_once_a_minute(place: Place) -> None:
+    token = place.accounts.logins.log_in("ada", GOOD, HOME)
     seen = set()
     for _ in range(120):
-        one.clock.advance(1)
-        assert one.accounts.logins.visitor(token)
-        seen.add(one.rows("login")[0]["seen_us"])
+        place.clock.advance(1)
+        assert place.accounts.logins.visitor(token)
+        seen.add(place.rows("login")[0]["seen_us"])
     assert len(seen) == 3
 
 
 @pytest.mark.parametrize("token", ["", "x", "é" * 50, "\x00", "\ud800", "a" * 10_000])
-def test_a_token_that_nobody_was_given_is_nobodys(one: Place, token: str) -> None:
-    assert one.accounts.logins.visitor(token) is None
-    one.accounts.logins.log_out(token)
+def test_a_token_that_nobody_was_given_is_nobodys(place: Place, token: str) -> None:
+    assert place.accounts.logins.visitor(token) is None
+    place.accounts.logins.log_out(token)
 
 
 def test_what_ends_logins(ada: Place) -> None:
@@ -182,17 +174,17 @@ def test_a_role_changes_with_the_next_click(ada: Place) -> None:
         ada.accounts.change_role("bob", "queen", "ada")
 
 
-def test_changing_a_password_needs_the_present_one(one: Place) -> None:
+def test_changing_a_password_needs_the_present_one(place: Place) -> None:
     for _ in range(MOST_TRIES):
         with pytest.raises(AccountError, match="not your present password"):
-            one.accounts.change_password("ada", BETTER, BETTER, keep="")
+            place.accounts.change_password("ada", BETTER, BETTER, keep="")
     with pytest.raises(TooMany):
-        one.accounts.change_password("ada", GOOD, BETTER, keep="")
-    assert one.accounts.logins.visitor(one.accounts.logins.log_in("bob", BETTER, HOME))
+        place.accounts.change_password("ada", GOOD, BETTER, keep="")
+    assert place.accounts.logins.visitor(place.accounts.logins.log_in("bob", BETTER, HOME))
 
 
-def test_tries_are_counted_by_account_and_by_address(one: Place) -> None:
-    logins = one.accounts.logins
+def test_tries_are_counted_by_account_and_by_address(place: Place) -> None:
+    logins = place.accounts.logins
     for number in range(MOST_TRIES):
         with pytest.raises(LoginRefused):
             logins.log_in("ada", BETTER, f"192.0.2.{number}")
@@ -205,19 +197,19 @@ def test_tries_are_counted_by_account_and_by_address(one: Place) -> None:
             logins.log_in(f"stranger{number}", GOOD, "2001:db8::1")
     with pytest.raises(TooMany):
         logins.log_in("bob", BETTER, "2001:db8::ffff")
-    one.clock.advance(60)
+    place.clock.advance(60)
     assert logins.log_in("bob", BETTER, "2001:db8::ffff")
     assert logins.log_in("ada", GOOD, "198.51.100.1")
 
 
-def test_who_logs_in_rightly_is_never_held_up(one: Place) -> None:
-    assert len({one.accounts.logins.log_in("ada", GOOD, HOME) for _ in range(3 * MOST_TRIES)}) == 3 * MOST_TRIES
+def test_who_logs_in_rightly_is_never_held_up(place: Place) -> None:
+    assert len({place.accounts.logins.log_in("ada", GOOD, HOME) for _ in range(3 * MOST_TRIES)}) == 3 * MOST_TRIES
 
 
-def test_tries_at_once_are_counted_before_they_are_judged(one: Place) -> None:
+def test_tries_at_once_are_counted_before_they_are_judged(place: Place) -> None:
     def attempt(_: int) -> type[Exception]:
         try:
-            one.accounts.logins.log_in("ada", BETTER, HOME)
+            place.accounts.logins.log_in("ada", BETTER, HOME)
         except LoginRefused as error:
             return type(error)
         raise AssertionError("let in")

@@ -134,10 +134,8 @@ async def test_nothing_is_written_about_who_withdrew(both: Both) -> None:
     assert [event.kind for event in load(both.console.database, both.stream)] == ["withdrew"]
 
 
-async def test_the_commands_say_the_same(tmp_path: Path) -> None:
-    settings = settings_for(tmp_path)
-    database = open_database(settings.database_url)
-    runtime = Runtime(database, settings, WorldClock())
+async def test_the_commands_say_the_same(tmp_path: Path, database: Database) -> None:
+    runtime = Runtime(database, settings_for(tmp_path), WorldClock())
     study = load_study(str(studies.short(tmp_path)))
     runtime.prepare(study)
     stream = (await runtime.enrol(study, origin="person")).stream
@@ -152,4 +150,3 @@ async def test_the_commands_say_the_same(tmp_path: Path) -> None:
     assert (missing.returncode, "no session number 7" in missing.stderr) == (2, True)
     told = [(event.kind, event.data["who"]) for event in load(database, stream) if event.by == "researcher"]
     assert told == [(kind, "the terminal") for kind in ("noted", "excluded", "included")]
-    database.dispose()

@@ -3,37 +3,38 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
-import httpx2
 import pytest
 from sqlalchemy import update
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.clock import VirtualClock
 from app.settings import Settings
 from app.web.console.desk import Desk
 from app.web.console.room import At, Place
 from app.web.console.rooms.results import MOST, ResultsRoom
-from app.web.console.server import build_app
-from app.web.console.visitor import VISITOR, Visitor
+from app.web.console.visitor import Visitor
 from storage import tables
 from storage.engine import Database, open_database, writer
 from tests.fakes.accounts import Witnessed
+from tests.fakes.console import console
 from tests.fakes.databases import fill
+from tests.fakes.served import SECRET
 from tests.fakes.workers import Held
 
+pytestmark = pytest.mark.anyio
 ADA = Visitor("ada", "analyst")
 
 
 @pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Database:
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     found = open_database(f"sqlite:///{tmp_path_factory.mktemp('results') / 'parley.db'}")
     asyncio.run(fill(found, ["demo", "arena"], 3, "1"))
-    return found
+    yield found
+    found.dispose()
 
 
 class Seat:
@@ -41,8 +42,7 @@ class Seat:
 
     def __init__(self, database: Database) -> None:
         self.clock, self.workers = VirtualClock(1_800_000_000_000_000), Held()
-        self.accounts = Witnessed(database, self.clock.now_us)
-        self.desk = Desk(Settings(), database, "s" * 32, self.clock, self.accounts)
+        self.desk = Desk(Settings(), database, SECRET, self.clock, Witnessed(database, self.clock.now_us))
         with gr.Blocks():
             self.desk.note.render()
             self.place = Place(gr.Dropdown(), gr.Textbox(), gr.Textbox())
@@ -60,8 +60,10 @@ class Seat:
 
 
 @pytest.fixture
-def seat(database: Database) -> Seat:
-    return Seat(database)
+def seat(lab: Database) -> Iterator[Seat]:
+    seat = Seat(lab)
+    yield seat
+    seat.desk.log.close()
 
 
 def shown(painted: Mapping[str, Any]) -> list[str]:
@@ -121,45 +123,31 @@ def test_no_study_at_all_is_no_error(seat: Seat) -> None:
     assert "records no released schema" in seat.paint("")["results-said"]
 
 
-class Gated:
-    """The console's application, with somebody at it."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._app({**scope, VISITOR: ADA}, receive, send)
-
-
-async def _get(desk: Desk, path: str) -> httpx2.Response:
-    transport = httpx2.ASGITransport(app=Gated(build_app(desk)))
-    async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
-        return await client.get(path)
-
-
-def test_the_report_is_a_page_and_who_read_it_is_written_down(seat: Seat) -> None:
-    answer = asyncio.run(_get(seat.desk, "/report/demo?origin=bot"))
+async def test_the_report_is_a_page_and_who_read_it_is_written_down(tmp_path: Path, lab: Database) -> None:
+    async with console(tmp_path, lab) as (room, researcher):
+        answer = await researcher.send("GET", "/report/demo?origin=bot")
     assert answer.status_code == 200
     assert answer.headers["content-type"].startswith("text/html")
     for text in ("A taste of Parley", "Simulated data.", "Accuracy by condition", "3</strong> began"):
         assert text in answer.text
-    assert seat.accounts.told == [("ada", "read the report (bot)", "demo")]
+    assert room.did == [("Ada", "read the report (bot)", "demo")]
 
 
-def test_a_report_of_nobody_says_what_there_is(seat: Seat) -> None:
-    answer = asyncio.run(_get(seat.desk, "/report/demo"))
-    assert answer.status_code == 404
-    assert "no session of origin 'person'; allowed: bot" in answer.text
-    assert asyncio.run(_get(seat.desk, "/report/dmo")).status_code == 404
-    assert seat.accounts.told == []
+async def test_a_report_of_nobody_says_what_there_is(tmp_path: Path, lab: Database) -> None:
+    async with console(tmp_path, lab) as (room, researcher):
+        answer = await researcher.send("GET", "/report/demo")
+        assert answer.status_code == 404
+        assert "no session of origin 'person'; allowed: bot" in answer.text
+        assert (await researcher.send("GET", "/report/dmo")).status_code == 404
+    assert room.did == []
 
 
-def test_an_excluded_session_is_told_in_the_report_with_its_reason(tmp_path: Path) -> None:
-    database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
-    asyncio.run(fill(database, ["demo"], 2, "1"))
+async def test_an_excluded_session_is_told_in_the_report_with_its_reason(tmp_path: Path, database: Database) -> None:
+    await fill(database, ["demo"], 2, "1")
     one = tables.seats.c.stream.in_(tables.seats.select().with_only_columns(tables.seats.c.stream).limit(1))
     with writer(database) as connection, connection.begin():
         connection.execute(update(tables.seats).where(one).values(excluded="pasted everything"))
-    page = asyncio.run(_get(Seat(database).desk, "/report/demo?origin=bot")).text
+    async with console(tmp_path, database) as (_, researcher):
+        page = (await researcher.send("GET", "/report/demo?origin=bot")).text
     assert "1: pasted everything" in page
     assert "<strong>1</strong> analysed" in page

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from sqlalchemy import insert
 from experiments.core.session import fold
 from experiments.core.story import story
 from storage import tables
-from storage.engine import Database, open_database, writer
+from storage.engine import Database, writer
 from storage.errors import StorageError
 from storage.imports.importing import import_files
 from storage.participants import Participants, Person
@@ -67,11 +66,9 @@ def _seat(database: Database, numbers: range) -> None:
 
 
 @pytest.fixture
-def seated(database_url: str) -> Iterator[Database]:
-    database = open_database(database_url)
-    _seat(database, range(1, COUNT + 1))
-    yield database
-    database.dispose()
+def seated(each_database: Database) -> Database:
+    _seat(each_database, range(1, COUNT + 1))
+    return each_database
 
 
 def every(database: Database, wish: Wish) -> list[Entry]:
@@ -179,8 +176,7 @@ def test_a_recruiters_id_finds_a_persons_sessions(seated: Database) -> None:
 
 
 @pytest.mark.anyio
-async def test_a_session_is_read_with_its_facts_and_its_study(tmp_path: Path) -> None:
-    database = open_database(f"sqlite:///{tmp_path}/parley.db")
+async def test_a_session_is_read_with_its_facts_and_its_study(database: Database) -> None:
     await fill(database, ["demo"], 2, "read")
     studies = Studies(database)
     (entry, _) = sessions(database, "demo", Wish(), NOW_US).entries
@@ -190,12 +186,10 @@ async def test_a_session_is_read_with_its_facts_and_its_study(tmp_path: Path) ->
     assert fold(found.events).outcome == entry.stands
     assert story(found.study, found.events).visits
     assert entry.version == found.study.file.version
-    database.dispose()
 
 
 @pytest.mark.anyio
-async def test_an_imported_session_is_read_as_the_rows_of_its_source(tmp_path: Path) -> None:
-    database = open_database(f"sqlite:///{tmp_path}/parley.db")
+async def test_an_imported_session_is_read_as_the_rows_of_its_source(tmp_path: Path, database: Database) -> None:
     await fill(database, ["mathconverse"], 2, "imported")
     export(database, "mathconverse", "mathconverse", tmp_path / "out")
     import_files(database, "mathconverse", sorted((tmp_path / "out").rglob("*.csv")), "old")
@@ -203,4 +197,3 @@ async def test_an_imported_session_is_read_as_the_rows_of_its_source(tmp_path: P
     found = read(database, Studies(database), "old", entry.number, NOW_US)
     assert (found.study, found.events, entry.imported, entry.begun_us) == (None, (), True, None)
     assert {row.table for row in found.rows} == {"mathconverse_interactions"}
-    database.dispose()

@@ -13,14 +13,14 @@ import pytest
 from app.clock import WorldClock
 from app.library import load_study
 from app.runtime import Runtime
-from storage.engine import Database, open_database
+from storage.engine import Database
 from storage.imports.importing import import_files
 from storage.log import load
 from storage.participants import Participants, Person
 from tests.fakes import studies
 from tests.fakes.console import Room, console
 from tests.fakes.databases import export, fill
-from tests.fakes.researcher import Researcher
+from tests.fakes.researcher import Researcher, value, visible
 from tests.fakes.served import SECRET, settings_for
 
 pytestmark = pytest.mark.anyio
@@ -57,25 +57,10 @@ async def _somebody(folder: Path, database: Database, said: str = WORD, id_: str
 
 
 @pytest.fixture
-async def database(tmp_path: Path) -> AsyncIterator[Database]:
-    database = open_database(f"sqlite:///{tmp_path}/parley.db")
-    yield database
-    database.dispose()
-
-
-@pytest.fixture
 async def at(tmp_path: Path, database: Database) -> AsyncIterator[Console]:
     await _somebody(tmp_path, database)
-    async with console(tmp_path, database) as (room, researcher):
-        yield room, researcher
-
-
-def value(update: Any) -> Any:
-    return update.get("value") if isinstance(update, Mapping) else update
-
-
-def visible(update: Any) -> bool:
-    return bool(update.get("visible", True))
+    async with console(tmp_path, database) as made:
+        yield made
 
 
 async def test_a_reload_leads_back_to_the_session_that_was_open(at: Console) -> None:

@@ -14,13 +14,13 @@ from app.library import load_study
 from app.web.console.bench.editor import mark_of
 from app.web.console.bench.running import cell_of
 from experiments.core.session import fold
-from storage.engine import Database, open_database
+from storage.engine import Database
 from storage.operations import operations_of
 from storage.publishing import bring, versions
 from tests.fakes import studies
 from tests.fakes.console import Room, console
 from tests.fakes.http_bot import HttpBot
-from tests.fakes.researcher import Researcher
+from tests.fakes.researcher import Researcher, value
 from tests.fakes.served import serving
 from tests.fakes.sessions import study
 from tests.wiring.reading import facts, query
@@ -35,23 +35,12 @@ CHANGES = (
 
 
 @pytest.fixture
-async def database(tmp_path: Path) -> AsyncIterator[Database]:
-    database = open_database(f"sqlite:///{tmp_path}/parley.db")
-    yield database
-    database.dispose()
-
-
-@pytest.fixture
 async def at(tmp_path: Path, database: Database) -> AsyncIterator[Console]:
     """A console over a study that is open, with its page loaded."""
     bring(database, load_study(str(studies.short(tmp_path))), at_us=1_000_000)
     async with console(tmp_path, database) as (room, researcher):
         await researcher.open(tab="studies", study="short")
         yield room, researcher
-
-
-def value(update: Any) -> Any:
-    return update.get("value") if isinstance(update, Mapping) else update
 
 
 async def make(researcher: Researcher, name: str, like: str = "arena") -> Mapping[str, Any]:

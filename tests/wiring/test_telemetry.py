@@ -3,7 +3,6 @@
 import asyncio
 import csv
 import json
-import subprocess
 import time
 from collections.abc import AsyncIterator
 from io import StringIO
@@ -19,10 +18,10 @@ from storage.engine import writer
 from storage.screens import screens
 from storage.telemetry import MOST_RECORDS
 from tests.fakes import studies
+from tests.fakes.commanding import parley
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import Served, serving, settings_for
 from tests.wiring.reading import facts, query
-from tests.wiring.test_commands import parley
 
 pytestmark = pytest.mark.anyio
 VISIT = {"kind": "screen", "seen": 4, "shown_ms": 9000, "visible_ms": 8000, "reading_ms": 3000, "typing_ms": 1000}
@@ -184,7 +183,8 @@ async def test_nothing_comes_back_of_who_was_erased(served: Served, agreed: Http
     with writer(served.database) as connection, connection.begin():
         connection.execute(insert(tables.erasures), [entry])
     assert await tell(agreed, record()) == 204
-    await asyncio.sleep(0.2)  # nobody waits for it
+    async with HttpBot(served.url, "later") as other:
+        await other.arrive("short")  # written after what was told
     assert count(served, agreed) == 0
 
 
@@ -213,8 +213,6 @@ async def test_the_times_of_screens_are_the_facts_and_the_rest_what_pages_told(s
 def times(served: Served, *options: str) -> str:
     """What `parley times` prints."""
     folder = Path(served.database.url.database or "").parent
-    done: subprocess.CompletedProcess[str] = parley(
-        "times", "short", *options, folder=folder, PARLEY_DATABASE_URL=served.settings.database_url
-    )
+    done = parley("times", "short", *options, folder=folder, PARLEY_DATABASE_URL=served.settings.database_url)
     assert done.returncode == 0, done.stderr
     return done.stdout

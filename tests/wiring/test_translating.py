@@ -10,7 +10,7 @@ import yaml
 from app.library import load_study
 from app.translations import missing
 from tests.fakes import studies
-from tests.wiring.test_commands import parley
+from tests.fakes.commanding import parley
 
 
 def test_what_the_command_lists_is_filled_in_and_then_nothing_is_missing(tmp_path: Path) -> None:

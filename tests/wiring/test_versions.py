@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +16,7 @@ from app.runtime import Runtime
 from app.settings import Settings
 from experiments.core.resolve import Study
 from experiments.errors import Refused
-from storage.engine import Database, open_database
+from storage.engine import Database
 from storage.operations import decide_on, operations_of
 from storage.publishing import Version, bring, current, difference, publish, standing, versions
 from storage.studies import Studies
@@ -61,10 +60,8 @@ class Shelf:
 
 
 @pytest.fixture
-def shelf(tmp_path: Path, database_url: str) -> Iterator[Shelf]:
-    database = open_database(database_url)
-    yield Shelf(tmp_path, database)
-    database.dispose()
+def shelf(tmp_path: Path, each_database: Database) -> Shelf:
+    return Shelf(tmp_path, each_database)
 
 
 def test_what_was_published_last_is_current_and_the_same_again_is_no_change(shelf: Shelf, tmp_path: Path) -> None:

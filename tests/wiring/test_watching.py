@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import pairwise
 
@@ -19,14 +18,13 @@ from experiments.core.resolve import Study
 from experiments.core.session import fold
 from experiments.core.telemetry import folded
 from storage import tables, usage
-from storage.engine import Database, open_database, writer
+from storage.engine import Database, writer
 from storage.log import load
 from storage.operations import decide_on
 from storage.screens import screens, typical
 from storage.watching import Watched, Watching, watch
 from storage.watching.people import MOST_BUCKETS, MOST_WAITING, first_origin, tally_of
-from tests.contract.test_seats import busy, rows
-from tests.fakes.databases import fill
+from tests.fakes.databases import busy, fill, rows
 from tests.fakes.sessions import study
 
 NAME, NOW_US = "chatbench", START_US
@@ -34,10 +32,8 @@ LATER_US = 400 * 24 * 3_600_000_000
 
 
 @pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    made = open_database(database_url)
-    yield made
-    made.dispose()
+def database(each_database: Database) -> Database:
+    return each_database
 
 
 def states_of(database: Database, origin: str) -> dict[int, State]:
