@@ -21,6 +21,7 @@ from sqlalchemy.exc import IntegrityError, InternalError, OperationalError, Stat
 from experiments.core.events import Event
 from problems.errors import ParleyError
 from storage import tables, usage
+from storage.checkpoints import Checkpoints, leave_checkpoints
 from storage.engine import writer
 from storage.erasure import empty_journal
 from storage.errors import Conflict, StorageError
@@ -54,6 +55,7 @@ class Log:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
+        self._checkpoints = Checkpoints(engine)
         self._thread = threading.Thread(target=self._run, name="parley-writer", daemon=True)
         self._thread.start()
 
@@ -61,6 +63,7 @@ class Log:
         """Write what is queued, then stop."""
         self._queue.put(CLOSE)
         self._thread.join()
+        self._checkpoints.close()
 
     def load(self, stream: str) -> tuple[Event, ...]:
         """Every fact of a stream, in order; empty if there is none."""
@@ -117,6 +120,7 @@ class Log:
 
     def _run(self) -> None:
         with writer(self._engine) as connection:
+            leave_checkpoints(connection)
             while (first := self._queue.get()) is not CLOSE:
                 batch = [first]
                 closing = False

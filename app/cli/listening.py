@@ -43,7 +43,9 @@ def listen(server: ASGIApp, settings: Settings, port: int) -> None:
 
 def give_way() -> None:
     """Let this process wait where others on the machine have work to do: whoever takes part comes first."""
-    if hasattr(os, "nice"):
+    if hasattr(os, "SCHED_IDLE"):
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    elif hasattr(os, "nice"):
         os.nice(BEHIND)
 
 

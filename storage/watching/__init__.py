@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Lock
 
 from experiments.core.cells import Standing, standings
@@ -24,6 +24,17 @@ from storage.watching.times import Spent, Typical, typical
 
 __all__ = ["Bucket", "Latency", "Odd", "Typical", "Used", "Waiting", "Watched", "Watching", "watch"]
 FRESH_US = 2_000_000
+CHART_US = 30_000_000
+"""How old the chart over time may be: its stretches are longer than that, and counting anew is half of a look."""
+
+
+@dataclass(slots=True)
+class Kept:
+    """What is remembered of a study from one look to the next."""
+
+    spent: Spent = field(default_factory=dict)
+    over_time: tuple[Bucket, ...] = ()
+    counted_us: int = -CHART_US
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +69,17 @@ class Watched:
         return sum(model.cost for model in self.models)
 
 
-def watch(database: Database, study: Study, origin: str, now_us: int, spent: Spent | None = None) -> Watched:
-    """How a study stands now; `spent` remembers how long sessions took on their screens, for the next time."""
+def watch(database: Database, study: Study, origin: str, now_us: int, kept: Kept | None = None) -> Watched:
+    """How a study stands now; `kept` remembers what the next look can use."""
+    kept = kept or Kept()
     known = meant(study.name, origin, now_us, study.file.times.lease_s)
     with database.connect() as connection:
         operations = operations_in(connection, study.name)
         caps = operations.caps_of(study.file.caps) if origin == "person" else ()
         found = crowds(connection, known)
         now = tally(found)
+        if not kept.over_time or abs(now_us - kept.counted_us) >= CHART_US:
+            kept.over_time, kept.counted_us = over_time(connection, known), now_us
         return Watched(
             study=study.name,
             origin=origin,
@@ -76,8 +90,8 @@ def watch(database: Database, study: Study, origin: str, now_us: int, spent: Spe
             funnel=funnel(study, (crowd.group for crowd in found)),
             waiting=waiting(connection, known),
             odd=odd(found),
-            times=typical(connection, known, {} if spent is None else spent),
-            over_time=over_time(connection, known),
+            times=typical(connection, known, kept.spent),
+            over_time=kept.over_time,
             models=used(connection, study.name),
             latency=recent(connection, study.name),
         )
@@ -91,7 +105,7 @@ class Watching:
         self._lock = Lock()
         self._asking: dict[tuple[str, str], Lock] = {}
         self._known: dict[tuple[str, str], Watched] = {}
-        self._spent: defaultdict[tuple[str, str], Spent] = defaultdict(dict)
+        self._kept: defaultdict[tuple[str, str], Kept] = defaultdict(Kept)
 
     def forget(self, study: str) -> None:
         """Ask anew when somebody looks: something was decided."""
@@ -109,5 +123,5 @@ class Watching:
         with asking:
             known = self._known.get(key)
             if known is None or abs(now_us - known.now_us) >= FRESH_US:
-                known = self._known[key] = watch(self._database, study, origin, now_us, self._spent[key])
+                known = self._known[key] = watch(self._database, study, origin, now_us, self._kept[key])
             return known

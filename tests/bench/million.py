@@ -32,10 +32,10 @@ from storage.erasure import empty_journal
 from storage.operations import operations_in
 from storage.schemas.registry import schemas
 from storage.seats import meant
-from storage.watching import watch
+from storage.watching import Kept, watch
 from storage.watching.models import recent, used
 from storage.watching.people import crowds, over_time, waiting
-from storage.watching.times import Spent, typical
+from storage.watching.times import typical
 from tests.fakes.sessions import study
 
 FACTS = 1_000_000
@@ -145,10 +145,10 @@ def queries(database: Database) -> dict[str, Callable[[Connection], Any]]:
     with database.connect() as connection:
         now_us = connection.execute(select(func.max(tables.seats.c.last_us))).scalar_one() + 60_000_000
     known = meant(STUDY, ORIGIN, now_us, own.file.times.lease_s)
-    spent: Spent = {}
+    kept = Kept()
     return {
         "watch, for the first time": lambda connection: watch(database, own, ORIGIN, now_us),
-        "watch, again": lambda connection: watch(database, own, ORIGIN, now_us, spent),
+        "watch, again": lambda connection: watch(database, own, ORIGIN, now_us, kept),
         "who is where": lambda connection: crowds(connection, known),
         "funnel": lambda connection: funnel(own, [crowd.group for crowd in crowds(connection, known)]),
         "waiting": lambda connection: waiting(connection, known),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import json
 import re
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -41,6 +42,8 @@ class Researcher:
     app: ASGIApp | None = None
     """A console that is asked without a network; or whoever answers at the URL."""
     heard: list[bytes] = field(default_factory=list)
+    waited_ms: float = 0.0
+    """How long the console took to answer, all requests together."""
     page: str = "test"
     """By what Gradio tells one open page from another; of a new one it knows no choices yet, and checks none."""
 
@@ -61,7 +64,9 @@ class Researcher:
 
     async def send(self, method: str, path: str, **more: Any) -> httpx2.Response:
         """One request, kept."""
+        begun = time.perf_counter()
         response = await self.client.request(method, path, **more)
+        self.waited_ms += 1e3 * (time.perf_counter() - begun)
         self.heard.append(b"\n".join(b"%b: %b" % pair for pair in response.headers.raw) + response.content)
         return response
 
