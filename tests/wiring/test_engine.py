@@ -82,8 +82,9 @@ def test_after_any_prefix_of_rows_exactly_the_missing_is_asked(tmp_path_factory,
         for step in range(data.draw(st.integers(0, cell.steps), label=f"{cell.name}{number}"))
     }
     failed = data.draw(st.sets(st.sampled_from(sorted({*seeds(CELLS)} - there) or [""])), label="failed before")
+    before = [row(seed) for seed in sorted(there)] + [row(seed, "status_500") for seed in sorted(failed) if seed]
     with writer(database) as connection:
-        write(connection, [row(seed) for seed in sorted(there)] + [row(seed, "status_500") for seed in failed if seed])
+        write(connection, before or [row(f"{'0' * 64}:0:0")])
     with asking() as model:
         ended = ask(database, CELLS)
     assert sorted(model.asked) == sorted({*seeds(CELLS)} - there)

@@ -40,7 +40,8 @@ def begin(server, database_url):
     yield beginning
     for process in begun:
         process.kill()
-        process.communicate()
+        process.wait()
+        process.stdout.close()
 
 
 def answers(database_url):
