@@ -23,7 +23,7 @@ CALM, ALARM = 0.25, 6.0
 """A refusal adds 1 to the alarm, a reply takes that much: a fifth of refusals never adds up, six at once do."""
 PAUSE_S, OWN_PAUSE_S, LONGEST_S = 0.25, 0.5, 120.0
 """How long all wait after many refusals, and one after its own, where the server does not say how long; the most."""
-GUESS_S = 0.5
+GUESS_S = 0.25
 """Over how long at least what was served is counted for a first guess."""
 FREE_S = 5.0
 """When nobody had to wait for so long, a rate that is still sought is no matter."""
@@ -81,6 +81,7 @@ class Pace:
         self._alarm += 1.0
         if self._learned is not None:
             self._learned.refused(now_s - took_s, now_s)
+            self._alarm *= not self._learned.seeking
         if self._alarm >= ALARM:
             self._many(retry_after_s, now_s)
         return OWN_PAUSE_S if retry_after_s is None else min(LONGEST_S, retry_after_s)
@@ -90,14 +91,12 @@ class Pace:
         self._ended()
 
     def _many(self, retry_after_s: float | None, now_s: float) -> None:
-        """Many were refused at once: let all wait, and seek the rate, unless that is on its way."""
+        """Many were refused at once: let all wait, and seek the rate."""
         self._alarm = 0.0
-        if self._learned is not None and self._learned.seeking:
-            return
         recent = [at_s for at_s in self._served if at_s > now_s - 2 * GUESS_S]
         guess = len(recent) / max(GUESS_S, now_s - recent[0]) if recent else 1 / GUESS_S
         pause_s = PAUSE_S if retry_after_s is None else min(LONGEST_S, retry_after_s)
-        self._learned = Learned(guess, now_s, now_s + pause_s)
+        self._learned = Learned(guess, now_s + pause_s)
 
     def _longest_s(self, tokens: int, now_s: float) -> float:
         """How long until all that is known of limits bears the next request."""
