@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from experiments.core import systems
+from experiments.core.alone import alone_faults
 from experiments.core.known import Asked, Names, Values, as_words, drawn_values, factor_values
 from experiments.core.squares import LATIN, of_companions, of_items, size_of
 from experiments.core.step import Step
@@ -36,7 +37,7 @@ def check(study: Study) -> list[Fault]:
     values: dict[str, tuple[str, ...]] = {name: (value,) for name, value in study.constants.items()}
     values["language"] = study.file.offered
     values |= {name: factor_values(factor, study.pools) for name, factor in study.factors.items()}
-    faults = [*_fallbacks(study), *_prices(study), *_factors(study), *_caps(study), *_bonus(study)]
+    faults = [*_fallbacks(study), *_prices(study), *_factors(study), *_caps(study), *_bonus(study), *alone_faults(study)]
     scope, found = _flow(study, study.flow, Names(known, frozenset(), have, values), "flow")
     faults += [*found, *systems.faults(study.file.models, scope.asked)]
     last = study.flow[-1] if study.flow else None
