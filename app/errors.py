@@ -6,6 +6,7 @@
     ├── ModelUnknown             a researcher's move: name a model that there is
     ├── MethodUnknown            a researcher's move: name a method that there is
     ├── AloneError               a researcher's move: what models are to be asked alone lacks something
+    ├── PriceUnknown             a researcher's move: say what a model costs, or set no budget
     └── BackendError             a model gave no usable reply
         ├── BackendUnavailable   model server's move: connection, 429, 5xx, timeouts; may be retried
         ├── BackendRejected      operator's or study author's move: 400, 401, 404, bad options; never retry
@@ -35,6 +36,8 @@ class MethodUnknown(ParleyError):
 
 class AloneError(ParleyError):
     """Models cannot be asked alone like that: something is missing, or is there twice."""
+class PriceUnknown(ParleyError):
+    """A budget was set for a model of which nobody knows what it costs."""
 
 
 class BackendError(ParleyError):
@@ -46,6 +49,12 @@ class BackendError(ParleyError):
         """A short word for machines, such as `status_429`, `timeout_first_token`, `empty_reply`."""
         self.retry_after_s = retry_after_s
         """How long the model server asked us to wait, in seconds, where it did."""
+        self.sent = ""
+        """What was sent, where whoever asked knew; without secrets."""
+        self.raw = ""
+        """What came back, as far as anything came: also what a refusal said."""
+        self.tokens: tuple[int | None, int | None] = (None, None)
+        """What it took all the same, of the request and of the reply, where the server counted it."""
 
 
 class BackendUnavailable(BackendError):

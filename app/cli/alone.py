@@ -12,8 +12,8 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from app.alone.engine.display import Display, show_estimate, show_summary
-from app.alone.engine.estimate import estimate
+from app.alone.engine.display import Display, show_summary
+from app.alone.engine.estimate import Estimate, estimate
 from app.alone.engine.plan import CONCURRENCY, DONE, Limits, Plan
 from app.alone.engine.running import run
 from app.alone.methods import registry
@@ -55,9 +55,7 @@ def run_(
     extractor: Annotated[
         str, typer.Option(help="The model that reads answers out of free text; the study's own unless given.")
     ] = "",
-    concurrency: Annotated[
-        int, typer.Option(help="Calls at once, for each backend and server.", min=1)
-    ] = CONCURRENCY,
+    concurrency: Annotated[int, typer.Option(help="Calls at once, for each backend and server.", min=1)] = CONCURRENCY,
     requests_per_minute: Annotated[
         float | None, typer.Option(help="The most that each model is asked in a minute.", min=0.001)
     ] = None,
@@ -90,7 +88,7 @@ def run_(
     told = {"hash": found.hash, "models": labels, "methods": list(wish.methods), "repeats": repeats}
     plan = Plan(found.name, "alone", planned, told)
     if dry_run:
-        show_estimate(out, estimate(database, plan, reply_tokens), found.file.currency)
+        _show_estimate(estimate(database, plan, reply_tokens), found.file.currency, reply_tokens)
         return
     Studies(database).register(found)
     keep_cells(database, found.name, (cell.stored(number) for number, cell in enumerate(planned)))
@@ -164,6 +162,23 @@ def _listed(given: Iterable[str] | None) -> tuple[str, ...]:
 
 def _flat(text: str) -> str:
     return " ".join(text.split())
+
+
+def _show_estimate(would: Estimate, currency: str, reply_tokens: int) -> None:
+    table = Table("model", "calls", "tokens read", "tokens written", "cost")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for one in would.models:
+        numbers = (one.calls, one.prompt_tokens, one.completion_tokens)
+        cost = "no price" if one.cost is None else f"{one.cost:,.2f} {currency}"
+        table.add_row(escape(one.label), *(f"{number:,}" for number in numbers), escape(cost))
+    out.print(table)
+    more = f", without those of {escape(', '.join(would.unpriced))}" if would.unpriced else ""
+    out.print(
+        f"{would.samples:,} samples, of which {would.stored:,} are stored: at most {would.left:,} of {would.calls:,} calls "
+        f"are left, for about {would.cost:,.2f} {escape(currency)}{more}; with replies of {reply_tokens} tokens.",
+        highlight=False,
+    )
 
 
 def _show(database: Database, study: str) -> None:
