@@ -36,6 +36,8 @@ class MethodUnknown(ParleyError):
 
 class AloneError(ParleyError):
     """Models cannot be asked alone like that: something is missing, or is there twice."""
+
+
 class PriceUnknown(ParleyError):
     """A budget was set for a model of which nobody knows what it costs."""
 

@@ -28,10 +28,9 @@ from app.settings import Settings, env_name
 from app.web.api import ParticipantApi
 from app.web.cookies import Cookies
 from docs.tables import about, keys, table
-from experiments.core import alone
+from experiments.core import alone, participation
 from experiments.core import fields as asked
 from experiments.core import model as replying
-from experiments.core import participation
 from experiments.core import study as parts
 from experiments.core.scales import QUESTIONS, SCALES
 from experiments.core.schema import json_schema

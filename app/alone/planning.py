@@ -74,7 +74,7 @@ class AloneCell:
 
 
 def cells(study: Study, wish: Wish) -> list[AloneCell]:
-    """The cells of a wish, model by model and question by question; raises ParleyError with what is wrong or lacking."""
+    """The cells of a wish, model by model and question by question; raises ParleyError with what is wrong."""
     methods = {name: registry.find(name) for name in wish.methods}
     chosen = list(_chosen(study, wish))
     return [

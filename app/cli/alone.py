@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import Annotated
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
@@ -22,7 +23,7 @@ from app.alone.scoring import score
 from app.cli.common import StudyName, app, name_of, out, settings_in_use
 from app.library import load_study, shipped
 from experiments.core.resolve import Study
-from storage.alone.answers import Standing, standings
+from storage.alone.answers import Standing, standings, sum_of
 from storage.alone.cells import keep_cells
 from storage.engine import Database, open_database
 from storage.errors import StorageError
@@ -123,7 +124,7 @@ def status(
     if as_json:
         print(json.dumps([asdict(one) for one in standings(database, name)], indent=2, ensure_ascii=False))
         return
-    _show(database, name)
+    _show(database, name, whole=True)
 
 
 @alone.command(name="methods")
@@ -165,29 +166,38 @@ def _flat(text: str) -> str:
 
 
 def _show_estimate(would: Estimate, currency: str, reply_tokens: int) -> None:
-    table = Table("model", "calls", "tokens read", "tokens written", "cost")
-    for column in table.columns[1:]:
-        column.justify = "right"
+    table = _table("model", "calls", "tokens read", "tokens written", "cost")
     for one in would.models:
         numbers = (one.calls, one.prompt_tokens, one.completion_tokens)
         cost = "no price" if one.cost is None else f"{one.cost:,.2f} {currency}"
         table.add_row(escape(one.label), *(f"{number:,}" for number in numbers), escape(cost))
     out.print(table)
-    more = f", without those of {escape(', '.join(would.unpriced))}" if would.unpriced else ""
+    stored = f", of which {would.stored:,} are there" if would.stored else ""
     out.print(
-        f"{would.samples:,} samples, of which {would.stored:,} are stored: at most {would.left:,} of {would.calls:,} calls "
-        f"are left, for about {would.cost:,.2f} {escape(currency)}{more}; with replies of {reply_tokens} tokens.",
+        f"{would.samples:,} samples{stored}: at most {would.left:,} calls, with replies of {reply_tokens} tokens. "
+        "Nothing was asked.",
         highlight=False,
     )
 
 
-def _show(database: Database, study: str) -> None:
-    table = Table("model", "method", "dataset", "samples", "accuracy", "invalid", "refused", "failed", "cost")
-    for column in table.columns[3:]:
-        column.justify = "right"
+def _show(database: Database, study: str, *, whole: bool = False) -> None:
+    """How each model did with each method, or as well in each dataset."""
+    table = _table("", "samples", "accuracy", "invalid", "refused", "failed", "cost")
+    found: dict[tuple[str, str], list[Standing]] = {}
     for one in standings(database, study):
-        table.add_row(*map(escape, _cells(one)))
+        found.setdefault((one.model, one.name), []).append(one)
+    for (model, method), parts in found.items():
+        table.add_row(f"{escape(model)}  [bold]{escape(method)}[/bold]", *_cells(sum_of(parts)))
+        for one in parts if whole else ():
+            table.add_row(f"  {escape(one.dataset)}", *_cells(one), style="dim")
     out.print(table)
+
+
+def _table(*names: str) -> Table:
+    table = Table(*names, box=SIMPLE_HEAD, pad_edge=False)
+    for column in table.columns[1:]:
+        column.justify, column.no_wrap = "right", True
+    return table
 
 
 def _cells(one: Standing) -> tuple[str, ...]:
@@ -195,4 +205,4 @@ def _cells(one: Standing) -> tuple[str, ...]:
     accuracy = f"{one.right / one.counted:.3f}" if one.counted else ""
     counts = (f"{one.outcomes.get(kind, 0):,}" for kind in ("unparsed", "refused", "failed"))
     cost = "" if one.cost is None else f"{one.cost:,.4f}"
-    return one.model, one.name, one.dataset, f"{there:,} of {one.wanted:,}", accuracy, *counts, cost
+    return f"{there:,} of {one.wanted:,}", accuracy, *counts, cost

@@ -37,7 +37,8 @@ def check(study: Study) -> list[Fault]:
     values: dict[str, tuple[str, ...]] = {name: (value,) for name, value in study.constants.items()}
     values["language"] = study.file.offered
     values |= {name: factor_values(factor, study.pools) for name, factor in study.factors.items()}
-    faults = [*_fallbacks(study), *_prices(study), *_factors(study), *_caps(study), *_bonus(study), *alone_faults(study)]
+    faults = [*_fallbacks(study), *_prices(study), *_factors(study), *_caps(study), *_bonus(study)]
+    faults += alone_faults(study)
     scope, found = _flow(study, study.flow, Names(known, frozenset(), have, values), "flow")
     faults += [*found, *systems.faults(study.file.models, scope.asked)]
     last = study.flow[-1] if study.flow else None

@@ -6,6 +6,7 @@ by the database, whatever methods there are: what counts has a `right`, what is 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -118,6 +119,16 @@ def standings(database: Database, study: str) -> list[Standing]:
         )
         for key, parts in found.items()
     ]
+
+
+def sum_of(parts: Sequence[Standing]) -> Standing:
+    """Several standings of a model and a method as one, of no dataset."""
+    outcomes: Counter[str] = Counter()
+    for one in parts:
+        outcomes.update(one.outcomes)
+    costs = [one.cost for one in parts if one.cost is not None]
+    wanted, counted, right = (sum(getattr(one, name) for one in parts) for name in ("wanted", "counted", "right"))
+    return Standing(parts[0].model, parts[0].name, "", wanted, outcomes, counted, right, sum(costs) if costs else None)
 
 
 def _costs(connection: Connection, study: str) -> dict[Any, float | None]:

@@ -1,7 +1,8 @@
-"""What stored replies come to: outcomes kept apart, rows of the released table, and the same however often it is read."""
+"""What stored replies come to: outcomes kept apart, released rows, and the same however often they are read."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -32,8 +33,10 @@ def plan(*methods: str, repeats: int = 6, most: int = 1) -> list[AloneCell]:
 
 
 @pytest.fixture
-def database(database_url: str) -> Database:
-    return open_database(database_url)
+def database(database_url: str) -> Iterator[Database]:
+    opened = open_database(database_url)
+    yield opened
+    opened.dispose()
 
 
 def alone_table(database: Database) -> list[dict[str, Any]]:

@@ -90,8 +90,8 @@ class Method(Protocol):
     """How many of them, the first ones, the model itself is asked; the extractor the others."""
 
     def ask(self, terms: Terms, problem: Problem, texts: Sequence[str]) -> Question:
-        """What is asked next; of what was replied it depends on the texts alone. Raises AloneError if the terms lack what
-        it needs."""
+        """What is asked next, of what was replied by the texts alone; raises AloneError if the terms lack what it
+        needs."""
         ...
 
     def read(self, problem: Problem, texts: Sequence[str]) -> Outcome | None:
