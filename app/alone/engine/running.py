@@ -127,7 +127,7 @@ class _Running:
 
     def _work(self, lane: Lane) -> None:
         """Begin to make a lane's calls."""
-        for _ in range(self._limits.concurrency):
+        for _ in range(AHEAD * self._limits.concurrency):  # more than may call, as some wait for their next try
             self._tasks.append(self._group.create_task(self._take(lane)))
 
     async def _feed(self, where: Where, lane: Lane) -> None:
