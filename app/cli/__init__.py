@@ -1,11 +1,7 @@
 """The command line: `parley`, its commands, and how errors look.
 
-<<<<<<< HEAD
-What is wrong with a study, a setting or a file is a message, not a traceback.
-=======
 One of the three edges where everything is caught: an error of ours is a message, not a traceback. The modules of the
 commands are read when they are needed, because a run of hours shall not carry what only others use.
->>>>>>> seven2
 """
 
 from __future__ import annotations
@@ -52,20 +48,12 @@ def _with(modules: tuple[str, ...]) -> Any:
 
 
 def main() -> None:
-<<<<<<< HEAD
     """Run a command; an error of ours, or of a file or folder, is told in words and exits with 2."""
-    try:
-        app()
-    except (ParleyError, OSError) as error:
-        err.print(str(error), style="red", markup=False, highlight=False)
-=======
-    """Run a command; an error of ours is told in words and exits with 2."""
     words = tuple(sys.argv[1:2])
     try:
         _with(words if words and words[0] in APART else MODULES)()
-    except ParleyError as error:
+    except (ParleyError, OSError) as error:
         _tell(str(error), style="red")
->>>>>>> seven2
         raise SystemExit(2) from None
     except KeyboardInterrupt:
         _tell("Stopped. What was finished is saved.")

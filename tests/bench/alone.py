@@ -11,6 +11,7 @@ nothing on one that is busy: what a bare client needs is measured beside.
 from __future__ import annotations
 
 import argparse
+import csv
 import os
 import random
 import resource
@@ -24,6 +25,7 @@ from tempfile import TemporaryDirectory
 from rich.console import Console
 from rich.table import Table
 
+from storage.schemas.chatbench import ALONE, METHODS
 from tests.bench import bare_client, harnesses
 from tests.fakes.asker import Told, ask, killed
 from tests.fakes.fast_server import FastServer, fast_server
@@ -123,12 +125,16 @@ def limited(answers: int, retry_after_s: int | None) -> Row:
 
 
 def noisy(calls: int) -> Row:
-    """5 % of 429 for no reason, each with `Retry-After: 1`: they concern whom they meet."""
-    with TemporaryDirectory() as folder, fast_server(busy=0.05, retry_after_s=1) as server:
-        took = ask(told(folder, server, calls, concurrency=32))
-    rate, possible = took.asked / took.seconds, 0.95 * 32 / 0.05
-    found = f"{rate:,.0f} calls/s ({rate / possible:.0%} of what is possible)"
-    return Row("5 % of 429, 32 at once", found, ">= 80 %", rate >= 0.8 * possible)
+    """5 % of 429 for no reason, each with `Retry-After: 1`: they concern whom they meet, and slow down no other."""
+    rates = []
+    for faults in ({}, {"busy": 0.05, "retry_after_s": 1}):
+        with TemporaryDirectory() as folder, fast_server(**faults) as server:
+            ask(told(folder, server, calls, concurrency=32))
+            at_s = [given_s for _, _, given_s in server.ledger()][: int(0.9 * calls)]  # at the end only the late ones wait
+            rates.append(len(at_s) / (at_s[-1] - at_s[0]))
+    share = rates[1] / (0.95 * rates[0])
+    found = f"{rates[1]:,.0f} calls/s, and {rates[0]:,.0f} without: {share:.0%} of what is possible"
+    return Row("5 % of 429, 32 at once", found, ">= 80 %", share >= 0.8)
 
 
 def whole(repeats: int) -> Row:
@@ -148,7 +154,7 @@ def whole(repeats: int) -> Row:
         seconds, cpu_s = time.perf_counter() - begun, _children_s() - used
         exported = _parley(["export", "chatbench", "--schema", "chatbench", "--out", f"{folder}/out"], environment)
         requests = int(server.counts()["answered"])
-        lines = sum(1 for path in Path(folder, "out").rglob("ai_alone_answers.csv"))
+        lines = sum(valid_rows(path, repeats) for path in Path(folder, "out").rglob(ALONE.file))
     for done in (ran, exported):
         if done.returncode:
             return Row(f"ChatBench, {' '.join(done.args[3:5])}", (done.stderr + done.stdout)[-600:], "", False)
@@ -156,6 +162,19 @@ def whole(repeats: int) -> Row:
     found = f"{requests:,} calls in {seconds:.0f} s ({cpu_s:.0f} of a processor), peak {peak_mb:.0f} MB, {lines} rows"
     kept = requests == calls and peak_mb < 100 and lines == 396
     return Row(f"{396 * 3 * repeats:,} answers", found, "< 100 MB, csv validates", kept)
+
+
+def valid_rows(path: Path, repeats: int) -> int:
+    """How many rows are as ChatBench's: its columns, the counts that were wanted, shares between 0 and 1."""
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(file)
+        names = [column.name for column in ALONE.columns]
+        if list(rows.fieldnames or ()) != names:
+            raise ValueError(f"the columns are {rows.fieldnames}, and not {names}")
+        return sum(
+            all(int(row[f"{method}_count"]) == repeats and 0 <= float(row[f"{method}_acc"]) <= 1 for method in METHODS)
+            for row in rows
+        )
 
 
 def _parley(words: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:

@@ -33,7 +33,7 @@ from storage.alone.replies import Replies, brought, texts
 from storage.alone.runs import asking, begin_run, end_run
 from storage.engine import Database
 
-AHEAD = 2
+AHEAD = 3
 """How many samples may be on their way for each call that may be made at once."""
 MOST_BEHIND = 5_000
 TELL_S = 0.2
