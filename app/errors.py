@@ -4,6 +4,8 @@
     ├── SettingsError            operator's move: a PARLEY_* variable is wrong or missing
     ├── NotAllowed               a researcher's move: ask an owner of the console
     ├── ModelUnknown             a researcher's move: name a model that there is
+    ├── MethodUnknown            a researcher's move: name a method that there is
+    ├── AloneError               a researcher's move: what models are to be asked alone lacks something
     ├── PriceUnknown             a researcher's move: say what a model costs, or set no budget
     └── BackendError             a model gave no usable reply
         ├── BackendUnavailable   model server's move: connection, 429, 5xx, timeouts; may be retried
@@ -26,6 +28,14 @@ class NotAllowed(ParleyError):
 
 class ModelUnknown(ParleyError):
     """A model was named that the study and the backends do not know."""
+
+
+class MethodUnknown(ParleyError):
+    """A way to ask models alone was named that there is not."""
+
+
+class AloneError(ParleyError):
+    """Models cannot be asked alone like that: something is missing, or is there twice."""
 
 
 class PriceUnknown(ParleyError):

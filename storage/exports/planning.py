@@ -15,12 +15,13 @@ from sqlalchemy import Connection, select
 
 from experiments.errors import allowed
 from storage import tables
+from storage.alone.answers import asked_alone
 from storage.errors import StorageError
 from storage.exported import Kept, Selected
 from storage.exports.filtering import ATTENTION, Statuses, kept, kept_sessions
 from storage.exports.rows import Chosen
 from storage.exports.selecting import ALL, Passing, Selection, passing
-from storage.origins import origins
+from storage.origins import PERSON, origins
 from storage.recorded import ORIGIN, imports
 from storage.schemas.base import Column, Schema
 from storage.schemas.registry import schema as schema_of
@@ -92,7 +93,8 @@ def filled(connection: Connection, study: str) -> list[str]:
 def _origin(connection: Connection, wish: Wish) -> str:
     """Whose sessions are exported; raises StorageError where the study has none that the schema's tables hold."""
     read = [item["schema"] for item in imports(connection, wish.study)]
-    asked = origins(connection, wish.study, wish.origin, {ORIGIN} if read else ())
+    alone = {PERSON} if asked_alone(connection, wish.study) else ()
+    asked = origins(connection, wish.study, wish.origin, {ORIGIN} if read else (), instead=alone)
     known = filled(connection, wish.study)
     holds = {origin: read if origin == ORIGIN else known for origin in asked}
     chosen = next((origin for origin in asked if wish.schema in holds[origin]), None)

@@ -198,4 +198,25 @@ FAULTY = {
         put("flow", 0, value={"step": "chat"}),
         ["a 'chat' step must stand inside an `each`"],
     ),
+    "an unknown key of what models are asked alone": (
+        put("alone", value={"exmples": "questions"}),
+        ["alone.exmples: no such key", "Did you mean 'examples'?"],
+    ),
+    "a temperature alone that is out of range": (put("alone", value={"temperature": 9}), ["alone.temperature: 9"]),
+    "examples from an unknown pool": (
+        put("alone", value={"examples": "question"}),
+        ["alone.examples: no pool of problems is called 'question'", "Did you mean 'questions'?"],
+    ),
+    "an extractor that is no model": (
+        put("alone", value={"extractor": "tuto"}),
+        ["alone.extractor: no model is called 'tuto'", "Did you mean 'tutor'?", "`backend:name`"],
+    ),
+    "a subject of a dataset that is not there": (
+        put("alone", value={"subjects": {"elementary_maths": "sums"}}),
+        ["alone.subjects.elementary_maths: no problem is of the dataset", "Did you mean 'elementary_mathematics'?"],
+    ),
+    "an extraction that reads nothing": (
+        put("alone", value={"extraction": "What does {{repli}} say?"}),
+        ["alone.extraction: {{repli}} means nothing here", "Did you mean 'reply'?", "does not say {{reply}}"],
+    ),
 }

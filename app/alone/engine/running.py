@@ -33,7 +33,7 @@ from storage.alone.replies import Replies, brought, texts
 from storage.alone.runs import asking, begin_run, end_run
 from storage.engine import Database
 
-AHEAD = 2
+AHEAD = 3
 """How many samples may be on their way for each call that may be made at once."""
 MOST_BEHIND = 5_000
 TELL_S = 0.2
@@ -127,7 +127,7 @@ class _Running:
 
     def _work(self, lane: Lane) -> None:
         """Begin to make a lane's calls."""
-        for _ in range(self._limits.concurrency):
+        for _ in range(AHEAD * self._limits.concurrency):  # more than may call, as some wait for their next try
             self._tasks.append(self._group.create_task(self._take(lane)))
 
     async def _feed(self, where: Where, lane: Lane) -> None:
