@@ -81,7 +81,14 @@ def test_reading_again_needs_no_model_and_gives_the_same(tmp_path: Path) -> None
 def test_the_status_is_told_by_model_method_and_dataset(tmp_path: Path) -> None:
     alone(tmp_path, "run", *FEW, "--method", "free_text,zero_shot_cot", "--method", "free_text_no_options")
     told = alone(tmp_path, "status").stdout
-    for words in ("tutor-a  free_text", "zero_shot_cot", "free_text_no_options", "  moral_scenarios", "2 of 2"):
+    for words in (
+        "tutor-a ",
+        " free_text ",
+        " zero_shot_cot ",
+        " free_text_no_options ",
+        "  moral_scenarios ",
+        "2 of 2",
+    ):
         assert words in told
     found = json.loads(alone(tmp_path, "status", "--json").stdout)
     assert len(found) == 3 * 5
