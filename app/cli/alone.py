@@ -182,19 +182,23 @@ def _show_estimate(would: Estimate, currency: str, reply_tokens: int) -> None:
 
 def _show(database: Database, study: str, *, whole: bool = False) -> None:
     """How each model did with each method, or as well in each dataset."""
-    table = _table("", "samples", "accuracy", "invalid", "refused", "failed", "cost")
-    found: dict[tuple[str, str], list[Standing]] = {}
-    for one in standings(database, study):
-        found.setdefault((one.model, one.name), []).append(one)
-    for (model, method), parts in found.items():
-        table.add_row(f"{escape(model)}  [bold]{escape(method)}[/bold]", *_cells(sum_of(parts)))
-        for one in parts if whole else ():
-            table.add_row(f"  {escape(one.dataset)}", *_cells(one), style="dim")
+    told = standings(database, study)
+    priced = any(one.cost is not None for one in told)
+    table = _table("", "samples", "accuracy", "invalid", "refused", "failed", *(["cost"] if priced else []))
+    found: dict[str, dict[str, list[Standing]]] = {}
+    for one in told:
+        found.setdefault(one.model, {}).setdefault(one.name, []).append(one)
+    for model, methods in found.items():
+        table.add_row(f"[bold]{escape(model)}[/bold]")
+        for method, parts in methods.items():
+            table.add_row(f" {escape(method)}", *_cells(sum_of(parts))[: len(table.columns) - 1])
+            for one in parts if whole else ():
+                table.add_row(f"  {escape(one.dataset)}", *_cells(one)[: len(table.columns) - 1], style="dim")
     out.print(table)
 
 
 def _table(*names: str) -> Table:
-    table = Table(*names, box=SIMPLE_HEAD, pad_edge=False)
+    table = Table(*names, box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for column in table.columns[1:]:
         column.justify, column.no_wrap = "right", True
     return table

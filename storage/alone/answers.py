@@ -16,12 +16,13 @@ from sqlalchemy import Connection, Integer, and_, case, cast, delete, func, inse
 
 from storage import tables
 from storage.ai_tables import SETTLED, answers, cells, replies
+from storage.alone.cells import Kind
 from storage.engine import Database, writer
 from storage.schemas.base import Row, Tally
 from storage.schemas.registry import schemas
 from storage.upserts import Whose, upsert_rows
 
-ALONE = "alone"
+ALONE: Kind = "alone"
 _answer, _cell, _reply = answers.c, cells.c, replies.c
 
 
@@ -110,14 +111,16 @@ def standings(database: Database, study: str) -> list[Standing]:
             found[tuple(key)][outcome] = (count, counted, right)
     return [
         Standing(
-            *key,
-            wanted[key],
-            {outcome: count for outcome, (count, *_) in parts.items()},
-            sum(counted for _, counted, _ in parts.values()),
-            sum(right for *_, right in parts.values()),
-            costs.get(key),
+            model=model,
+            name=name,
+            dataset=dataset,
+            wanted=wanted[model, name, dataset],
+            outcomes={outcome: count for outcome, (count, *_) in parts.items()},
+            counted=sum(counted for _, counted, _ in parts.values()),
+            right=sum(right for *_, right in parts.values()),
+            cost=costs.get((model, name, dataset)),
         )
-        for key, parts in found.items()
+        for (model, name, dataset), parts in found.items()
     ]
 
 

@@ -7,6 +7,8 @@ import json
 import sqlite3
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +83,14 @@ def test_reading_again_needs_no_model_and_gives_the_same(tmp_path: Path) -> None
 def test_the_status_is_told_by_model_method_and_dataset(tmp_path: Path) -> None:
     alone(tmp_path, "run", *FEW, "--method", "free_text,zero_shot_cot", "--method", "free_text_no_options")
     told = alone(tmp_path, "status").stdout
-    for words in ("tutor-a  free_text", "zero_shot_cot", "free_text_no_options", "  moral_scenarios", "2 of 2"):
+    for words in (
+        "tutor-a ",
+        " free_text ",
+        " zero_shot_cot ",
+        " free_text_no_options ",
+        "  moral_scenarios ",
+        "2 of 2",
+    ):
         assert words in told
     found = json.loads(alone(tmp_path, "status", "--json").stdout)
     assert len(found) == 3 * 5
@@ -161,3 +170,32 @@ def test_the_command_carries_nothing_that_only_others_need(tmp_path: Path) -> No
     env = {"PYTHONPATH": str(ROOT), "PARLEY_DATABASE_URL": f"sqlite:///{tmp_path}/parley.db"}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_what_a_killed_run_had_stored_is_not_asked_again(tmp_path: Path) -> None:
+    words = ["alone", "run", "chatbench", "--repeats", "20", "--problems", "2"]
+    env = {"PYTHONPATH": str(ROOT), "PARLEY_DATABASE_URL": f"sqlite:///{tmp_path}/parley.db"}
+    code = f"import sys; sys.argv[1:] = {words}\nfrom app.cli import main\nmain()"
+    killed = subprocess.Popen([sys.executable, "-c", code], env=env, stdout=subprocess.DEVNULL)
+    while killed.poll() is None and not _replies(tmp_path):
+        time.sleep(0.02)
+    killed.kill()
+    killed.wait()
+    query = "SELECT * FROM ai_reply ORDER BY cell, sample, step"
+    before = read(tmp_path, query)
+    wanted = 2 * 5 * 2 * 20 * (1 + 1 + 2)
+    assert 0 < len(before) < wanted
+    done = alone(tmp_path, *words[1:2], *words[3:])
+    assert done.returncode == 0, done.stderr
+    assert f"{wanted - len(before):,} replies" in done.stdout
+    after = read(tmp_path, query)
+    assert len(after) == wanted
+    assert set(before) <= set(after)
+    assert read(tmp_path, "SELECT count(*) FROM ai_answer") == [(2 * 5 * 2 * 20 * 3,)]
+
+
+def _replies(folder: Path) -> int:
+    """How many replies are stored so far."""
+    with suppress(sqlite3.OperationalError):  # there is no such table yet
+        return int(read(folder, "SELECT count(*) FROM ai_reply")[0][0])
+    return 0

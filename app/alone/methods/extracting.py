@@ -33,8 +33,7 @@ def extracted(text: str) -> Extracted | None:
         found = orjson.loads(text[begin : end + 1]) if 0 <= begin < end else None
     except orjson.JSONDecodeError:
         return None
-    attempted = found.get("attempted_answer") if isinstance(found, dict) else None
-    if not isinstance(attempted, bool):
+    if not isinstance(found, dict) or not isinstance(attempted := found.get("attempted_answer"), bool):
         return None
     letter = _text(found.get("answer_letter")).strip(" ().").upper()
     return Extracted(attempted, _text(found.get("answer_val")).strip(), letter)
