@@ -4,6 +4,7 @@
     ├── SettingsError            operator's move: a PARLEY_* variable is wrong or missing
     ├── NotAllowed               a researcher's move: ask an owner of the console
     ├── ModelUnknown             a researcher's move: name a model that there is
+    ├── AnnotatorUnknown         a researcher's move: name an annotator that there is, or mend your own
     └── BackendError             a model gave no usable reply
         ├── BackendUnavailable   model server's move: connection, 429, 5xx, timeouts; may be retried
         ├── BackendRejected      operator's or study author's move: 400, 401, 404, bad options; never retry
@@ -25,6 +26,10 @@ class NotAllowed(ParleyError):
 
 class ModelUnknown(ParleyError):
     """A model was named that the study and the backends do not know."""
+
+
+class AnnotatorUnknown(ParleyError):
+    """An annotator was named that there is not, or one of one's own cannot be used."""
 
 
 class BackendError(ParleyError):

@@ -6,6 +6,7 @@ One of the three edges where everything is caught: an error of ours is a message
 from __future__ import annotations
 
 from app.cli import (
+    annotating,
     attempts,
     blinding,
     console,
@@ -19,6 +20,7 @@ from app.cli import (
     times,
     translating,
     users,
+    verifying,
     versions,
     walking,
 )
@@ -26,6 +28,7 @@ from app.cli.common import app, err
 from problems.errors import ParleyError
 
 __all__ = [
+    "annotating",
     "app",
     "attempts",
     "blinding",
@@ -41,6 +44,7 @@ __all__ = [
     "times",
     "translating",
     "users",
+    "verifying",
     "versions",
     "walking",
 ]
