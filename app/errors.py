@@ -5,6 +5,7 @@
     ├── NotAllowed               a researcher's move: ask an owner of the console
     ├── ModelUnknown             a researcher's move: name a model that there is
     ├── AnnotatorUnknown         a researcher's move: name an annotator that there is, or mend your own
+    ├── PriceUnknown             a researcher's move: say what a model costs, or set no budget
     └── BackendError             a model gave no usable reply
         ├── BackendUnavailable   model server's move: connection, 429, 5xx, timeouts; may be retried
         ├── BackendRejected      operator's or study author's move: 400, 401, 404, bad options; never retry
@@ -32,6 +33,10 @@ class AnnotatorUnknown(ParleyError):
     """An annotator was named that there is not, or one of one's own cannot be used."""
 
 
+class PriceUnknown(ParleyError):
+    """A budget was set for a model of which nobody knows what it costs."""
+
+
 class BackendError(ParleyError):
     """A model gave no usable reply; a failed reply is recorded as such and never enters a conversation."""
 
@@ -41,6 +46,12 @@ class BackendError(ParleyError):
         """A short word for machines, such as `status_429`, `timeout_first_token`, `empty_reply`."""
         self.retry_after_s = retry_after_s
         """How long the model server asked us to wait, in seconds, where it did."""
+        self.sent = ""
+        """What was sent, where whoever asked knew; without secrets."""
+        self.raw = ""
+        """What came back, as far as anything came: also what a refusal said."""
+        self.tokens: tuple[int | None, int | None] = (None, None)
+        """What it took all the same, of the request and of the reply, where the server counted it."""
 
 
 class BackendUnavailable(BackendError):

@@ -17,6 +17,7 @@ from app.alone.annotators.reading import Unparsed, Values
 from app.alone.cell import Asked
 from storage.ai_tables import SETTLED
 from storage.alone.cells import StoredCell, keep_cells
+from storage.alone.forgetting import forget_erased
 from storage.alone.replies import Stored, stored
 from storage.annotations import Annotation
 from storage.conversations import Conversation, conversations
@@ -77,6 +78,11 @@ def planned(database: Database, study: str, origin: str, wanted: Sequence[Wanted
 def keep(database: Database, study: str, plan: Planned) -> None:
     """Write which cells the plan has, before any is asked: by that a withdrawal finds the replies about somebody."""
     keep_cells(database, study, (_kept(number, cell) for number, cell in enumerate(plan.cells)))
+
+
+def forget(database: Database, study: str, plan: Planned) -> None:
+    """Delete what came about somebody who withdrew while it was asked."""
+    forget_erased(database, study, [_kept(number, cell) for number, cell in enumerate(plan.cells)])
 
 
 def _kept(number: int, cell: AnnotationCell) -> StoredCell:

@@ -12,10 +12,10 @@ from rich.table import Table
 from rich.text import Text
 from typer.core import TyperGroup
 
-from app.alone.annotating import Findings, Planned, Wanted, findings, keep, planned, told
+from app.alone.annotating import Findings, Planned, Wanted, findings, forget, keep, planned, told
 from app.alone.annotators.registry import annotators, kinds
-from app.alone.engine.display import show, tell_end, tell_estimate
-from app.alone.engine.estimating import estimate
+from app.alone.engine.display import Display, show_summary
+from app.alone.engine.estimate import Estimate, estimate
 from app.alone.engine.plan import Limits, Plan
 from app.alone.engine.running import run
 from app.alone.naming import asked
@@ -36,6 +36,8 @@ from storage.log import Log
 from storage.studies import Studies
 
 RUN = "run"
+REPLY_TOKENS = 60
+"""About what an annotation takes, for `--dry-run`."""
 MOST_WHYS = 5
 
 
@@ -85,23 +87,26 @@ def run_(
     whose = origin_of(database, name, origin)
     plan = planned(database, name, whose, _wanted(meant, names, model, file))
     _tell_plan(plan, name, whose)
+    asking = Plan(name, "annotate", plan.cells, told(meant.hash if meant is not None else "", plan, whose))
     if dry:
-        tell_estimate(out, estimate(database, plan.cells))
+        _tell_estimate(estimate(database, asking, REPLY_TOKENS))
         return
-    limits = Limits(concurrency=concurrency, budget=budget)
     run_name = ""
     if plan.cells:
         keep(database, name, plan)
-        run_name = _asked(database, settings, Plan(name, "annotate", plan.cells, told(_hash(meant), plan, whose)), limits)
+        run_name = _asked(database, settings, asking, Limits(concurrency=concurrency, budget=budget))
     found = findings(database, plan, run_name)
-    _tell_found(found, _write(database, name, found))
+    done = _write(database, name, found)
+    forget(database, name, plan)
+    _tell_found(found, done)
 
 
 def _asked(database: Database, settings: Settings, plan: Plan, limits: Limits) -> str:
     """Ask what is missing; the name of the run."""
-    with show(err) as tell:
-        ended = asyncio.run(run(database, settings, plan, limits, tell))
-    tell_end(out, ended)
+    display = Display(err)
+    with display.showing():
+        ended = asyncio.run(run(database, settings, plan, limits, display))
+    show_summary(out, ended)
     return ended.run
 
 
@@ -118,10 +123,6 @@ def study_of(database: Database, study: str) -> Study | None:
     if study.endswith((".yaml", ".yml")):
         return load_study(study)
     return Studies(database).newest(study) if Studies(database).has(study) else None
-
-
-def _hash(study: Study | None) -> str:
-    return study.hash if study is not None else ""
 
 
 def own_of(study: Study | None, file: Path | None) -> dict[str, Annotating]:
@@ -156,6 +157,13 @@ def _tell_plan(plan: Planned, study: str, origin: str) -> None:
         out.print(f"  {len(plan.known):,} are known without asking", highlight=False)
     for (name, why), number in plan.lacking.items():
         out.print(f"  {name}: {number:,} conversations are left out: {why}", highlight=False, markup=False)
+
+
+def _tell_estimate(found: Estimate) -> None:
+    tokens = f"{found.prompt_tokens:,} tokens to read, about {found.completion_tokens:,} to write"
+    out.print(f"  {found.left:,} calls now, {found.stored:,} replies are there; {tokens}", highlight=False)
+    unpriced = f", without {', '.join(found.unpriced)}, whose price is not known" if found.unpriced else ""
+    out.print(f"  cost about {found.cost:,.4f}{unpriced}", highlight=False, markup=False)
 
 
 def _tell_found(found: Findings, done: Written) -> None:
