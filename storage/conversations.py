@@ -168,7 +168,7 @@ def _question(values: Mapping[str, Any]) -> Question:
 Found = Mapping[tuple[str, About], Event]
 
 
-def annotations(database: Database, study: str, annotator: str, model: str | None = None) -> Found:
+def annotated_in(database: Database, study: str, annotator: str, model: str | None = None) -> Found:
     """The newest finding of an annotator about each conversation of a study, by its stream; of one model if named."""
     columns = (_fact.stream, _fact.seq, _fact.at_us, _fact.by, _fact.path, _fact.kind, _fact.data, _fact.key)
     joined = select(*columns).join(tables.sessions, _session.stream == _fact.stream)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from app.alone.annotators.base import AnnotationCell, Annotator
 from app.alone.annotators.reading import Unparsed, Values
@@ -24,7 +24,7 @@ from storage.conversations import Conversation, conversations
 from storage.engine import Database
 
 Wanted = tuple[Annotator, Asked]
-KIND = "annotation"
+KIND: Final = "annotation"
 CUT = "length"
 
 

@@ -65,7 +65,8 @@ Origin = Annotated[
     str | None, typer.Option(help="Whose sessions: person, import, bot or pilot. People's, unless there are none.")
 ]
 ModelOption = Annotated[
-    str, typer.Option("--model", help="The model: one of the study's, or BACKEND:NAME[@SERVER]; an own one has its own.")
+    str,
+    typer.Option("--model", help="The model: one of the study's, or BACKEND:NAME[@SERVER]; an own one has its own."),
 ]
 
 
@@ -77,7 +78,9 @@ def run_(
     file: From = None,
     origin: Origin = None,
     concurrency: Annotated[int, typer.Option(min=1, help="How many calls at once, for each server.")] = 32,
-    budget: Annotated[float | None, typer.Option(min=0, help="The most that it may cost, by the study's prices.")] = None,
+    budget: Annotated[
+        float | None, typer.Option(min=0, help="The most that it may cost, by the study's prices.")
+    ] = None,
     dry: Annotated[bool, typer.Option("--dry-run", help="Only tell how many calls, tokens and costs it is.")] = False,
 ) -> None:
     """Annotate every finished conversation that is not annotated yet, and write what was found as facts."""
@@ -146,7 +149,9 @@ def _wanted(study: Study | None, names: str, model: str, file: Path | None) -> l
     for annotator in annotators(dict.fromkeys(listed), own):
         meant = model or (own[annotator.name].model if annotator.name in own else "")
         if not meant:
-            raise AnnotatorUnknown(f"{annotator.name!r} has no model: give one by --model, of the study or BACKEND:NAME")
+            raise AnnotatorUnknown(
+                f"{annotator.name!r} has no model: give one by --model, of the study or BACKEND:NAME"
+            )
         found.append((annotator, asked(study, meant)))
     return found
 
@@ -191,5 +196,7 @@ def status(study: StudyName) -> None:
     for one in found:
         counts = (one.asked, one.annotated, one.unparsed, one.refused, one.failed, one.missing)
         cost = "" if one.cost is None else f"{one.cost:,.2f}"
-        table.add_row(Text(one.annotator), Text(one.model or "(nobody was asked)"), *(f"{count:,}" for count in counts), cost)
+        table.add_row(
+            Text(one.annotator), Text(one.model or "(nobody was asked)"), *(f"{count:,}" for count in counts), cost
+        )
     out.print(table if found else "Nothing was annotated yet.")

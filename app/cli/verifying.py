@@ -16,7 +16,7 @@ from app.alone.agreeing import Compared, compared
 from app.alone.annotators.base import Annotator
 from app.alone.annotators.registry import annotators
 from app.alone.verifying import drawn, write_sample
-from app.analysis.estimates import NUMBER, SHARE, between, written
+from app.analysis.estimates import NUMBER, SHARE, Unit, between, written
 from app.analysis.intervals import Interval
 from app.analysis.verification import Pair, Verified, verified
 from app.cli.annotating import From, Origin, group, own_of, study_of
@@ -25,7 +25,7 @@ from app.errors import AnnotatorUnknown
 from app.library import load_study
 from app.web.secret import secret_of
 from experiments.core.resolve import Study
-from storage.conversations import Conversation, among, annotations, conversations, origin_of
+from storage.conversations import Conversation, among, annotated_in, conversations, origin_of
 from storage.engine import Database, open_database
 
 Name = Annotated[str, typer.Option("--with", help="The annotator.")]
@@ -93,7 +93,7 @@ def _annotated(
 ) -> list[tuple[Conversation, Mapping[str, Any]]]:
     """The conversations that were annotated, of an origin and by a model, each with what was found."""
     origin = origin_of(database, study, which[0])
-    found = annotations(database, study, annotator.name, which[1] or None)
+    found = annotated_in(database, study, annotator.name, which[1] or None)
     held = conversations(database, study, origin, whole=annotator.whole)
     pairs = [(one, event.data["values"]) for one, event in among(held, found)]
     if not pairs:
@@ -131,6 +131,6 @@ def _table(told: Sequence[tuple[Compared, Verified | None]]) -> Table:
 def _shown(found: Interval | None, *, share: bool = False) -> str:
     if found is None:
         return "–"
-    unit = SHARE if share else NUMBER
+    unit: Unit = SHARE if share else NUMBER
     sure = f" ({between(found.low, found.high, unit)})" if found.low is not None else ""
     return f"{written(found.value, unit)}{sure}"

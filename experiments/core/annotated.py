@@ -1,7 +1,7 @@
 """What annotators found in a session's conversations, read from its facts: of several findings the newest counts.
 
-    annotated {annotator, model, values, run, cell, path, slot}     about a conversation at a path; "" is all of a session
-    annotated {annotator, model, values, run, cell, of}             about an imported one: the number of its `recorded`
+    annotated {annotator, model, values, run, cell, path, slot}    about a conversation at a path; "" is the session
+    annotated {annotator, model, values, run, cell, of}            about an imported one: the number of its `recorded`
 
 The fact itself stands at no place, so that nothing that a participant sees, or that a condition asks for, can find it.
 """

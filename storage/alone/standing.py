@@ -63,5 +63,6 @@ def _became(replied: str | None, reason: str | None) -> str:
 
 
 def _standing(by: tuple[str, str], counts: Counter[str], cost: float | None) -> AnnotatedBy:
-    became = (counts[word] for word in ("annotated", "unparsed", "refused", "failed", "missing"))
-    return AnnotatedBy(*by, 0 if by[1] == NOBODY else sum(counts.values()), *became, cost)
+    became = {word: counts[word] for word in ("annotated", "unparsed", "refused", "failed", "missing")}
+    asked = 0 if by[1] == NOBODY else sum(counts.values())
+    return AnnotatedBy(by[0], by[1], asked, **became, cost=cost)

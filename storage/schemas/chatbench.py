@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from experiments.core.annotated import About
-from experiments.core.annotated import values as annotations
+from experiments.core.annotated import values as found_by
 from experiments.core.chance import public_id
 from experiments.core.history import Done, Unit, units
 from experiments.core.place import State
@@ -194,7 +194,7 @@ def _unit_rows(study: Study, state: State, unit: Unit) -> Iterator[Row]:
         values = _answer(study, state, unit, step)
         yield Row(ANSWERS.name, submitted.seq, values, FULL_STUDY)
         if step.kind == "chat":
-            told = annotations(state.facts.get("", ()), About(unit.prefix + step.id))
+            told = found_by(state.facts.get("", ()), About(unit.prefix + step.id))
             yield Row(CONVERSATIONS.name, submitted.seq, {**values, **_conversation(step, told)}, FULL_STUDY)
 
 

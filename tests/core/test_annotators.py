@@ -115,14 +115,20 @@ def test_the_annotators_are_those_of_the_release_and_the_paper() -> None:
 @pytest.mark.parametrize("name", GOOD)
 def test_a_good_reply_is_read_whatever_is_said_around_it(name: str) -> None:
     text = json.dumps(GOOD[name])
-    for reply in (text, json.dumps(GOOD[name], indent=2), f"Of course:\n```json\n{text}\n```\nDone.", f"\ufeff{text}\x00"):
+    for reply in (
+        text,
+        json.dumps(GOOD[name], indent=2),
+        f"Of course:\n```json\n{text}\n```\nDone.",
+        f"\ufeff{text}\x00",
+    ):
         assert of(name).read(reply, TALK) == GOOD[name]
 
 
 @pytest.mark.parametrize(("name", "values"), BAD, ids=[f"{name}-{n}" for n, (name, _) in enumerate(BAD)])
 def test_what_is_not_of_the_schema_or_contradicts_itself_is_unparsed(name: str, values: dict[str, Any]) -> None:
     found = of(name).read(json.dumps(values), TALK)
-    assert isinstance(found, Unparsed) and found.why
+    assert isinstance(found, Unparsed)
+    assert found.why
 
 
 @pytest.mark.parametrize("reply", HOSTILE, ids=range(len(HOSTILE)))

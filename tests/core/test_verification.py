@@ -25,10 +25,12 @@ def test_kappa_and_the_share_of_equal_labels_are_those_worked_out_by_hand() -> N
     assert found is not None
     assert (found.n, found.conversations, found.raters, found.people) == (50, 50, 1, None)
     assert found.agreement.value == pytest.approx(0.7)
-    assert found.agreement.low is not None and found.agreement.low < 0.7 < found.agreement.high  # type: ignore[operator]
+    assert found.agreement.low is not None
+    assert found.agreement.low < 0.7 < found.agreement.high
     assert found.agreement.low == pytest.approx(0.56, abs=0.02), "Wilson's interval of 35 of 50: 0.562 to 0.809"
     assert found.agreement.high == pytest.approx(0.81, abs=0.02)
-    assert found.kappa is not None and found.kappa.value == pytest.approx(0.4)
+    assert found.kappa is not None
+    assert found.kappa.value == pytest.approx(0.4)
     assert found.kappa.low == pytest.approx(0.4 - 1.96 * 0.127, abs=0.05), "the large-sample error of kappa is 0.127"
 
 
@@ -42,7 +44,9 @@ def test_three_values_and_two_people_are_those_worked_out_by_hand() -> None:
     rows = [("a", "aa"), ("a", "ba"), ("b", "bb"), ("c", "cb")]
     pairs = [Pair(f"c{n}", f"r{r}", model, people[r]) for n, (model, people) in enumerate(rows) for r in (0, 1)]
     found = verified("label", pairs, ("a", "b", "c"))
-    assert found is not None and found.kappa is not None and found.people is not None
+    assert found is not None
+    assert found.kappa is not None
+    assert found.people is not None
     assert (found.n, found.conversations, found.raters) == (8, 4, 2)
     assert found.agreement.value == pytest.approx(6 / 8)
     assert found.kappa.value == pytest.approx(26 / 42)
@@ -64,7 +68,8 @@ def test_free_text_has_a_share_and_nothing_by_chance() -> None:
 def test_one_conversation_has_no_interval_and_none_has_nothing() -> None:
     found = verified("label", [Pair("c", "r", "yes", "no")], YES_NO)
     assert found is not None
-    assert found.agreement.low is None and "2 conversations" in found.agreement.why
+    assert found.agreement.low is None
+    assert "2 conversations" in found.agreement.why
     assert verified("label", [], YES_NO) is None
 
 

@@ -18,7 +18,7 @@ Do not solve the question yourself. Look only at what the chatbot said: whether 
 class Answer(Annotator):
     """The chatbot's answer: whether it attempted one, its value, and the option that this is.
 
-    ChatBench's `extract_answer_from_conversation`: temperature 0, JSON with these three keys, and no right answer shown.
+    As ChatBench's `extract_answer_from_conversation`: temperature 0, JSON of these three keys, no right answer shown.
     """
 
     def lacks(self, conversation: Conversation) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any
 
 from app.alone.annotators.reading import Schema, Unparsed, Values, read_object
 from app.alone.cell import Asked, Question, key_of, request_parts
@@ -29,8 +29,8 @@ MAX_TOKENS = 1000
 class Annotator(ABC):
     """A kind of annotation; a subclass is registered by its name. Its docstring says what it is for, and its source."""
 
-    name: ClassVar[str] = ""
-    whole: ClassVar[bool] = False
+    name: str = ""
+    whole: bool = False
     """Whether it is about all conversations of a session together."""
     temperature: float = 0.0
     """Seeds 1.8 gives 0 for the extraction of answers, and nothing for the others; 0 can be repeated."""

@@ -9,9 +9,9 @@ from storage.conversations import Conversation
 
 SHORT = 2
 GUIDE = """\
-Below is a conversation between a user and an AI chatbot. Did the user correct the chatbot: point out a mistake in what \
-it had said, or contradict it with what they held to be right? To ask again, to ask for an explanation or to doubt \
-("are you sure?") is no correction."""
+Below is a conversation between a user and an AI chatbot. Did the user correct the chatbot: point out a mistake in \
+what it had said, or contradict it with what they held to be right? To ask again, to ask for an explanation or to \
+doubt ("are you sure?") is no correction."""
 
 
 @annotator("corrected")

@@ -8,13 +8,13 @@ from app.alone.annotators.registry import annotator
 from storage.conversations import Conversation
 
 GUIDE = """\
-A participant of a study was asked a multiple-choice question and could talk with an AI chatbot about it, which did not \
-see the question. Label the conversation.
+A participant of a study was asked a multiple-choice question and could talk with an AI chatbot about it, which did \
+not see the question. Label the conversation.
 
 The first substantive prompt is the user's first message that is about the question; greetings are passed over. The \
 first question is what the user first asked the chatbot about it: "near-exact" is the question as it stands or nearly \
-so, with or without its options; "component" is a part of it, or a step or a term that it needs; "misinterpretation" is \
-another question that they took it for; "other" is any other question about it; null if they asked nothing.
+so, with or without its options; "component" is a part of it, or a step or a term that it needs; "misinterpretation" \
+is another question that they took it for; "other" is any other question about it; null if they asked nothing.
 
 An AI answer is one to the whole question; it is correct if it is the right answer given below."""
 

@@ -15,8 +15,8 @@ class Own(Annotator):
     """What a prompt of one's own finds in a conversation."""
 
     def __init__(self, name: str, told: Annotating) -> None:
-        self.name = name  # type: ignore[misc]  (a kind has it, and so has each of one's own)
-        self.whole = told.over == "session"  # type: ignore[misc]
+        self.name = name
+        self.whole = told.over == "session"
         self.temperature, self.max_tokens = told.temperature, told.max_tokens
         self._told, self._names = told, frozenset(names(told.prompt))
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from app.alone.annotators.base import Annotator, of_object, quoted, yes_or_no
 from app.alone.annotators.reading import Schema, Values
 from app.alone.annotators.registry import annotator
@@ -43,7 +41,7 @@ class PersonalData(Annotator):
     repeated in the annotation; read the session to see them.
     """
 
-    whole: ClassVar[bool] = True
+    whole = True
 
     def prompt(self, conversation: Conversation) -> str:
         """All conversations of the participant."""
