@@ -18,7 +18,7 @@ from experiments.core.place import State, here
 from experiments.core.session import decide, fold, owed, screen
 from experiments.core.timing import dues
 from experiments.errors import Refused
-from tests.fakes.annotated import annotated
+from tests.fakes.annotated import EFFORTS, annotated
 from tests.fakes.databases import interleaved
 from tests.fakes.sessions import NAMES, click, enrolment, play, study, whole, world
 
@@ -268,3 +268,4 @@ def test_live_tables_have_rows_to_compare() -> None:
     live, rebuilt = asyncio.run(interleaved([(name, 0) for name in NAMES], random.Random(1)))
     assert live == rebuilt
     assert {name for name, rows in live.items() if not rows} == {"user_answers_filtered", "ai_alone_answers"}
+    assert any(set(EFFORTS) & set(row) for row in live["conversations"]), "some were annotated"

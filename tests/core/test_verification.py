@@ -65,6 +65,16 @@ def test_free_text_has_a_share_and_nothing_by_chance() -> None:
     assert (found.agreement.value, found.kappa, found.people) == (0.75, None, None)
 
 
+def test_people_who_agree_as_often_about_each_conversation_give_an_interval() -> None:
+    """Nothing varies between conversations then, though labels do."""
+    found = verified(
+        "label", pairs_of({("yes", "yes"): 5}) + [Pair(f"c{n}", "r1", "yes", "no") for n in range(5)], YES_NO
+    )
+    assert found is not None
+    assert found.agreement.value == 0.5
+    assert found.agreement.low is not None
+
+
 def test_one_conversation_has_no_interval_and_none_has_nothing() -> None:
     found = verified("label", [Pair("c", "r", "yes", "no")], YES_NO)
     assert found is not None

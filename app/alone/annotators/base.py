@@ -111,7 +111,7 @@ class AnnotationCell:
 
 def shape(schema: Schema) -> str:
     """The shape of an answer in words, for models that cannot be held to a schema."""
-    lines = (f'- "{name}": {_allowed(part)}. {part.get("description", "")}' for name, part in parts(schema).items())
+    lines = (f'- "{name}": {allowed(part)}. {part.get("description", "")}' for name, part in parts(schema).items())
     return "\n".join([ONLY_JSON, *(line.rstrip() for line in lines)])
 
 
@@ -121,12 +121,13 @@ def parts(schema: Schema) -> Mapping[str, Schema]:
     return found
 
 
-def _allowed(part: Schema) -> str:
+def allowed(part: Schema) -> str:
+    """What may stand in a field, in words."""
     if "enum" in part:
         return " or ".join("null" if value is None else f'"{value}"' for value in part["enum"])
     kinds = part.get("type", "any value")
     words = " or ".join(kinds) if isinstance(kinds, list) else str(kinds)
-    return f"{words} of {_allowed(part['items'])}" if "items" in part else words
+    return f"{words} of {allowed(part['items'])}" if "items" in part else words
 
 
 def of_object(**properties: Schema) -> Schema:
