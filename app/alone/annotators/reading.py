@@ -14,7 +14,6 @@ from typing import Any
 
 import orjson
 from jsonschema import Draft202012Validator
-from referencing import Registry
 
 Schema = Mapping[str, Any]
 Values = Mapping[str, Any]
@@ -52,8 +51,7 @@ def read_object(text: str, schema: Schema) -> Values | Unparsed:
 
 @lru_cache(256)
 def _validator(schema: bytes) -> Draft202012Validator:
-    """A schema's validator; what it refers to elsewhere is not fetched."""
-    return Draft202012Validator(orjson.loads(schema), registry=Registry())
+    return Draft202012Validator(orjson.loads(schema))
 
 
 def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
