@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, and_, case, func, select
+from sqlalchemy import Connection, case, func, select, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
@@ -33,7 +33,7 @@ CLOSE = None
 
 
 class Reply(NamedTuple):
-    """A row of `ai_reply`: one call and what came of it."""
+    """A row of `ai_reply`, column by column: one call and what came of it."""
 
     cell: str
     sample: int
@@ -106,30 +106,31 @@ class Replies:
             with writer(self._database) as connection:
                 while (first := self._queue.get()) is not CLOSE:
                     self._closing.wait(EVERY_S)
-                    write(connection, [first, *iter(self._waiting, CLOSE)])
+                    write(connection, [first, *self._waiting()])
         except SQLAlchemyError as error:
             # of the error itself only its cause is told: the rest of it quotes whole rows
             self._failed = StorageError(f"replies could not be written: {getattr(error, 'orig', type(error).__name__)}")
             log.error("%s", self._failed)
 
-    def _waiting(self) -> Reply | None:
-        """The next row that is there now; CLOSE, which is put back to be met by `_run`, if there is none."""
-        try:
-            found = self._queue.get_nowait()
-        except queue.Empty:
-            return CLOSE
-        if found is CLOSE:
-            self._queue.put(CLOSE)
-        return found
+    def _waiting(self) -> Iterator[Reply]:
+        """The rows that are there now."""
+        for _ in range(self._queue.qsize()):
+            found = self._queue.get()
+            if found is CLOSE:
+                self._queue.put(CLOSE)  # to be met by `_run`
+                return
+            yield found
 
 
-def write(connection: Connection, rows: Sequence[Reply | None]) -> None:
+def write(connection: Connection, rows: Sequence[Reply]) -> None:
     """Write rows in one transaction; what brought a reply before stays."""
-    values = [row._asdict() for row in rows if row is not None]
     for left in reversed(range(TRIES)):
         try:
             with connection.begin():
-                connection.execute(_KEEP[connection.dialect.name], values)
+                if connection.dialect.name == "sqlite":
+                    connection.exec_driver_sql(_KEEP_IN_SQLITE, [*rows])  # a quarter less work than with names
+                else:
+                    connection.execute(_keeping(postgresql.insert), [row._asdict() for row in rows])
                 return
         except OperationalError as error:
             if not left or not any(words in str(error.orig) for words in IN_THE_WAY):
@@ -141,11 +142,11 @@ def _keeping(insert_into: Any) -> Any:
     new = insert_into(replies)
     key = [column.name for column in replies.primary_key]
     others = {column.name: new.excluded[column.name] for column in _own if column.name not in key}
-    gives_way = and_(_own.reason.is_not(None), *(_own.reason != reason for reason in SETTLED))
+    gives_way = text(f"ai_reply.reason IS NOT NULL AND ai_reply.reason NOT IN {SETTLED}")
     return new.on_conflict_do_update(index_elements=key, set_=others, where=gives_way)
 
 
-_KEEP = {"sqlite": _keeping(sqlite.insert), "postgresql": _keeping(postgresql.insert)}
+_KEEP_IN_SQLITE = str(_keeping(sqlite.insert).compile(dialect=sqlite.dialect()))
 
 
 class Progress(NamedTuple):

@@ -52,7 +52,7 @@ class Lane:
     requests: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    cost: float | None = 0.0
+    cost: float = 0.0
     _rejected: int = 0
     _given_up: int = 0
 
@@ -61,7 +61,7 @@ class Lane:
         usual = self.completion_tokens // self.replies if self.replies else min(most or REPLY_TOKENS, REPLY_TOKENS)
         return chars // CHARS_PER_TOKEN + usual
 
-    def replied(self, reply: Whole, cost: float | None) -> None:
+    def replied(self, reply: Whole) -> None:
         """A reply came."""
         self._rejected = self._given_up = 0
         self.heard_s = self.now()
@@ -70,7 +70,6 @@ class Lane:
         self.prompt_tokens += prompt
         self.completion_tokens += completion
         self.pace.replied(reply.limits, prompt + completion)
-        self.cost = None if cost is None or self.cost is None else self.cost + cost
 
     def gave_up(self, error: BackendError) -> None:
         """A call was given up; the model may be, too."""
@@ -103,4 +102,5 @@ class Lane:
         retried = max(0, self.requests - self.replies - self.refused - self.failed)
         tokens = self.prompt_tokens, self.completion_tokens
         counts = self.replies, self.refused, self.failed, retried
-        return Used(self.asked.label, *counts, *tokens, self.cost, self.stopped)
+        cost = self.cost if self.asked.model.price else None
+        return Used(self.asked.label, *counts, *tokens, cost, self.stopped)

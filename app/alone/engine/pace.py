@@ -30,8 +30,8 @@ class Pace:
     def replied(self, limits: Mapping[str, str], tokens: int) -> None:
         """A reply came, with what the server says of its limits."""
 
-    def refused(self, retry_after_s: float | None) -> float:
-        """The server said 429: how long this request shall wait."""
+    def refused(self, retry_after_s: float | None, took_s: float = 0.0) -> float:
+        """The server said 429, so long after it was asked: how long this request shall wait."""
         return PAUSE_S if retry_after_s is None else retry_after_s
 
     def failed(self) -> None:

@@ -91,15 +91,15 @@ class _Running:
         """Ask, from the fact `began` to the fact `ended`."""
         told = {"study": plan.study, "what": plan.what, **plan.told, "budget": self._limits.budget}
         name = await asyncio.to_thread(begin_run, self._database, told)
-        wallet = Wallet(self._limits.budget)
-        self._caller = Caller(name, self._settings, self._limits.tries, wallet, self._stop)
+        tries, wallet = self._limits.tries, Wallet(self._limits.budget)
+        self._caller = Caller(name, self._settings, tries, wallet, self._stop)
         self._replies = Replies(self._database)
         try:
             with self._signals():
                 await self._all()
         finally:
             await asyncio.to_thread(self._replies.close)
-        ended = self._tally.ended(name, self._why(), wallet.spent)
+        ended = self._tally.ended(name, self._why())
         await asyncio.to_thread(end_run, self._database, name, _fact(ended))
         return ended
 

@@ -60,7 +60,7 @@ class Tally:
             calls=sum(lane.requests for lane in lanes),
             rate=rate,
             tokens=sum(lane.prompt_tokens + lane.completion_tokens for lane in lanes),
-            cost=sum(lane.cost or 0.0 for lane in lanes),
+            cost=sum(lane.cost for lane in lanes),
             seconds_left=left / samples_a_second if samples_a_second else 0.0 if not left else None,
         )
 
@@ -74,7 +74,7 @@ class Tally:
         took_s = max(now_s - then_s, 1e-3)
         return (replies - replies_then) / took_s, (over - over_then) / took_s
 
-    def ended(self, run: str, why: str, cost: float) -> Ended:
+    def ended(self, run: str, why: str) -> Ended:
         """The end, which is told as well."""
         progress = self.progress()
         self._tell(progress)
@@ -86,7 +86,7 @@ class Tally:
             reused=self._reused,
             failed=self._failed,
             refused=self._refused,
-            cost=cost,
+            cost=progress.cost,
             seconds=time.monotonic() - self._began_s,
             progress=progress,
             models=used,

@@ -58,6 +58,8 @@ class Transport:
         self._timeout = aiohttp.ClientTimeout(
             total=None, sock_connect=settings.connect_timeout_s, sock_read=settings.reply_timeout_s
         )
+        self._patient = aiohttp.ClientTimeout(total=None, sock_connect=settings.connect_timeout_s)
+        """For whole replies, which whoever asks has to limit: a clock for each piece costs as much as reading it."""
         self._tls = _trusted() if server.url.startswith("https:") else True
         self._proxy = _proxy_of(server.url)
         self._urls: dict[str, URL] = {}
@@ -68,7 +70,7 @@ class Transport:
     ) -> AsyncGenerator[Delta]:
         """Send `body` to `path`, give the reply as it comes; leaving early closes the connection."""
         try:
-            async with self._send(method, path, _json(body)) as response:
+            async with self._send(method, path, _json(body), self._timeout) as response:
                 if response.status >= MULTIPLE_CHOICES:
                     raise refused(response.status, response.headers, await beginning(response))
                 chunks = response.content.iter_any()
@@ -90,7 +92,7 @@ class Transport:
         """Send `body` to `path` and `read` the whole answer; a BackendError has with it what was sent and came."""
         sent, raw = _json(body), b""
         try:
-            async with self._send("POST", path, sent) as response:
+            async with self._send("POST", path, sent, self._patient) as response:
                 if response.status >= MULTIPLE_CHOICES:
                     raw = await beginning(response)
                     raise refused(response.status, response.headers, raw)
@@ -111,11 +113,13 @@ class Transport:
         if self._session is not None:
             await self._session.close()
 
-    def _send(self, method: str, path: str, data: bytes) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
+    def _send(
+        self, method: str, path: str, data: bytes, timeout: aiohttp.ClientTimeout
+    ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
         if path not in self._urls:
             self._urls[path] = URL(self._server.url + path).update_query(self._query)
         url = self._urls[path]
-        return self._open().request(method, url, data=data, allow_redirects=False, proxy=self._proxy)
+        return self._open().request(method, url, data=data, timeout=timeout, allow_redirects=False, proxy=self._proxy)
 
     def _open(self) -> aiohttp.ClientSession:
         """The session, which belongs to the event loop that first asks for it."""
