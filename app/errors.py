@@ -6,6 +6,7 @@
     ├── ModelUnknown             a researcher's move: name a model that there is
     ├── MethodUnknown            a researcher's move: name a method that there is
     ├── AloneError               a researcher's move: what models are to be asked alone lacks something
+    ├── AnnotatorUnknown         a researcher's move: name an annotator that there is, or mend your own
     ├── PriceUnknown             a researcher's move: say what a model costs, or set no budget
     └── BackendError             a model gave no usable reply
         ├── BackendUnavailable   model server's move: connection, 429, 5xx, timeouts; may be retried
@@ -36,6 +37,10 @@ class MethodUnknown(ParleyError):
 
 class AloneError(ParleyError):
     """Models cannot be asked alone like that: something is missing, or is there twice."""
+
+
+class AnnotatorUnknown(ParleyError):
+    """An annotator was named that there is not, or one of one's own cannot be used."""
 
 
 class PriceUnknown(ParleyError):

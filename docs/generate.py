@@ -27,11 +27,13 @@ from app.runtime import Runtime
 from app.settings import Settings, env_name
 from app.web.api import ParticipantApi
 from app.web.cookies import Cookies
+from docs.annotators import annotators
 from docs.tables import about, keys, table
 from experiments.core import alone, participation
 from experiments.core import fields as asked
 from experiments.core import model as replying
 from experiments.core import study as parts
+from experiments.core.annotating import Annotating
 from experiments.core.scales import QUESTIONS, SCALES
 from experiments.core.schema import json_schema
 from experiments.core.step import Step, kinds
@@ -64,6 +66,7 @@ STUDY_PARTS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("`times`", participation.Times),
     ("`alone`: models without people", alone.Alone),
     ("`bonus`: a rule", participation.Bonus),
+    ("`annotators`: one of your own", Annotating),
     ("`phase`: a part with a heading", parts.Phase),
     ("`each`: a loop over problems", parts.Each),
     ("`do`: a protocol for each value of a factor", parts.Pick),
@@ -84,6 +87,7 @@ def files() -> dict[Path, str]:
         "reference/columns.md": columns_page,
         "reference/settings.md": settings_page,
         "reference/commands.md": commands_page,
+        "reference/annotators.md": lambda: _page("Annotators", annotators()),
     }
     return {DOCS / name: make() for name, make in makers.items()}
 

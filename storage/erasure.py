@@ -44,7 +44,7 @@ def erase(connection: Connection, stream: str, withdrew: Event) -> None:
             own = released.table()
             connection.execute(delete(own).where(own.c["_session"] == stream))
     connection.execute(update(tables.attempts).where(tables.attempts.c.stream == stream).values(EMPTIED))
-    _forget_annotations(connection, stream)
+    forget_annotations(connection, stream)
     seat, at_us = tables.seats, withdrew.at_us
     nothing = {"begun_us": at_us, "until_us": at_us, "language": "", "pasted": 0}
     connection.execute(update(seat).where(seat.c.stream == stream).values(nothing))
@@ -52,7 +52,7 @@ def erase(connection: Connection, stream: str, withdrew: Event) -> None:
     connection.execute(update(person).where(person.c.stream == stream).values(sealed=b""))
 
 
-def _forget_annotations(connection: Connection, stream: str) -> None:
+def forget_annotations(connection: Connection, stream: str) -> None:
     """Delete what models were asked about somebody's conversations: it holds their words. Who said the same to the
     letter loses the annotation as well, until it is asked for again."""
     about = select(ai_tables.cells.c.cell).where(ai_tables.cells.c.stream == stream)

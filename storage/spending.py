@@ -15,6 +15,7 @@ import orjson
 from sqlalchemy import ColumnElement, Connection, Integer, and_, cast, func, literal_column, select
 
 from experiments.core.cells import matches
+from experiments.core.events import NOTES
 from experiments.core.operations import Where
 from experiments.core.resolve import Study
 from storage import tables
@@ -72,7 +73,8 @@ def spending(database: Database, study: Study, where: Where, now_us: int) -> Spe
         ).all()
         finished = select(_fact.stream).where(_fact.kind == FINISHED)
         over = set(connection.execute(finished.where(_fact.stream.in_(_people(name)))).scalars())
-        last_us = select(func.max(_fact.at_us)).where(_fact.stream == _session.stream).scalar_subquery()
+        own = _fact.stream == _session.stream, _fact.kind.not_in(NOTES)
+        last_us = select(func.max(_fact.at_us)).where(*own).scalar_subquery()
         here = set(
             connection.execute(_people(name).where(_session.stream.not_in(finished), last_us > since_us)).scalars()
         )

@@ -10,9 +10,9 @@ from experiments.core.resolve import Study
 from problems.errors import did_you_mean
 
 
-def asked(study: Study, text: str) -> Asked:
-    """The model that is meant; raises ModelUnknown with what is allowed."""
-    known = study.file.models
+def asked(study: Study | None, text: str) -> Asked:
+    """The model that is meant, where there is no study none of its own; raises ModelUnknown with what is allowed."""
+    known = study.file.models if study is not None else {}
     if text in known:
         return Asked(text, known[text])
     backend, colon, rest = text.partition(":")

@@ -14,6 +14,7 @@ from problems.errors import ParleyError
 
 MODULES = (
     "alone",
+    "annotating",
     "attempts",
     "blinding",
     "console",
@@ -27,6 +28,7 @@ MODULES = (
     "times",
     "translating",
     "users",
+    "verifying",
     "versions",
     "walking",
 )

@@ -99,6 +99,7 @@ class Released:
     says when it was recorded, in microseconds UTC, where the row knows. `key` tells rows of one fact apart. Column
     `counter` counts the rows of the file, from 0; a study's own rows get it when they are exported. A study's
     own file that `filters` another table is made of that one's rows; one `of_alone` of what models answered alone.
+    `annotated` are the columns that an annotator fills, by its name, unless one of them is filled already.
     """
 
     name: str
@@ -114,10 +115,21 @@ class Released:
     filters: str = ""
     time: Callable[[Mapping[str, Any]], int | None] = field(default=lambda values: None)
     rules: tuple[Rule, ...] = ()
+    annotated: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def path(self, part: str) -> str:
         """The file's path within a release."""
         return f"{part}/{self.file}" if part else self.file
+
+    def filled(self, values: Mapping[str, Any], found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        """A row's values with what annotators found, by their names; what the row has already is never replaced."""
+        forms = {column.sql: column.form for column in self.columns}
+        full = dict(values)
+        for annotator, names in self.annotated.items():
+            told = found.get(annotator)
+            if told is not None and all(values.get(name) is None for name in names):
+                full |= {name: None if told[name] is None else forms[name].take(told[name]) for name in names}
+        return full
 
     @property
     def ours(self) -> tuple[Column, ...]:

@@ -7,13 +7,15 @@ confidence that was said before it. The attention check is in `user_answers`, as
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 import orjson
 
 from experiments.core.alone import questions
+from experiments.core.annotated import About
+from experiments.core.annotated import values as found_by
 from experiments.core.chance import public_id
 from experiments.core.history import Done, Unit, units
 from experiments.core.place import State
@@ -162,7 +164,19 @@ FILTERED = Released(
     (FULL_STUDY,),
     filters=ANSWERS.name,
 )
-CONVERSATIONS = Released("conversations", "conversations.json", CONVERSATION_COLUMNS, ASSIGNED, "worker_id", PARTS)
+ANNOTATIONS = MappingProxyType(
+    {"user_effort": ("user_effort",), "answer": ("attempted_answer", "answer_val", "answer_letter")}
+)
+"""The annotators that the release has, and the columns that hold what they found."""
+CONVERSATIONS = Released(
+    "conversations",
+    "conversations.json",
+    CONVERSATION_COLUMNS,
+    ASSIGNED,
+    "worker_id",
+    PARTS,
+    annotated=ANNOTATIONS,
+)
 ALONE = Released(
     "ai_alone_answers",
     "ai_alone_answers.csv",
@@ -189,7 +203,8 @@ def _unit_rows(study: Study, state: State, unit: Unit) -> Iterator[Row]:
         values = _answer(study, state, unit, step)
         yield Row(ANSWERS.name, submitted.seq, values, FULL_STUDY)
         if step.kind == "chat":
-            yield Row(CONVERSATIONS.name, submitted.seq, {**values, **_conversation(step)}, FULL_STUDY)
+            told = found_by(state.facts.get("", ()), About(unit.prefix + step.id))
+            yield Row(CONVERSATIONS.name, submitted.seq, {**values, **_conversation(step, told)}, FULL_STUDY)
 
 
 def _answer(study: Study, state: State, unit: Unit, step: Done) -> dict[str, Any]:
@@ -213,10 +228,10 @@ def _answer(study: Study, state: State, unit: Unit, step: Done) -> dict[str, Any
     }
 
 
-def _conversation(step: Done) -> dict[str, Any]:
+def _conversation(step: Done, found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     history = [{"role": message.role, "content": message.text} for message in messages(step.events)]
-    annotations = dict.fromkeys(("user_effort", "attempted_answer", "answer_val", "answer_letter"))
-    return {"chat_history": orjson.dumps(history).decode(), **annotations}
+    blank = dict.fromkeys(name for names in ANNOTATIONS.values() for name in names)
+    return CONVERSATIONS.filled({"chat_history": orjson.dumps(history).decode(), **blank}, found)
 
 
 def study_rows(study: Study) -> list[Row]:

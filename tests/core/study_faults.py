@@ -47,12 +47,29 @@ def put(*path: Any, value: Any) -> Callable[[dict[str, Any]], None]:
 EACH = ("flow", 1, "flow", 0)
 INFO = {"step": "info", "text": "Read."}
 TARGET = {"each": "question", "of": "questions", "take": 2, "target": 5, "flow": [INFO]}
+HEDGING = {
+    "model": "tutor",
+    "prompt": "How sure? {{conversation}}",
+    "schema": {"type": "object", "properties": {"sure": {"type": "boolean"}}},
+}
 FAULTY = {
     "an unknown key, with the one that was meant": (
         put("contakt", value="me@example.org"),
         ["contakt: no such key", "Did you mean 'contact'?"],
     ),
     "a missing title": (put("title", value=...), ["title: is missing"]),
+    "an annotator's unknown model": (
+        put("annotators", value={"tone": HEDGING | {"model": "tuter"}}),
+        ["annotators.tone.model: no model is called 'tuter'", "Did you mean 'tutor'?", "BACKEND:NAME"],
+    ),
+    "an annotator that judges nothing": (
+        put("annotators", value={"tone": HEDGING | {"prompt": "How sure?"}}),
+        ["annotators.tone.prompt: 'How sure?': names neither {{conversation}}"],
+    ),
+    "an annotator whose answer is no object": (
+        put("annotators", value={"tone": HEDGING | {"schema": {"type": "string"}}}),
+        ["annotators.tone.schema: must be of `type: object`"],
+    ),
     "an unknown step": (
         put("flow", 0, value={"step": "consnt"}),
         ["flow[0]: no step is called 'consnt'", "'consent'?"],
