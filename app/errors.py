@@ -4,6 +4,8 @@
     ├── SettingsError            operator's move: a PARLEY_* variable is wrong or missing
     ├── NotAllowed               a researcher's move: ask an owner of the console
     ├── ModelUnknown             a researcher's move: name a model that there is
+    ├── UserUnknown              a researcher's move: name a kind of simulated user that there is, with what it needs
+    ├── UserFailed               a simulated user came to nothing: its session stops there, and can be resumed
     └── BackendError             a model gave no usable reply
         ├── BackendUnavailable   model server's move: connection, 429, 5xx, timeouts; may be retried
         ├── BackendRejected      operator's or study author's move: 400, 401, 404, bad options; never retry
@@ -25,6 +27,14 @@ class NotAllowed(ParleyError):
 
 class ModelUnknown(ParleyError):
     """A model was named that the study and the backends do not know."""
+
+
+class UserUnknown(ParleyError):
+    """A kind of simulated user was asked for that is not known, or without what it needs."""
+
+
+class UserFailed(ParleyError):
+    """A simulated user could not go on: its model gave nothing that can be used, or the study's gave no reply."""
 
 
 class BackendError(ParleyError):

@@ -1,27 +1,3 @@
-"""Which model is meant on the command line: one of the study's by its name, or any by `backend:name[@server]`."""
+"""Which model is meant: see app/naming.py, which simulated users need as well."""
 
-from __future__ import annotations
-
-from app.alone.cell import Asked
-from app.backends import registry
-from app.errors import ModelUnknown
-from experiments.core.model import Model
-from experiments.core.resolve import Study
-from problems.errors import did_you_mean
-
-
-def asked(study: Study, text: str) -> Asked:
-    """The model that is meant; raises ModelUnknown with what is allowed."""
-    known = study.file.models
-    if text in known:
-        return Asked(text, known[text])
-    backend, colon, rest = text.partition(":")
-    if colon and rest and backend in registry.names():
-        name, _, server = rest.partition("@")
-        if faults := registry.check_server(backend, server or None):
-            raise ModelUnknown(f"{text!r}: {' '.join(faults)}")
-        return Asked(name, Model(backend=backend, model=name, server=server or None))
-    raise ModelUnknown(
-        f"{text!r} is no model of the study; allowed: {', '.join(known) or 'none'}, or BACKEND:NAME[@SERVER] with one "
-        f"of the backends {', '.join(registry.names())}.{did_you_mean(text, known)}"
-    )
+from app.naming import asked as asked
