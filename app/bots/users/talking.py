@@ -89,7 +89,7 @@ class Talker(Random):
             return self.by_chance(screen)
         if not talk.turns and talk.may_say:
             return await self.begin(talk, ask)
-        if talk.over or not talk.may_say:
+        if talk.over:
             return await ask(self.last(talk), lambda reply: self.read_last(talk, reply))
         return await ask(self.following(talk), lambda reply: self.read(talk, reply))
 
