@@ -195,7 +195,7 @@ class Runtime:
         return await self.act(stream, Action(kind, path, data, self._clock.now_us(), **known))
 
     async def ask_aside(self, live: Live, study: Study, job: Job) -> Attempt:
-        """Ask a model of `study` for who takes part, as simulated users do; attempts are kept, the last one is given."""
+        """Ask a model of `study` for who takes part, as simulated users do; attempts are kept, the last is given."""
         means = self._means(live.stream, job, live.state, study)
         return (await ask_patiently(means, study, job.data, job.data["seed"], Reply()))[-1]
 

@@ -12,8 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from app.bots.cast import TEMPERATURE, cast
 from app.bots.crowd import Crowd, Stopped, clocks_for, play, settings_for
 from app.bots.users import registry as users
-from app.cli.common import err, out, settings_in_use
-from app.cli.common import app as command_line
+from app.cli.common import app, err, out, settings_in_use
 from app.cli.running import StudyName
 from app.library import load_study
 from app.naming import asked
@@ -27,7 +26,7 @@ AT_ONCE = 16
 MOST_TOLD = 5
 
 
-@command_line.command(name="simulate")
+@app.command(name="simulate")
 def simulate_(
     study: StudyName,
     count: Annotated[int, typer.Option("-n", "--count", min=1, help="How many simulated participants.")] = 10,

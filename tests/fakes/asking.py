@@ -63,7 +63,11 @@ WAYS = {
     "http-none": Way("http", {**ENDPOINT, "path": "/speak/none"}, "fake"),
 }
 """Every protocol in which Parley asks a model server."""
-LOCAL = {"scripted": Way("scripted"), "scripted-user": Way("scripted-user"), "replay": Way("replay", {"conversations": "talks.jsonl"})}
+LOCAL = {
+    "scripted": Way("scripted"),
+    "scripted-user": Way("scripted-user"),
+    "replay": Way("replay", {"conversations": "talks.jsonl"}),
+}
 PIECEWISE = {**LOCAL, **{name: way for name, way in WAYS.items() if name != "http-none"}}
 """The ways whose replies come in pieces."""
 
