@@ -132,6 +132,11 @@ def costs(database: Database, study: str, by: By) -> Mapping[str, Cost]:
     return dict(sorted(found.items(), key=lambda item: -item[1].cost))
 
 
+def speaks(group: str) -> bool:
+    """Whether a group of `costs` is of a model that speaks for simulated users."""
+    return group.startswith(SPEAKS) or group.endswith(SIMULATED)
+
+
 def _participants(connection: Connection, study: str) -> dict[str, str]:
     """Sessions by their number, and by whose they are if not a person's."""
     found = connection.execute(

@@ -20,7 +20,7 @@ from app.backends.registry import backend
 from app.backends.tutor import choices
 from app.backends.tutor.turn import FINAL, chance
 from app.settings import Settings
-from experiments.core.two_step import CALLED, EITHER, FIRST, LAST, RULE, WITH_PROBLEM
+from experiments.core.two_step import CALLED, EITHER, FIRST, LAST, RULE, WITH_PROBLEM, Question
 
 ANSWERS = 0.6
 """How often it answers when it could go on talking."""
@@ -116,9 +116,9 @@ def _answer(system: str, last: str, seed: str) -> str:
     if found is None:
         return "42"
     heard = last.rpartition(f"{CALLED['Bot']}:")[2].partition(RULE)[0]
-    bold = [text.strip().lower() for text in FINAL.findall(heard)[-1:]]
-    taken = [key for key, text in found.options.items() if bold and bold[0] in (key.lower(), text.lower())]
-    return taken[0] if taken and chance(seed, "follows") < FOLLOWS else _one(tuple(found.options), seed, "answer")
+    bold = FINAL.findall(heard)[-1:]
+    taken = Question("", found.options).key(bold[0]) if bold else None
+    return taken if taken and chance(seed, "follows") < FOLLOWS else _one(tuple(found.options), seed, "answer")
 
 
 def _one(options: Sequence[str], seed: str, slot: str) -> str:

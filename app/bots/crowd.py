@@ -69,13 +69,16 @@ async def play(runtime: Runtime, clocks: OwnClocks, crowd: Crowd) -> AsyncIterat
 
     tasks = [asyncio.create_task(work()) for _ in range(min(crowd.at_once, crowd.count))]
     try:
-        for _ in tasks:
-            while (one := await ended.get()) is not None:
-                if isinstance(one, ParleyError):
-                    raise one
+        left = len(tasks)
+        while left:
+            one = await ended.get()
+            if isinstance(one, ParleyError):
+                raise one
+            if one is None:
+                left -= 1
+            else:
                 yield one
-        for task in tasks:
-            task.result()
+        await asyncio.gather(*tasks)
     finally:
         for task in tasks:
             task.cancel()

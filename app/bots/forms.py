@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, assert_never
 
 import orjson
 
 from app.bots.users.base import Unusable
 from experiments.core.fields import Field, Multiple, Number, Optioned, Slider, Tick, Written, read_form
-from experiments.core.screen import Asked, Code, Notice, Screen, Text, Transcript
+from experiments.core.screen import Asked, Block, Code, Notice, Screen, Text, Transcript
 
 FENCED = re.compile(r"```(?:json)?\s*(.*?)\s*```", re.DOTALL)
 TASK = (
@@ -57,26 +57,27 @@ def _seen(screen: Screen) -> Iterator[str]:
     panel = screen.panel
     if panel.title:
         yield f"# {panel.title}"
-    for block in panel.blocks:
-        match block:
-            case Text(text=text):
-                yield text
-            case Asked(text=text, options=options):
-                yield "\n".join([text, *(f"{key}. {label}" for key, label in options)])
-            case Transcript():
-                called = {"You": block.you, "Bot": block.bot or block.title}
-                yield "\n\n".join(
-                    [block.title, block.problem, *(f"{called[said.role]}: {said.text}" for said in block.messages)]
-                ).strip()
-            case Notice(text=text):
-                yield text
-            case Code():
-                pass
+    yield from (text for block in panel.blocks if (text := _block(block)))
     if panel.chat is not None:
         yield from (f"{said.role}: {said.text}" for said in panel.chat.messages)
         for round in panel.chat.rounds:
-            yield f"You: {round.message}"
-            yield from (f"{reply.called}: {reply.text}" for reply in round.replies)
+            yield "\n\n".join([f"You: {round.message}", *(f"{one.called}: {one.text}" for one in round.replies)])
+
+
+def _block(block: Block) -> str:
+    match block:
+        case Text(text=text) | Notice(text=text):
+            return text
+        case Asked(text=text, options=options):
+            return "\n".join([text, *(f"{key}. {label}" for key, label in options)])
+        case Transcript():
+            called = {"You": block.you, "Bot": block.bot or block.title}
+            said = (f"{called[one.role]}: {one.text}" for one in block.messages)
+            return "\n\n".join(filter(None, [block.title, block.problem, *said]))
+        case Code():
+            return ""
+        case _ as other:
+            assert_never(other)
 
 
 def _line(field: Field) -> str:
