@@ -37,6 +37,7 @@ from experiments.core.session import fold
 from experiments.core.telemetry import Record, kept
 from experiments.core.timing import overdue
 from experiments.errors import Refused
+from storage.attempts import times_asked
 from storage.engine import Database
 from storage.errors import Conflict, StorageError
 from storage.log import Log
@@ -198,6 +199,10 @@ class Runtime:
         """Ask a model of `study` for who takes part, as simulated users do; attempts are kept, the last is given."""
         means = self._means(live.stream, job, live.state, study)
         return (await ask_patiently(means, study, job.data, job.data["seed"], Reply()))[-1]
+
+    async def times_asked(self, live: Live, slot: str) -> int:
+        """How often a model was asked since a session's last fact."""
+        return await asyncio.to_thread(times_asked, self._database, live.stream, live.state.seq, slot)
 
     async def follow(self, stream: str, offset: int, slot: str = "") -> AsyncIterator[tuple[str, int]]:
         """The reply on its way in a session, after its first `offset` characters; ends when it is recorded."""

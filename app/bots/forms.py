@@ -45,6 +45,7 @@ def read(fields: Sequence[Field], reply: str) -> dict[str, Any]:
         raise Unusable("Return one JSON object, and nothing before or after it.") from None
     if not isinstance(given, dict):
         raise Unusable("Return one JSON object, and nothing before or after it.")
+    given = {name: int(one) if isinstance(one, float) and one.is_integer() else one for name, one in given.items()}
     strange = sorted(given.keys() - {field.name for field in fields})
     faults = {**dict.fromkeys(strange, "There is no such key."), **read_form(fields, given).faults}
     if faults:

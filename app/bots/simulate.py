@@ -25,6 +25,7 @@ from experiments.core.resolve import Study
 from experiments.core.screen import Screen
 from experiments.core.step import Step
 from experiments.errors import Fault, Refused, StudyError
+from storage.spending import USER
 
 START_US = 1_767_258_000_000_000
 """When simulated time begins: 2026-01-01 09:00 UTC."""
@@ -93,7 +94,8 @@ async def walk_through(
     """
     live = await _begun(runtime, clock, study, label, shut, cast=cast)
     user = cast.user(f"{label}:{live.state.seq}", live.state.enrolled)
-    voice = Voice(runtime, cast.speaking(live.study), cast.model, live)
+    before = await runtime.times_asked(live, USER) if cast.model else 0
+    voice = Voice(runtime, cast.speaking(live.study), cast.model, live, before, live.state.seq)
     begun_us, retries = clock.now_us(), 0
     for clicks in range(MOST_CLICKS):
         await runtime.settled(live.stream)

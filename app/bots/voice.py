@@ -34,6 +34,10 @@ class Voice:
     model: str
     live: Live
     """The session as it is now."""
+    asked_before: int = 0
+    """How often it was asked at the place where a session is resumed; so another reply is drawn there, not the same."""
+    resumed_at: int = 0
+    """The number of the last fact there."""
 
     async def __call__(
         self,
@@ -56,6 +60,7 @@ class Voice:
 
     async def _reply(self, said: Sequence[Mapping[str, str]], number: int, schema: Mapping[str, Any] | None) -> str:
         state, path = self.live.state, self.live.screen.path
+        number += self.asked_before if state.seq == self.resumed_at else 0
         data = {
             "model": self.model,
             "messages": list(said),
