@@ -132,8 +132,8 @@ def alike(
 def text_scores() -> tuple[Score, Score]:
     """BLEU and ROUGE-1; raises SettingsError where the packages are not installed."""
     try:
-        from rouge_score.rouge_scorer import RougeScorer
-        from rouge_score.tokenizers import DefaultTokenizer
+        from rouge_score.rouge_scorer import RougeScorer  # type: ignore[import-untyped]
+        from rouge_score.tokenizers import DefaultTokenizer  # type: ignore[import-untyped]
         from sacrebleu.metrics.bleu import BLEU
     except ImportError as error:
         raise SettingsError(f"{INSTALL} ({error})") from None

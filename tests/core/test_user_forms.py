@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 
 from app.backends.base import Request
 from app.backends.scripted_user import reply
-from app.bots import forms
+from app.bots.users import forms
 from app.bots.users.base import Unusable
 from experiments.core.fields import AnyField, Field, read_form
 from experiments.core.screen import Panel, Progress, Screen, Text

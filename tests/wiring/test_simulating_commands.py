@@ -97,15 +97,21 @@ def test_the_split_is_by_the_seed(folder: Path) -> None:
     assert len(one.stdout.splitlines()) == len(texts[0].splitlines())
 
 
+@pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning")  # rdflib's own
 def test_examples_explain_themselves(folder: Path) -> None:
     mlcroissant = pytest.importorskip("mlcroissant")
     done(run("export", "published", *EXAMPLES, folder=folder, out="ft-told"))
     assert "60% of the questions are in train.jsonl" in (folder / "ft-told/README.md").read_text(encoding="utf-8")
     found = mlcroissant.Dataset(folder / "ft-told/metadata.json")
     assert not found.metadata.ctx.issues.errors
-    assert {"README.md", "SHA256SUMS", "codebook.md", "metadata.json", "train.jsonl", "test.jsonl"} == set(
-        os.listdir(folder / "ft-told")
-    )
+    (first, *_) = found.records("train")
+    assert [part.decode() for part in (one["train/messages/role"] for one in first["train/messages"])] == [
+        "system",
+        "user",
+        "assistant",
+    ]
+    beside = {"README.md", "SHA256SUMS", "codebook.md", "codebook.json", "metadata.json"}
+    assert set(os.listdir(folder / "ft-told")) == {*beside, "train.jsonl", "test.jsonl"}
 
 
 def test_a_release_without_its_questions_makes_no_examples(folder: Path) -> None:

@@ -1,14 +1,14 @@
 """A user that plays a persona: it fills forms as that person would, and talks about problems in two steps.
 
 The form's fields are put to the model in words, its answer is one JSON object, and what a field does not accept is not
-taken (app/bots/forms.py). Screens with nothing but boxes to tick, as a consent, are left to chance.
+taken (app/bots/users/forms.py). Screens with nothing but boxes to tick, as a consent, are left to chance.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.bots import forms
+from app.bots.users import forms
 from app.bots.users.base import Ask, Deed
 from app.bots.users.registry import user
 from app.bots.users.talking import Talk
