@@ -27,6 +27,7 @@ from storage.imports.importing import deviations, import_files
 from storage.participants import Participants, Person
 from storage.projections import differences, rebuild
 from storage.schemas.registry import schemas
+from storage.simulated import BOT
 
 PROLIFIC = "prolific"
 
@@ -125,7 +126,7 @@ def export_(
     statuses = _statuses(settings, database, name, status) if status else None
     began = (moment_of(since), moment_of(until, end=True))
     selection = Selection(where_of(where or ()), *began, complete, language, with_excluded, user)
-    wish = Wish(name, schema, origin, statuses, safe, selection)
+    wish = Wish(name, schema, origin or (BOT if user else None), statuses, safe, selection)
     if schema == NAME:
         _examples(database, wish, to, file, Split(train, seed))
         return
@@ -145,7 +146,7 @@ def _examples(database: Database, wish: Wish, to: Path, file: str, split: Split)
         return
     written = export_examples(database, wish, to, split)
     for one in written.exported.files:
-        about = f"{one.rows:,} examples about {written.questions[one.path]:,} questions"
+        about = f"{one.rows:,} examples, of {written.questions[one.path]:,} of the questions"
         out.print(f"{to / one.path}: {about}", highlight=False)
     out.print(f"[dim]{written.exported.sessions:,} sessions of origin {written.exported.origin}[/dim]")
     for why, number in sorted(written.left_out.items()):
