@@ -18,6 +18,7 @@ from app.errors import UserFailed
 from app.runtime import Runtime
 from app.settings import Settings
 from experiments.core.resolve import Study
+from experiments.errors import Refused
 from problems.errors import ParleyError
 
 NEVER = 10**9
@@ -91,3 +92,7 @@ async def _one(runtime: Runtime, clocks: OwnClocks, crowd: Crowd, arrives: tuple
         return await walk_through(runtime, clocks.begin(arrives_us), crowd.study, label, cast=crowd.cast)
     except UserFailed as failed:
         return Stopped(stream_of(label), str(failed))
+    except Refused as refused:
+        if refused.reason == "closed":
+            raise
+        return Stopped(stream_of(label), f"what its user did was refused: {refused} {refused.fields or ''}".strip())
