@@ -8,6 +8,8 @@
     ├── AloneError               a researcher's move: what models are to be asked alone lacks something
     ├── AnnotatorUnknown         a researcher's move: name an annotator that there is, or mend your own
     ├── PriceUnknown             a researcher's move: say what a model costs, or set no budget
+    ├── UserUnknown              a researcher's move: name a kind of simulated user that there is, with what it needs
+    ├── UserFailed               a simulated user came to nothing: its session stops there, and can be resumed
     └── BackendError             a model gave no usable reply
         ├── BackendUnavailable   model server's move: connection, 429, 5xx, timeouts; may be retried
         ├── BackendRejected      operator's or study author's move: 400, 401, 404, bad options; never retry
@@ -45,6 +47,14 @@ class AnnotatorUnknown(ParleyError):
 
 class PriceUnknown(ParleyError):
     """A budget was set for a model of which nobody knows what it costs."""
+
+
+class UserUnknown(ParleyError):
+    """A kind of simulated user was asked for that is not known, or without what it needs."""
+
+
+class UserFailed(ParleyError):
+    """A simulated user could not go on: its model gave nothing that can be used, or the study's gave no reply."""
 
 
 class BackendError(ParleyError):

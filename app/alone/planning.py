@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from app.alone.cell import Asked, Question, key_of, request_parts
 from app.alone.methods import registry
 from app.alone.methods.base import Method, Terms
-from app.alone.naming import asked
 from app.errors import AloneError
+from app.naming import asked
 from experiments.core.alone import alone_of, examples, questions
 from experiments.core.resolve import Study
 from experiments.core.study import OneOf, weights

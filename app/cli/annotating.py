@@ -18,11 +18,11 @@ from app.alone.engine.display import Display, show_summary
 from app.alone.engine.estimate import Estimate, estimate
 from app.alone.engine.plan import Limits, Plan
 from app.alone.engine.running import run
-from app.alone.naming import asked
 from app.cli.common import StudyName, app, err, name_of, out, settings_in_use
 from app.clock import WorldClock
 from app.errors import AnnotatorUnknown
 from app.library import load_study, read_yaml
+from app.naming import asked
 from app.settings import Settings
 from experiments.core.annotating import Annotating, AnnotatorsFile
 from experiments.core.faults import faults_of

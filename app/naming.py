@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
-from app.alone.cell import Asked
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
 from app.backends import registry
 from app.errors import ModelUnknown
 from experiments.core.model import Model
 from experiments.core.resolve import Study
 from problems.errors import did_you_mean
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A model, and by what name the data know it."""
+
+    label: str
+    model: Model
+
+    @property
+    def name(self) -> str:
+        """What its server calls it."""
+        return self.model.model or self.label
+
+    def identity(self) -> Mapping[str, Any]:
+        """Who replies: what of it belongs into a key, beside the request."""
+        return {"backend": self.model.backend, "server": self.model.server}
 
 
 def asked(study: Study | None, text: str) -> Asked:
