@@ -17,6 +17,7 @@ from app.backends.base import BackendOptions, Delta, End, Message, Request, Whol
 from app.errors import BackendBroken, BackendRejected, BackendUnavailable
 from app.settings import Settings
 from experiments.core.model import Model, Price
+from storage.alone.replies import Reply, stored
 from storage.engine import Database, open_database
 
 BACKEND = "told"
@@ -125,3 +126,17 @@ def ask(
 def seeds(cells: Sequence[Talk]) -> list[str]:
     """What a complete run asks: of each cell every sample and step."""
     return [f"{one.key}:{n}:{step}" for one in cells for n in range(one.samples) for step in range(one.steps)]
+
+
+def rows(database: Database, cells: Sequence[Talk]) -> list[tuple[str, str | None, str | None]]:
+    """What is stored of some cells: seed, text and reason."""
+    found = stored(database, [cell.key for cell in cells])
+    return [(f"{one.cell}:{one.sample}:{one.step}", one.text, one.reason) for one in found]
+
+
+def row(seed: str, reason: str | None = None) -> Reply:
+    """A row as an earlier run has left it."""
+    key, sample, step = seed.split(":")
+    text = None if reason else f"reply {sample}.{step}"
+    told = (None, None, None, None, None, None, 0, 0, 1, text, None, "", "")
+    return Reply(key, int(sample), int(step), "before", reason, "one", "told", *told)

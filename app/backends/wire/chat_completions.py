@@ -10,7 +10,7 @@ from typing import Any
 
 from app.backends.base import Delta, End, Text
 from app.backends.wire.errors import check_event, refusal
-from app.backends.wire.sse import EXCERPT, Objects, count, cut_off, finish_reason, listed, part, read_whole, string
+from app.backends.wire.sse import EXCERPT, Objects, count, cut_off, finish_reason, part, read_whole, string
 
 
 @dataclass(slots=True)
@@ -66,7 +66,8 @@ def chat_completion(body: bytes) -> tuple[str, End]:
     """The text and the end of a completion that was not streamed."""
     completion = read_whole(body)
     check_event(completion)
-    choice = next(listed(completion, "choices"), {})
+    choices = completion.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
     message = part(choice, "message")
     refused, told = string(message, "refusal"), string(choice, "finish_reason")
     if told is None:
