@@ -88,7 +88,9 @@ def rivals(rate: float, short: bool) -> list[Row]:
             rows.append(Row(name, f"skipped: {missing}", "", True))
             continue
         ratio = rate / theirs
-        rows.append(Row(name, f"{theirs:,.0f} calls/s; ours is {ratio:.1f} times that", f">= {bar} times", ratio >= bar))
+        rows.append(
+            Row(name, f"{theirs:,.0f} calls/s; ours is {ratio:.1f} times that", f">= {bar} times", ratio >= bar)
+        )
     return rows
 
 
@@ -130,7 +132,9 @@ def noisy(calls: int) -> Row:
     for faults in ({}, {"busy": 0.05, "retry_after_s": 1}):
         with TemporaryDirectory() as folder, fast_server(**faults) as server:
             ask(told(folder, server, calls, concurrency=32))
-            at_s = [given_s for _, _, given_s in server.ledger()][: int(0.9 * calls)]  # at the end only the late ones wait
+            at_s = [given_s for _, _, given_s in server.ledger()][
+                : int(0.9 * calls)
+            ]  # at the end only the late ones wait
             rates.append(len(at_s) / (at_s[-1] - at_s[0]))
     share = rates[1] / (0.95 * rates[0])
     found = f"{rates[1]:,.0f} calls/s, and {rates[0]:,.0f} without: {share:.0%} of what is possible"
