@@ -32,7 +32,8 @@ from inspect_ai.solver import generate
 url, calls, question = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 samples = MemoryDataset([Sample(input=f"[{n}] {question}", target="A") for n in range(calls)])
 eval(Task(dataset=samples, solver=generate()), model="openai/fast-1", model_base_url=url, max_connections=128,
-     max_samples=128, temperature=0.7, max_tokens=1000, display="none", log_dir="logs", model_args={"responses_api": False})
+     max_samples=128, temperature=0.7, max_tokens=1000, display="none", log_dir="logs",
+     model_args={"responses_api": False})
 """
 TASK = """
 task: bench
