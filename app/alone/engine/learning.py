@@ -27,7 +27,7 @@ CLIMB, BELOW = 10, 0.95
 EPOCH_S, TOLERATED, FALLS, MOST_NOISE, FORGET = 1.0, 0.02, 3, 0.2, 0.98
 """For how long one looks at least, what is no matter, after how many falls that changed nothing it is noise, the most
 that is, and what of it is left after a look that shows less."""
-GENTLY, MOST_GENTLY, CALM = 0.01, 0.05, 5
+GENTLY, MOST_GENTLY, CALM = 0.01, 0.03, 5
 """Growth a second once the rate is known: it begins small, is one more for every few calm looks, and has an end."""
 SLOWEST = 0.2
 
