@@ -179,7 +179,9 @@ def killed(told: Told, server: FastServer, kills: int, chance: random.Random) ->
         )
     connection.close()
     twice = sum(counts.values()) - len(numbers)
-    return Killed(len(at_s), counts, twice, len(missing), 1e3 * max(ages, default=0.0), int(server.counts()["requests"]))
+    return Killed(
+        len(at_s), counts, twice, len(missing), 1e3 * max(ages, default=0.0), int(server.counts()["requests"])
+    )
 
 
 def _numbers(told: Told) -> set[int]:

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,6 +27,8 @@ from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
+
+import uvloop
 
 ROOT = Path(__file__).parents[2]
 LETTERS = "ABCD"
@@ -213,7 +215,7 @@ class FastServer:
 
     def counts(self) -> dict[str, float]:
         """How many requests came, how each ended, connections, and the processor's seconds."""
-        return dict(self._get("counts"))
+        return defaultdict(float, self._get("counts"))
 
     def ledger(self) -> list[tuple[int, str, float]]:
         """What was answered: the reply's number, which request by its digest, and when (seconds since 1970)."""
@@ -243,11 +245,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("fate", type=json.loads, help='such as {"latency_ms": 50}')
     fate = Fate(**parser.parse_args().fate)
-    try:
-        from uvloop import run as go
-    except ImportError:
-        from asyncio import run as go
-    go(run(fate))
+    uvloop.run(run(fate))
 
 
 if __name__ == "__main__":

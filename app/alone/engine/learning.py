@@ -17,17 +17,17 @@ SLACK_S = 0.02
 DOUBLING_S, AGAIN_S, MOST_A_CALL = 0.5, 3.0, 1.5
 """In what time the rate doubles while it is sought, and in the first seconds after it was too much; the most by which
 it grows from call to call."""
-FEW, MANY, LOOK, DEEPEST = 3, 0.4, 20, 0.25
+FEW, MANY, LOOK, LOOK_LONG, DEEPEST = 3, 0.4, 20, 60, 0.25
 """So many refusals, and such a share of the requests, are too much; after so many requests one looks anew; to what
 share of it the rate falls at most."""
 ENOUGH, ENOUGH_S, SHARE = 15, 0.2, 0.15
 """What must have been served since the server had nothing to give, for how long, and what share refused, to know."""
 CLIMB, BELOW = 10, 0.95
 """After a second fall the rate is known to be this share of what so many requests climbed to before a refusal."""
-EPOCH_S, TOLERATED, FALLS, MOST_NOISE, FORGET = 1.0, 0.02, 3, 0.2, 0.95
+EPOCH_S, TOLERATED, FALLS, MOST_NOISE, FORGET = 1.0, 0.02, 3, 0.2, 0.98
 """For how long one looks at least, what is no matter, after how many falls that changed nothing it is noise, the most
 that is, and what of it is left after a look that shows less."""
-GENTLY, MOST_GENTLY, CALM = 0.01, 0.05, 5
+GENTLY, MOST_GENTLY, CALM = 0.01, 0.03, 5
 """Growth a second once the rate is known: it begins small, is one more for every few calm looks, and has an end."""
 SLOWEST = 0.2
 
@@ -61,6 +61,8 @@ class Learned:
     """When somebody had to wait for the rate."""
     _bucket: Bucket = field(init=False)
     _look: _Count = field(init=False)
+    _since: _Count = field(init=False)
+    """From the first of some falls on."""
     _sent_s: float = field(init=False)
     _empty: _Count | None = None
     """From when on it had nothing to give."""
@@ -81,7 +83,7 @@ class Learned:
 
     def __post_init__(self) -> None:
         self._bucket = steady(self.rate, SLACK_S, self.until_s)
-        self._look = _Count(self.until_s)
+        self._look, self._since = _Count(self.until_s), _Count(self.until_s)
         self._sent_s = self.bound_s = self.until_s
 
     def wait_s(self, now_s: float) -> float:
@@ -95,6 +97,7 @@ class Learned:
         """A request goes: if it had to wait, the next need wait a little less."""
         self._bucket.take(1.0)
         self._look.sent += 1
+        self._since.sent += 1
         if self._empty is not None:
             self._empty.sent += 1
         if self._bound:
@@ -103,7 +106,7 @@ class Learned:
         if self.seeking:
             if not self._climbing and self._look.sent >= LOOK:
                 self._look, self._climbing = _Count(now_s), True
-        elif self._look.sent > LOOK and now_s - self._look.since_s >= EPOCH_S:
+        elif self._look.sent > (LOOK_LONG if self._noise else LOOK) and now_s - self._look.since_s >= EPOCH_S:
             self._judge(now_s)
 
     def refused(self, sent_s: float, now_s: float) -> None:
@@ -113,6 +116,7 @@ class Learned:
                 self._refused_seeking(sent_s, now_s)
         elif sent_s >= self._look.since_s:
             self._look.refused += 1
+            self._since.refused += 1
 
     def _refused_seeking(self, sent_s: float, now_s: float) -> None:
         if self._climbing:
@@ -146,15 +150,17 @@ class Learned:
         share = self._look.share
         excess = share - self._noise
         if excess <= TOLERATED:
-            self._calm, self._falls = self._calm + 1, 0
+            self._calm += 1
+            self._falls = self._falls if self._calm < 2 else 0
             self._noise = max(share, self._noise * FORGET) if share < self._noise else self._noise
             self._look = _Count(now_s)
-        elif self._falls == FALLS and share >= self._seen / 2:
-            self._falls, self._noise = 0, min(MOST_NOISE, share)
+        elif self._falls == FALLS and self._since.share >= self._seen / 2:
+            self._falls, self._noise = 0, min(MOST_NOISE, self._since.share)
             self._set(self._before, now_s)
         else:
             if self._falls in (0, FALLS):
                 self._falls, self._before, self._seen = 0, self.rate, share
+                self._since = _Count(now_s)
             self._calm, self._falls = 0, self._falls + 1
             self._set(self.rate * (1 - excess), now_s)
 
