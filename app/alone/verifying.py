@@ -134,7 +134,7 @@ def drawn(held: Sequence[Conversation], number: int, seed: str, secret: str) -> 
 def write_sample(folder: Path, annotator: Annotator, sample: Sequence[Conversation], secret: str) -> Path:
     """Write the label study and its conversations; the path of the study's file."""
     asked = [field.question() for field in fields(annotator, sample)]
-    problems = [_problem(public_id(secret, one), one) for one in sample]
+    problems = [_problem(public_id(secret, one), one, right=annotator.told_right) for one in sample]
     folder.mkdir(parents=True, exist_ok=True)
     (folder / FILE).write_bytes(b"\n".join(map(orjson.dumps, problems)) + b"\n")
     path = folder / STUDY
@@ -144,20 +144,20 @@ def write_sample(folder: Path, annotator: Annotator, sample: Sequence[Conversati
     return path
 
 
-def _problem(name: str, conversation: Conversation) -> dict[str, Any]:
+def _problem(name: str, conversation: Conversation, *, right: bool) -> dict[str, Any]:
     said = [{"role": one.role, "text": one.text} for one in conversation.said]
-    return {"id": name, "text": _about(conversation), "dataset": "sample", "dialogue": said}
+    return {"id": name, "text": _about(conversation, right=right), "dataset": "sample", "dialogue": said}
 
 
-def _about(conversation: Conversation) -> str:
-    """What raters can unfold: the problem as it was shown, what is right, and what was submitted."""
+def _about(conversation: Conversation, *, right: bool) -> str:
+    """What raters can unfold: the problem as it was shown; and what was right and submitted, if the annotator knew."""
     question = conversation.question
     if not question.text:
         return "(no problem)"
     options = "\n".join(f"- {key}. {text}" for key, text in question.options.items())
-    right = f"Right answer: {question.right}" if question.right else ""
-    chosen = f"The person submitted: {question.chosen}" if question.chosen else ""
-    return "\n\n".join(part for part in (question.text, options, right, chosen) if part)
+    known = [f"Right answer: {question.right}"] if right and question.right else []
+    known += [f"The person submitted: {question.chosen}"] if right and question.chosen else []
+    return "\n\n".join(part for part in (question.text, options, *known) if part)
 
 
 def _study(annotator: Annotator, asked: Sequence[Mapping[str, Any]], number: int, *, shown: bool) -> dict[str, Any]:

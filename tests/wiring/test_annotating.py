@@ -290,6 +290,8 @@ def test_every_annotators_sample_can_be_walked_by_bots(tmp_path: Path, name: str
     annotate(tmp_path, "talk", "--with", name, "--model", "scripted:anybody")
     folder = tmp_path / "verify"
     assert annotate(tmp_path, "sample", "talk", "--with", name, "-o", str(folder)).returncode == 0
+    told = "Right answer" in (folder / "conversations.jsonl").read_text()
+    assert told == (name == "first_prompt"), "people are told what the annotator was"
     asyncio.run(_simulated(tmp_path, folder / "study.yaml", 2))
     done = annotate(tmp_path, "agreement", "talk", "--with", name, "--study", str(folder / "study.yaml"))
     assert (done.returncode, "equal" in done.stdout) == (0, True), done.stderr

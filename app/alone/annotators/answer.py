@@ -31,8 +31,8 @@ class Answer(Annotator):
 
     def schema(self, conversation: Conversation) -> Schema:
         """The three fields of the release."""
-        value = "The chatbot's last answer as it gave it, in quotes; null if it gave none."
-        letter = "The option that the chatbot's last answer is; null if it gave none, or one that is no option."
+        value = "The chatbot's last answer as it gave it, if it gave one."
+        letter = "The option that the chatbot's last answer is, if it is one."
         return of_object(
             attempted_answer=yes_or_no("Did the chatbot try to answer the question?"),
             answer_val={"type": ["string", "null"], "description": value},

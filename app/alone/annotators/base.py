@@ -21,7 +21,7 @@ from storage.conversations import Conversation, Talk
 
 SPEAKERS = MappingProxyType({"user": "USER", "bot": "AI"})
 RULE = "=" * 20
-ONLY_JSON = "Reply with one JSON object and nothing else. Its keys are:"
+ONLY_JSON = "Reply with one JSON object and nothing else; null stands for what there is not. Its keys are:"
 MAX_TOKENS = 1000
 """ChatBench's default (`DEFAULT_MAX_TOKENS`)."""
 
@@ -32,6 +32,8 @@ class Annotator(ABC):
     name: str = ""
     whole: bool = False
     """Whether it is about all conversations of a session together."""
+    told_right: bool = False
+    """Whether it is told the right answer and what was submitted; so are then people who verify it."""
     temperature: float = 0.0
     """Seeds 1.8 gives 0 for the extraction of answers, and nothing for the others; 0 can be repeated."""
     max_tokens: int = MAX_TOKENS

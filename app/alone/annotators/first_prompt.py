@@ -14,7 +14,7 @@ not see the question. Label the conversation.
 The first substantive prompt is the user's first message that is about the question; greetings are passed over. The \
 first question is what the user first asked the chatbot about it: "near-exact" is the question as it stands or nearly \
 so, with or without its options; "component" is a part of it, or a step or a term that it needs; "misinterpretation" \
-is another question that they took it for; "other" is any other question about it; null if they asked nothing.
+is another question that they took it for; "other" is any other question about it. There is none if they asked nothing.
 
 An AI answer is one to the whole question; it is correct if it is the right answer given below."""
 
@@ -27,6 +27,8 @@ class FirstPrompt(Annotator):
     selected answer. A conversation mirrors the benchmark where the first question is near-exact, the AI answers, and
     the user submits that answer.
     """
+
+    told_right = True
 
     def lacks(self, conversation: Conversation) -> str:
         """It needs a question whose right answer is known, as it judges the AI's answers by it."""
@@ -53,7 +55,7 @@ class FirstPrompt(Annotator):
             ai_corrects_user=yes_or_no("Did the AI correct the user?"),
             user_corrects_ai=yes_or_no("Did the user correct the AI?"),
             unusual=yes_or_no("Is anything about the conversation unusual?"),
-            what_unusual={"type": ["string", "null"], "description": "What is unusual; null if nothing is."},
+            what_unusual={"type": ["string", "null"], "description": "What is unusual, if anything is."},
         )
 
     def contradiction(self, values: Values) -> str:

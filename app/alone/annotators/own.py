@@ -18,6 +18,7 @@ class Own(Annotator):
         self.name = name
         self.whole = told.over == "session"
         self.temperature, self.max_tokens = told.temperature, told.max_tokens
+        self.told_right = bool({RIGHT, "chosen"} & set(names(told.prompt)))
         self._told, self._names = told, frozenset(names(told.prompt))
 
     def prompt(self, conversation: Conversation) -> str:
