@@ -87,7 +87,9 @@ class Caller:
                 if wait_s is None:
                     lane.gave_up(error)
                     return self._row(sample, question, made, error)
+                lane.waiting += 1
                 await self.stop.sleep(wait_s)
+                lane.waiting -= 1
             else:
                 cost = _cost(question, (reply.end.prompt_tokens, reply.end.completion_tokens))
                 self.wallet.settle(most, most if cost is None else cost)
