@@ -161,7 +161,7 @@ def test_odd_refusals_slow_nobody_down(seed: int, noise: float, latency_s: float
     play = Play(Server(None, latency_s=latency_s, noise=noise), 4_000, seed=seed).run()
     ideal = 128 / latency_s * (1 - noise)
     taken = play.came_s[400:3_600]  # at the end only those are left who wait
-    assert 3_200 / (taken[-1] - taken[0]) >= 0.8 * ideal
+    assert 3_200 / (taken[-1] - taken[0]) >= 0.7 * ideal, "even where chance is taken for a limit for a while"
     assert play.refusals <= noise / (1 - noise) + 0.03
 
 
