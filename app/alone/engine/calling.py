@@ -88,7 +88,9 @@ class Caller:
                 if wait_s is None:
                     lane.gave_up(error)
                     return self._row(sample, question, made, error)
+                lane.waiting += 1
                 await self.stop.sleep(wait_s)
+                lane.waiting -= 1
             else:
                 cost = _cost(question, (reply.end.prompt_tokens, reply.end.completion_tokens))
                 self._paid(lane, made, most, cost)

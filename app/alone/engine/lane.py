@@ -45,6 +45,10 @@ class Lane:
     """What is to be asked here, each with the lane in which it began."""
     gate: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Who waits for the pace waits in line."""
+    waiting: int = 0
+    """How many calls wait for their next try."""
+    helpers: int = 0
+    """How many tasks call in place of those."""
     stopped: str | None = None
     replies: int = 0
     refused: int = 0

@@ -129,7 +129,14 @@ class _Running:
 
     def _work(self, lane: Lane) -> None:
         """Begin to make a lane's calls."""
-        for _ in range(AHEAD * self._limits.concurrency):  # more than may call, as some wait for their next try
+        for _ in range(self._limits.concurrency):
+            self._tasks.append(self._group.create_task(self._take(lane)))
+
+    def _help(self, lane: Lane) -> None:
+        """Let others call in place of those who wait for their next try."""
+        most = (AHEAD - 1) * self._limits.concurrency
+        while lane.helpers < min(lane.waiting, most):
+            lane.helpers += 1
             self._tasks.append(self._group.create_task(self._take(lane)))
 
     async def _feed(self, where: Where, lane: Lane) -> None:
@@ -195,6 +202,8 @@ class _Running:
     async def _tick(self) -> None:
         while True:
             self._tally.tell()
+            for lane in list(self._lanes.values()):
+                self._help(lane)
             await asyncio.sleep(TELL_S)
 
     @contextmanager
