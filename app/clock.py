@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextvars import ContextVar
 from typing import Protocol
 
 
@@ -18,6 +19,10 @@ class Clock(Protocol):
         """Let time pass."""
         ...
 
+    async def wait(self, seconds: float) -> None:
+        """Let time pass for somebody who asked for it, such as a server that is busy."""
+        ...
+
 
 class WorldClock:
     """UTC as it was at the start, carried on by the monotonic clock: it never goes back, whatever NTP does."""
@@ -30,6 +35,10 @@ class WorldClock:
         return (self._offset_ns + time.monotonic_ns()) // 1000
 
     async def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        await asyncio.sleep(seconds)
+
+    async def wait(self, seconds: float) -> None:
         """Let time pass."""
         await asyncio.sleep(seconds)
 
@@ -49,6 +58,10 @@ class VirtualClock:
         self.advance(seconds)
         await asyncio.sleep(0)
 
+    async def wait(self, seconds: float) -> None:
+        """The same: nothing here is outside."""
+        await self.sleep(seconds)
+
     def advance(self, seconds: float) -> None:
         """Move on by so many seconds."""
         self._now_us += round(seconds * 1e6)
@@ -56,3 +69,55 @@ class VirtualClock:
     def set(self, now_us: int) -> None:
         """Begin anew at another time."""
         self._now_us = now_us
+
+
+class LivingClock(VirtualClock):
+    """A virtual clock that moves with the world's as well: for who is simulated, but talks with real servers."""
+
+    def __init__(self, start_us: int) -> None:
+        super().__init__(start_us)
+        self._begun_ns = time.monotonic_ns()
+
+    def now_us(self) -> int:
+        """Microseconds UTC since 1970: how far it was moved, and how long it has run."""
+        return super().now_us() + (time.monotonic_ns() - self._begun_ns) // 1000
+
+    async def wait(self, seconds: float) -> None:
+        """Let the world's time pass."""
+        await asyncio.sleep(seconds)
+
+    def set(self, now_us: int) -> None:
+        """Begin anew at another time."""
+        super().set(now_us)
+        self._begun_ns = time.monotonic_ns()
+
+
+_OWN: ContextVar[VirtualClock] = ContextVar("clock")
+
+
+class OwnClocks:
+    """One clock for many sessions at once: each task has a virtual one of its own, and so has what the task begins.
+
+    With `living` they move with the world's time as well.
+    """
+
+    def __init__(self, *, living: bool = False) -> None:
+        self._kind = LivingClock if living else VirtualClock
+
+    def begin(self, at_us: int) -> VirtualClock:
+        """The clock of this task from now on."""
+        clock = self._kind(at_us)
+        _OWN.set(clock)
+        return clock
+
+    def now_us(self) -> int:
+        """What time it is for this task."""
+        return _OWN.get().now_us()
+
+    async def sleep(self, seconds: float) -> None:
+        """Let time pass for this task."""
+        await _OWN.get().sleep(seconds)
+
+    async def wait(self, seconds: float) -> None:
+        """Let time pass for this task."""
+        await _OWN.get().wait(seconds)

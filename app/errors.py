@@ -4,6 +4,12 @@
     ├── SettingsError            operator's move: a PARLEY_* variable is wrong or missing
     ├── NotAllowed               a researcher's move: ask an owner of the console
     ├── ModelUnknown             a researcher's move: name a model that there is
+    ├── MethodUnknown            a researcher's move: name a method that there is
+    ├── AloneError               a researcher's move: what models are to be asked alone lacks something
+    ├── AnnotatorUnknown         a researcher's move: name an annotator that there is, or mend your own
+    ├── PriceUnknown             a researcher's move: say what a model costs, or set no budget
+    ├── UserUnknown              a researcher's move: name a kind of simulated user that there is, with what it needs
+    ├── UserFailed               a simulated user came to nothing: its session stops there, and can be resumed
     └── BackendError             a model gave no usable reply
         ├── BackendUnavailable   model server's move: connection, 429, 5xx, timeouts; may be retried
         ├── BackendRejected      operator's or study author's move: 400, 401, 404, bad options; never retry
@@ -27,6 +33,30 @@ class ModelUnknown(ParleyError):
     """A model was named that the study and the backends do not know."""
 
 
+class MethodUnknown(ParleyError):
+    """A way to ask models alone was named that there is not."""
+
+
+class AloneError(ParleyError):
+    """Models cannot be asked alone like that: something is missing, or is there twice."""
+
+
+class AnnotatorUnknown(ParleyError):
+    """An annotator was named that there is not, or one of one's own cannot be used."""
+
+
+class PriceUnknown(ParleyError):
+    """A budget was set for a model of which nobody knows what it costs."""
+
+
+class UserUnknown(ParleyError):
+    """A kind of simulated user was asked for that is not known, or without what it needs."""
+
+
+class UserFailed(ParleyError):
+    """A simulated user could not go on: its model gave nothing that can be used, or the study's gave no reply."""
+
+
 class BackendError(ParleyError):
     """A model gave no usable reply; a failed reply is recorded as such and never enters a conversation."""
 
@@ -36,6 +66,12 @@ class BackendError(ParleyError):
         """A short word for machines, such as `status_429`, `timeout_first_token`, `empty_reply`."""
         self.retry_after_s = retry_after_s
         """How long the model server asked us to wait, in seconds, where it did."""
+        self.sent = ""
+        """What was sent, where whoever asked knew; without secrets."""
+        self.raw = ""
+        """What came back, as far as anything came: also what a refusal said."""
+        self.tokens: tuple[int | None, int | None] = (None, None)
+        """What it took all the same, of the request and of the reply, where the server counted it."""
 
 
 class BackendUnavailable(BackendError):

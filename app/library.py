@@ -164,6 +164,17 @@ def _outside(raw: Mapping[str, Any]) -> Iterator[Fault]:
                 yield Fault(f"models.{name}.server", text)
             for text in backends.check_options(backend, model.get("options", {})):
                 yield Fault(f"models.{name}", text)
+    yield from _annotators(raw, models if isinstance(models, dict) else {})
     for name in records if isinstance(records, list) else ():
         if str(name) not in schemas():
             yield Fault("records", f"no schema is called {name!r}{allowed(str(name), list(schemas()))}")
+
+
+def _annotators(raw: Mapping[str, Any], models: Mapping[str, Any]) -> Iterator[Fault]:
+    """Annotators of the study's own that ask a model which is neither the study's nor one of a backend."""
+    own = raw.get("annotators")
+    for name, told in own.items() if isinstance(own, dict) else ():
+        model = told.get("model") if isinstance(told, dict) else None
+        if isinstance(model, str) and model not in models and model.partition(":")[0] not in backends.names():
+            hint = f"{allowed(model, models)} Or BACKEND:NAME, with one of the backends {', '.join(backends.names())}."
+            yield Fault(f"annotators.{name}.model", f"no model is called {model!r}{hint}")

@@ -24,7 +24,8 @@ from app.counting import CLOSED, Arriving, Live, arrived, at_once, counted, depe
 from app.purse import BUDGET, Purse
 from app.replies.answering import Answering
 from app.replies.breaker import Breaker
-from app.replies.patient import Attempt, Means, attempt_values
+from app.replies.buffer import Reply
+from app.replies.patient import Attempt, Means, ask_patiently, attempt_values
 from app.settings import Settings
 from experiments.core.events import Action, Job
 from experiments.core.hurry import refuse_hurry
@@ -36,6 +37,7 @@ from experiments.core.session import fold
 from experiments.core.telemetry import Record, kept
 from experiments.core.timing import overdue
 from experiments.errors import Refused
+from storage.attempts import times_asked
 from storage.engine import Database
 from storage.errors import Conflict, StorageError
 from storage.log import Log
@@ -77,9 +79,13 @@ class Runtime:
         """Keep a study, and make its backends, so that a missing setting is told now; raises SettingsError."""
         self.studies.register(study)
         for model in study.file.models.values():
-            backend = self._backend(model)
-            if isinstance(backend, Prepared):
-                backend.prepare(model.options)
+            self.make_ready(model)
+
+    def make_ready(self, model: Model) -> None:
+        """Make a model's backend, so that a missing setting is told now; raises SettingsError."""
+        backend = self._backend(model)
+        if isinstance(backend, Prepared):
+            backend.prepare(model.options)
 
     async def close(self) -> None:
         """Stop: replies on their way are left owed, everything that was accepted is written."""
@@ -189,6 +195,15 @@ class Runtime:
         """A participant's action, dated now; `known` holds `seen` and `key`."""
         return await self.act(stream, Action(kind, path, data, self._clock.now_us(), **known))
 
+    async def ask_aside(self, live: Live, study: Study, job: Job) -> Attempt:
+        """Ask a model of `study` for who takes part, as simulated users do; attempts are kept, the last is given."""
+        means = self._means(live.stream, job, live.state, study)
+        return (await ask_patiently(means, study, job.data, job.data["seed"], Reply()))[-1]
+
+    async def times_asked(self, live: Live, slot: str) -> int:
+        """How often a model was asked since a session's last fact."""
+        return await asyncio.to_thread(times_asked, self._database, live.stream, live.state.seq, slot)
+
     async def follow(self, stream: str, offset: int, slot: str = "") -> AsyncIterator[tuple[str, int]]:
         """The reply on its way in a session, after its first `offset` characters; ends when it is recorded."""
         live = await self.live(stream)
@@ -256,12 +271,11 @@ class Runtime:
             await asyncio.sleep(0)
         return after
 
-    def _means(self, stream: str, job: Job, state: State) -> Means:
-        """What asking for a session's reply needs; each attempt is kept in the database."""
+    def _means(self, stream: str, job: Job, state: State, study: Study | None = None) -> Means:
+        """What asking for a session's reply needs, of its study or of that given; each attempt is kept."""
 
         async def record(attempt: Attempt) -> None:
-            study = self.studies.get(state.enrolled["hash"])
-            values = attempt_values(study, attempt)
+            values = attempt_values(study or self.studies.get(state.enrolled["hash"]), attempt)
             own = {"stream": stream, "turn": state.seq, "slot": job.slot, "path": job.path}
             await asyncio.wrap_future(self.log.record_attempt(AttemptRow({**own, **values})))
 

@@ -19,6 +19,7 @@ import typer
 from fastapi import FastAPI
 from pydantic import BaseModel
 
+from app.alone.methods import registry as methods
 from app.backends import registry as backends
 from app.cli import app as command_line
 from app.library import PROTOCOLS, read_yaml
@@ -26,11 +27,13 @@ from app.runtime import Runtime
 from app.settings import Settings, env_name
 from app.web.api import ParticipantApi
 from app.web.cookies import Cookies
+from docs.annotators import annotators
 from docs.tables import about, keys, table
+from experiments.core import alone, participation
 from experiments.core import fields as asked
 from experiments.core import model as replying
-from experiments.core import participation
 from experiments.core import study as parts
+from experiments.core.annotating import Annotating
 from experiments.core.scales import QUESTIONS, SCALES
 from experiments.core.schema import json_schema
 from experiments.core.step import Step, kinds
@@ -61,7 +64,9 @@ STUDY_PARTS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("`recruitment`", participation.Recruitment),
     ("`outcomes`: the end of each", participation.Ending),
     ("`times`", participation.Times),
+    ("`alone`: models without people", alone.Alone),
     ("`bonus`: a rule", participation.Bonus),
+    ("`annotators`: one of your own", Annotating),
     ("`phase`: a part with a heading", parts.Phase),
     ("`each`: a loop over problems", parts.Each),
     ("`do`: a protocol for each value of a factor", parts.Pick),
@@ -78,9 +83,11 @@ def files() -> dict[Path, str]:
         "reference/steps.md": steps_page,
         "reference/fields.md": fields_page,
         "reference/protocols.md": protocols_page,
+        "reference/methods.md": methods_page,
         "reference/columns.md": columns_page,
         "reference/settings.md": settings_page,
         "reference/commands.md": commands_page,
+        "reference/annotators.md": lambda: _page("Annotators", annotators()),
     }
     return {DOCS / name: make() for name, make in makers.items()}
 
@@ -205,6 +212,19 @@ def protocols_page() -> str:
     return _page("Protocols", text)
 
 
+def methods_page() -> str:
+    """Every way to ask a model alone, as its own docstring says it."""
+    text = (
+        "The ways in which `parley alone run` asks models a study's questions. The first three have columns in "
+        "ChatBench's `ai_alone_answers.csv`; how all of them did, `parley alone status` tells.\n"
+    )
+    for name in methods.names():
+        steps, own = methods.find(name).steps, methods.find(name).own
+        calls = f"Calls: {own}" + (f", and at most {steps - own} to the extractor" if steps > own else "")
+        text += f"\n## {name}\n\n{methods.about(name)}\n\n{calls}.\n"
+    return _page("Methods", text)
+
+
 def columns_page() -> str:
     """Every column of every released schema."""
     text = (
@@ -245,13 +265,21 @@ def commands_page() -> str:
     """Every command with its arguments and options."""
     group: Any = typer.main.get_command(command_line)
     text = f"{group.help}\n"
-    for name, command in group.commands.items():
+    for name, command in _commands(group):
         takes = [_parameter(item) for item in command.params if item.name != "help"]
         usage = " ".join(["parley", name, *(item.metavar for item in command.params if _is_argument(item))])
         options = " [OPTIONS]" if any(not _is_argument(item) for item in command.params) else ""
         text += f"\n## {name}\n\n    {usage}{options}\n\n{command.help}\n"
         text += "\n" + table(("argument or option", "default", "what it is for"), takes) if takes else ""
     return _page("Commands", text)
+
+
+def _commands(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
+    """The commands of a group by what is typed, each group before its own."""
+    for name, command in group.commands.items():
+        yield before + name, command
+        if hasattr(command, "commands"):
+            yield from _commands(command, f"{before}{name} ")
 
 
 def _is_argument(item: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from storage import tables
 from storage.engine import Database
@@ -30,3 +30,11 @@ def attempts(database: Database, study: str, *, failed: bool = False) -> Iterato
     with database.connect() as connection:
         for row in connection.execute(wanted):
             yield dict(zip(names, row, strict=True))
+
+
+def times_asked(database: Database, stream: str, turn: int, slot: str) -> int:
+    """How many attempts there were in a session for one reply, while `turn` was its last fact."""
+    t = tables.attempts.c
+    same = (t.stream == stream, t.turn == turn, t.slot == slot)
+    with database.connect() as connection:
+        return connection.execute(select(func.count()).select_from(tables.attempts).where(*same)).scalar_one()

@@ -14,6 +14,7 @@ import orjson
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, make_url, select, text
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
 
+from storage import ai_tables  # noqa: F401  (its tables join the metadata)
 from storage.errors import StorageError
 from storage.schemas.registry import schemas
 from storage.tables import metadata, seats, usage

@@ -16,7 +16,7 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from experiments.core.events import Event
-from storage import tables
+from storage import ai_tables, tables
 from storage.engine import PATIENCE
 from storage.schemas.registry import schemas
 
@@ -44,11 +44,20 @@ def erase(connection: Connection, stream: str, withdrew: Event) -> None:
             own = released.table()
             connection.execute(delete(own).where(own.c["_session"] == stream))
     connection.execute(update(tables.attempts).where(tables.attempts.c.stream == stream).values(EMPTIED))
+    forget_annotations(connection, stream)
     seat, at_us = tables.seats, withdrew.at_us
     nothing = {"begun_us": at_us, "until_us": at_us, "language": "", "pasted": 0}
     connection.execute(update(seat).where(seat.c.stream == stream).values(nothing))
     person = tables.identities
     connection.execute(update(person).where(person.c.stream == stream).values(sealed=b""))
+
+
+def forget_annotations(connection: Connection, stream: str) -> None:
+    """Delete what models were asked about somebody's conversations: it holds their words. Who said the same to the
+    letter loses the annotation as well, until it is asked for again."""
+    about = select(ai_tables.cells.c.cell).where(ai_tables.cells.c.stream == stream)
+    for table in (ai_tables.replies, ai_tables.answers, ai_tables.cells):
+        connection.execute(delete(table).where(table.c.cell.in_(about)))
 
 
 def empty_journal(connection: Connection) -> None:

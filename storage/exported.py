@@ -74,3 +74,5 @@ class Exported:
     filtered: tuple[Kept, ...] = ()
     safe: bool = False
     selected: Selected | None = None
+    users: tuple[tuple[str, int], ...] = ()
+    """Who played the study's simulated sessions, and how many; nothing where people took part."""

@@ -11,16 +11,24 @@ from storage import tables
 from storage.errors import StorageError
 from storage.recorded import ORIGIN
 
-PILOT = "pilot"
-ORIGINS = ("person", ORIGIN, "bot", PILOT)
+PERSON, PILOT = "person", "pilot"
+ORIGINS = (PERSON, ORIGIN, "bot", PILOT)
 """Whose sessions a study may hold, in the order in which they are meant unless it is said; a pilot's only if it is."""
 
 
-def origins(connection: Connection, study: str, wanted: str | None, also: Collection[str] = ()) -> list[str]:
+def origins(
+    connection: Connection,
+    study: str,
+    wanted: str | None,
+    also: Collection[str] = (),
+    *,
+    instead: Collection[str] = (),
+) -> list[str]:
     """The origins that a study has, first what is meant first; raises StorageError where it has none, or not the one
-    that is wanted. `also` are those of data without sessions."""
+    that is wanted. `also` are those of data without sessions, `instead` what holds where there is no other."""
     t = tables.sessions.c
     found = {*connection.execute(select(t.origin).where(t.study == study).distinct()).scalars(), *also}
+    found = found or {*instead}
     if not found:
         known = connection.execute(select(t.study).distinct()).scalars().all()
         raise StorageError(f"the database has no session of a study {study!r}{allowed(study, known)}")

@@ -15,6 +15,7 @@ from experiments.core.place import State
 from experiments.core.resolve import Study
 from experiments.core.session import fold
 from storage import tables, usage
+from storage.alone.answers import alone_rows
 from storage.engine import Database, writer
 from storage.log import facts
 from storage.recorded import ORIGIN, importing_studies, recorded_rows, study_stream
@@ -88,7 +89,8 @@ def _implied(connection: Connection, studies: Studies) -> Iterator[tuple[Whose, 
     for study in map(studies.get, kept):  # a later version's row takes the place of an earlier one's
         rows = (row for name in study.file.records for row in schemas()[name].study_rows(study))
         own.setdefault(study.name, {}).update(_by_key(rows))
-    yield from ((Whose(name), rows) for name, rows in own.items())
+    for name, found in own.items():
+        yield Whose(name), found | _by_key(alone_rows(connection, name))
     for name, stream in (*imported, *((s.study, s.stream) for s in sessions if s.origin == ORIGIN)):
         yield Whose(name, stream, ORIGIN), _by_key(recorded_rows(connection, stream))
     for name, stream, hash_, origin in sessions:

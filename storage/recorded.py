@@ -7,12 +7,16 @@ Such streams are read here, never decided upon or resumed. A fact's time is the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 from uuid import UUID, uuid5
 
+import orjson
 from sqlalchemy import Connection, select
 
+from experiments.core.annotated import ANNOTATED, About, values
+from experiments.core.events import Event
 from storage import tables
 from storage.schemas.base import Released, Row
 from storage.schemas.registry import released
@@ -49,8 +53,33 @@ def row_of(data: Mapping[str, Any]) -> Row:
 def recorded_rows(connection: Connection, stream: str) -> list[Row]:
     """The rows of a stream of imported data, in the order in which they were recorded."""
     t = tables.events.c
-    found = select(t.data).where(t.stream == stream, t.kind == "recorded").order_by(t.seq)
-    return [row_of(data) for data in connection.execute(found).scalars()]
+    columns = (t.seq, t.at_us, t.by, t.path, t.kind, t.data, t.key)
+    wanted = select(*columns).where(t.stream == stream, t.kind.in_(("recorded", ANNOTATED))).order_by(t.seq)
+    return list(rows_told(Event(*row) for row in connection.execute(wanted)).values())
+
+
+def rows_told(events: Iterable[Event]) -> dict[int, Row]:
+    """The rows that facts of imported data tell, by the number of the fact; blank annotations are filled with what
+    annotators found since."""
+    rows: dict[int, Row] = {}
+    noted: list[Event] = []
+    for event in events:
+        if event.kind == "recorded":
+            rows[event.seq] = row_of(event.data)
+        elif event.kind == ANNOTATED and event.data.get("of"):
+            noted.append(event)
+    for seq in {event.data["of"] for event in noted} & rows.keys():
+        rows[seq] = _filled(rows[seq], values(noted, About(of=seq)))
+    return rows
+
+
+def _filled(row: Row, found: Mapping[str, Mapping[str, Any]]) -> Row:
+    """The row with annotations where it has none; how its file spelled a blank is then no longer so."""
+    full = released(row.table).filled(row.values, found)
+    spelled = orjson.loads(row.written) if row.written else {}
+    kept = {name: cell for name, cell in spelled.items() if row.values.get(name) == full.get(name)}
+    written = row.written if kept == spelled else orjson.dumps(kept).decode() if kept else None
+    return replace(row, values=full, written=written)
 
 
 def imports(connection: Connection, study: str, schema: str | None = None) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select, update
 
-from experiments.core.events import Event
+from experiments.core.events import Event, is_life
 from experiments.core.flags import LEAK, flags, is_leak
 from experiments.core.funnel import furthest
 from experiments.core.place import State, here, language_of
@@ -41,7 +41,7 @@ def seat_of(study: Study, state: State) -> Seat:
     return Seat(
         outcome=state.outcome or None,
         due_us=first.at_us if first else None,
-        last_us=next((event.at_us for event in reversed(state.events) if event.by != "researcher"), 0),
+        last_us=next((event.at_us for event in reversed(state.events) if is_life(event)), 0),
         place=folded(place.path) if place else "",
         furthest=furthest(place) if place else "",
         flags=_flags(study, state, told),

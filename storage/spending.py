@@ -1,7 +1,8 @@
 """What a study's replies have cost: all of them, and by model, condition, participant or place.
 
 Costs are those of the attempts (`attempt`), whatever became of them and whoever took part: simulated sessions with a
-real model cost as much. Where a server counted no tokens the cost is unknown, and told as a number of attempts.
+real model cost as much. Where a server counted no tokens the cost is unknown, and told as a number of attempts. What
+the models cost that speak for simulated users is told apart everywhere, and is no part of what a budget bounds.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import orjson
 from sqlalchemy import ColumnElement, Connection, Integer, and_, cast, func, literal_column, select
 
 from experiments.core.cells import matches
+from experiments.core.events import NOTES
 from experiments.core.operations import Where
 from experiments.core.resolve import Study
 from storage import tables
@@ -22,6 +24,11 @@ from storage.engine import Database
 
 By = Literal["model", "condition", "participant"]
 _try, _fact, _session = tables.attempts.c, tables.events.c, tables.sessions.c
+USER = "user"
+"""The slot of the attempts to get what a simulated user says."""
+SPEAKS = "user:"
+"""What the names of the models begin with that speak for simulated users; no study's model can be called so."""
+SIMULATED = " (simulated users)"
 FINISHED: ColumnElement[str] = literal_column("'finished'")
 """Written out, or SQLite would not see that the index of finished sessions serves."""
 
@@ -67,12 +74,13 @@ def spending(database: Database, study: Study, where: Where, now_us: int) -> Spe
         within = _within(connection, name, where)
         rows = connection.execute(
             select(_try.stream, func.coalesce(func.sum(_try.cost), 0.0), func.count(_try.cost), _unknown())
-            .where(_try.study == name)
+            .where(_try.study == name, _try.model.not_like(f"{SPEAKS}%"))
             .group_by(_try.stream)
         ).all()
         finished = select(_fact.stream).where(_fact.kind == FINISHED)
         over = set(connection.execute(finished.where(_fact.stream.in_(_people(name)))).scalars())
-        last_us = select(func.max(_fact.at_us)).where(_fact.stream == _session.stream).scalar_subquery()
+        own = _fact.stream == _session.stream, _fact.kind.not_in(NOTES)
+        last_us = select(func.max(_fact.at_us)).where(*own).scalar_subquery()
         here = set(
             connection.execute(_people(name).where(_session.stream.not_in(finished), last_us > since_us)).scalars()
         )
@@ -121,8 +129,14 @@ def costs(database: Database, study: str, by: By) -> Mapping[str, Cost]:
         rows = connection.execute(wanted.group_by(_try.stream, _try.model)).all()
     found: defaultdict[str, Cost] = defaultdict(Cost)
     for stream, model, *values in rows:
-        found[names[stream] if whose else model] += Cost(*values)
+        who = f"{names[stream]}{SIMULATED if model.startswith(SPEAKS) else ''}" if whose else model
+        found[who] += Cost(*values)
     return dict(sorted(found.items(), key=lambda item: -item[1].cost))
+
+
+def speaks(group: str) -> bool:
+    """Whether a group of `costs` is of a model that speaks for simulated users."""
+    return group.startswith(SPEAKS) or group.endswith(SIMULATED)
 
 
 def _participants(connection: Connection, study: str) -> dict[str, str]:

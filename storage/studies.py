@@ -48,6 +48,12 @@ class Studies:
             found = connection.execute(select(t.hash).where(t.hash.in_(its)).order_by(t.registered_us)).scalars().all()
         return tuple(map(self.get, found))
 
+    def has(self, name: str) -> bool:
+        """Whether a study of that name is here; one whose sessions were all imported is not."""
+        query = select(tables.studies.c.hash).where(tables.studies.c.name == name).limit(1)
+        with self._engine.connect() as connection:
+            return connection.execute(query).first() is not None
+
     def newest(self, name: str) -> Study:
         """The study of that name that was published last, or else registered; raises StorageError if there is none."""
         t, fact = tables.studies.c, tables.events.c

@@ -12,6 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, and_, func, or_, select
 
+from experiments.core.events import NOTES
 from storage import tables
 
 INDEX = re.compile(r"\[\d+\]")
@@ -49,7 +50,8 @@ def _turns(path: str) -> Iterator[str]:
 def _draws(study: str, origin: str, root: str) -> Select[str, str, dict[str, Any], int]:
     """What was drawn below a path, each draw with the time of its session's last fact."""
     any_fact = tables.events.alias().c
-    last_us = select(func.max(any_fact.at_us)).where(any_fact.stream == _fact.stream).scalar_subquery()
+    own = any_fact.stream == _fact.stream, any_fact.kind.not_in(NOTES)
+    last_us = select(func.max(any_fact.at_us)).where(*own).scalar_subquery()
     return (
         select(_fact.stream, _fact.path, _fact.data, last_us)
         .join(tables.sessions, _session.stream == _fact.stream)

@@ -27,6 +27,7 @@ from sqlalchemy import (
 
 metadata = MetaData()
 FINISHED = text("kind = 'finished'")
+BEGAN = text("kind = 'began'")
 DUE = text("due_us IS NOT NULL")
 EXCLUDED = text("excluded IS NOT NULL")
 ENDED = text("outcome IS NOT NULL")
@@ -45,6 +46,7 @@ events = Table(
     Column("key", String(64)),
     UniqueConstraint("stream", "key", name="uq_event_stream_key"),
     Index("ix_event_finished", "stream", sqlite_where=FINISHED, postgresql_where=FINISHED),
+    Index("ix_event_began", "stream", sqlite_where=BEGAN, postgresql_where=BEGAN),
 )
 
 studies = Table(

@@ -15,24 +15,7 @@ from typing import Any, Protocol
 import orjson
 
 from app.backends.base import Request
-from experiments.core.model import Model
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A model, and by what name the data know it."""
-
-    label: str
-    model: Model
-
-    @property
-    def name(self) -> str:
-        """What its server calls it."""
-        return self.model.model or self.label
-
-    def identity(self) -> Mapping[str, Any]:
-        """Who replies: what of it belongs into a key, beside the request."""
-        return {"backend": self.model.backend, "server": self.model.server}
+from app.naming import Asked as Asked
 
 
 @dataclass(frozen=True, slots=True)

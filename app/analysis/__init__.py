@@ -13,15 +13,18 @@ from app.analysis.preference import ranks, wins
 from app.analysis.ratings import ratings, turns
 from app.analysis.reading import frame
 from app.analysis.results import Results, results
+from app.analysis.simulators import Quality, quality
 
 __all__ = [
     "Estimate",
     "Finding",
+    "Quality",
     "Results",
     "accuracy",
     "agreement",
     "alpha",
     "frame",
+    "quality",
     "ranks",
     "ratings",
     "results",

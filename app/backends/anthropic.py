@@ -3,15 +3,15 @@
 `transport` is the way there, `messages` reads what comes.
 """
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from app.backends.base import JSON, BackendOptions, Delta, Request, Sleep, in_order, parse_options, system_of
+from app.backends.base import JSON, BackendOptions, Delta, Request, Sleep, Whole, in_order, parse_options, system_of
 from app.backends.registry import backend
-from app.backends.wire.messages import Messages
+from app.backends.wire.messages import Messages, message
 from app.backends.wire.transport import Transport
 from app.errors import SettingsError
 from app.servers import Server
@@ -19,7 +19,7 @@ from app.settings import Settings, env_name
 
 ANTHROPIC_URL = "https://api.anthropic.com"
 VERSION = "2023-06-01"
-SAMPLING = {"top_p", "top_k", "stop_sequences"}
+SAMPLING = ("top_p", "top_k", "stop_sequences")
 
 
 class AnthropicOptions(BackendOptions):
@@ -60,13 +60,21 @@ class Anthropic:
         key = {"x-api-key": server.key.get_secret_value()} if server.key else {}
         self._path = "/messages" if server.url.endswith("/v1") else "/v1/messages"
         self._transport = Transport(settings, server, {"anthropic-version": VERSION, **key})
+        self._read: tuple[Mapping[str, JSON], AnthropicOptions] = {}, AnthropicOptions()
+        """The options that a batch last came with, read: it comes with the same ones a thousand times."""
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:
         """Give the reply as the server sends it; leaving early closes the connection."""
-        body = _body(request, parse_options(AnthropicOptions, request.options))
+        body = _body(request, parse_options(AnthropicOptions, request.options), stream=True)
         async with aclosing(self._transport.stream(self._path, body, Messages())) as deltas:
             async for delta in deltas:
                 yield delta
+
+    async def whole(self, request: Request) -> Whole:
+        """Give the reply once it is whole: a hundredth of the work of a stream."""
+        if request.options is not self._read[0]:
+            self._read = request.options, parse_options(AnthropicOptions, request.options)
+        return await self._transport.fetch(self._path, _body(request, self._read[1], stream=False), message)
 
     async def close(self) -> None:
         """Close all connections."""
@@ -82,21 +90,27 @@ def _own_server(settings: Settings) -> Server:
     return Server(url=settings.anthropic_base_url or ANTHROPIC_URL, key=settings.anthropic_api_key)
 
 
-def _body(request: Request, options: AnthropicOptions) -> dict[str, Any]:
+def _body(request: Request, options: AnthropicOptions, *, stream: bool) -> dict[str, Any]:
     budget = options.thinking_budget
     thinking = {"type": options.thinking} if options.thinking else None
     optional = {
         "system": system_of(request.messages) or None,
         "temperature": request.temperature,
         "thinking": {"type": "enabled", "budget_tokens": budget} if budget else thinking,
-        "output_config": {"effort": options.effort} if options.effort else None,
-        **options.model_dump(include=SAMPLING),
+        "output_config": _output(request, options) or None,
+        "stream": stream or None,
+        **{name: getattr(options, name) for name in SAMPLING},
     }
     return {
         "model": request.model,
         "messages": in_order(request.messages, system=False),
         "max_tokens": (request.max_tokens or options.max_tokens) + (budget or 0),
-        "stream": True,
         **{name: value for name, value in optional.items() if value is not None},
         **options.extra,
     }
+
+
+def _output(request: Request, options: AnthropicOptions) -> dict[str, Any]:
+    """How much work goes into the reply, and the schema to which it is held."""
+    effort = {"effort": options.effort} if options.effort else {}
+    return effort | ({"format": {"type": "json_schema", "schema": request.schema}} if request.schema else {})

@@ -77,6 +77,20 @@ class End:
 Delta = Text | End
 
 
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A reply that came in one piece, and all that went over the wire for it."""
+
+    text: str
+    end: End
+    raw: str
+    """The reply as it came."""
+    sent: str
+    """The request as it was sent."""
+    limits: Mapping[str, str] = field(default_factory=dict)
+    """What the server's headers say of its rate limits, by name in small letters."""
+
+
 class BackendOptions(BaseModel):
     """What a study file may say in `options:` of a model; each backend's class `Options` extends it."""
 

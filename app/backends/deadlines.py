@@ -10,16 +10,17 @@ would cancel the reader instead.
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Protocol, assert_never
+from typing import Protocol, TypeVar, assert_never
 
 from app.backends.base import Delta, End, Text
 from app.errors import BackendBroken, BackendError, BackendUnavailable
 
 ACCEPTED = ("stop", "length")
 _NOTHING = Text("")
+T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
@@ -63,20 +64,7 @@ class _Progress:
     blank: bool = True
 
     async def next(self, stream: AsyncGenerator[Delta]) -> Delta:
-        until, wait, seconds = self._deadline()
-        timeout = asyncio.timeout_at(until)
-        try:
-            async with timeout:
-                return await anext(stream)
-        except StopAsyncIteration:
-            raise BackendBroken("The reply stopped without an end.", reason="no_finish_reason") from None
-        except BackendError:
-            raise
-        except Exception as error:  # a named edge: a backend may come from any package and raise anything
-            if isinstance(error, TimeoutError) and timeout.expired():
-                raise _too_slow(wait, seconds) from None
-            log.exception("a backend raised what is no BackendError")
-            raise BackendBroken(f"The backend failed: {type(error).__name__}: {error}", reason="fault") from error
+        return await in_time(anext(stream), *self._deadline())
 
     def _deadline(self) -> tuple[float, str, float]:
         """Give when the next delta must be there, which limit says so, and what that limit is."""
@@ -94,33 +82,54 @@ class _Progress:
             case Text(text):
                 self.chars += len(text)
                 self.blank = self.blank and not text.strip()
-                self._check_length()
+                check_length(self.chars, self.limits)
             case End(finish_reason):
-                self._check_end(finish_reason)
+                check_end(finish_reason, self.blank)
             case _:
                 assert_never(delta)
 
-    def _check_length(self) -> None:
-        if self.chars > self.limits.max_reply_chars:
-            raise BackendBroken(
-                f"The reply is longer than PARLEY_MAX_REPLY_CHARS={self.limits.max_reply_chars} and was cut. "
-                "Give the model max_tokens in the study file, or raise the setting.",
-                reason="too_long",
-            )
 
-    def _check_end(self, finish_reason: str) -> None:
-        if finish_reason == "content_filter":
-            raise BackendBroken("The model server's content filter stopped the reply.", reason="content_filter")
-        if finish_reason == "refusal":
-            raise BackendBroken("The model refused to reply.", reason="refusal")
-        if finish_reason not in ACCEPTED:
-            raise BackendBroken(
-                f"The reply ended with finish_reason {finish_reason!r}; accepted: {', '.join(ACCEPTED)}.",
-                reason="finish_reason",
-            )
-        if self.blank:
-            hint = " max_tokens left no room for it; raise max_tokens." if finish_reason == "length" else ""
-            raise BackendBroken(f"The reply is empty.{hint}", reason="empty_reply")
+async def in_time(reply: Awaitable[T], until: float, wait: str, seconds: float) -> T:
+    """What a backend gives, if it does so until a time of the event loop; whatever it raises is a BackendError."""
+    timeout = asyncio.timeout_at(until)
+    try:
+        async with timeout:
+            return await reply
+    except StopAsyncIteration:
+        raise BackendBroken("The reply stopped without an end.", reason="no_finish_reason") from None
+    except BackendError:
+        raise
+    except Exception as error:  # a named edge: a backend may come from any package and raise anything
+        if isinstance(error, TimeoutError) and timeout.expired():
+            raise _too_slow(wait, seconds) from None
+        log.exception("a backend raised what is no BackendError")
+        raise BackendBroken(f"The backend failed: {type(error).__name__}: {error}", reason="fault") from error
+
+
+def check_length(chars: int, limits: Limits) -> None:
+    """Raise BackendBroken if so many characters are no reply any more."""
+    if chars > limits.max_reply_chars:
+        raise BackendBroken(
+            f"The reply is longer than PARLEY_MAX_REPLY_CHARS={limits.max_reply_chars} and was cut. "
+            "Give the model max_tokens in the study file, or raise the setting.",
+            reason="too_long",
+        )
+
+
+def check_end(finish_reason: str, blank: bool) -> None:
+    """Raise BackendBroken if what ended like this is no reply."""
+    if finish_reason == "content_filter":
+        raise BackendBroken("The model server's content filter stopped the reply.", reason="content_filter")
+    if finish_reason == "refusal":
+        raise BackendBroken("The model refused to reply.", reason="refusal")
+    if finish_reason not in ACCEPTED:
+        raise BackendBroken(
+            f"The reply ended with finish_reason {finish_reason!r}; accepted: {', '.join(ACCEPTED)}.",
+            reason="finish_reason",
+        )
+    if blank:
+        hint = " max_tokens left no room for it; raise max_tokens." if finish_reason == "length" else ""
+        raise BackendBroken(f"The reply is empty.{hint}", reason="empty_reply")
 
 
 def _too_slow(wait: str, seconds: float) -> BackendUnavailable:

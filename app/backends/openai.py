@@ -4,16 +4,16 @@
 what it does we would need the request alone, which is a dictionary, and its variables would decide things.
 """
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from app.backends.base import JSON, BackendOptions, Delta, Request, Sleep, in_order, parse_options
+from app.backends.base import JSON, BackendOptions, Delta, End, Request, Sleep, Whole, in_order, parse_options
 from app.backends.registry import backend
-from app.backends.wire.chat_completions import ChatCompletions
-from app.backends.wire.responses import Responses
+from app.backends.wire.chat_completions import ChatCompletions, chat_completion
+from app.backends.wire.responses import Responses, response
 from app.backends.wire.transport import Decoder, Transport, bearer
 from app.errors import SettingsError
 from app.servers import Server
@@ -21,7 +21,7 @@ from app.settings import Settings, env_name
 
 OPENAI_URL = "https://api.openai.com/v1"
 CHAT_ONLY = ("presence_penalty", "frequency_penalty", "stop", "seed", "max_tokens_field")
-SAMPLING = {"top_p", "presence_penalty", "frequency_penalty", "stop", "seed", "reasoning_effort"}
+SAMPLING = ("top_p", "presence_penalty", "frequency_penalty", "stop", "seed", "reasoning_effort")
 
 
 class OpenAIOptions(BackendOptions):
@@ -66,32 +66,49 @@ class OpenAI:
         server = server or _own_server(settings)
         self._newer = server.url == OPENAI_URL
         self._transport = Transport(settings, server, bearer(server))
+        self._read: tuple[Mapping[str, JSON], OpenAIOptions] = {}, OpenAIOptions()
+        """The options that a batch last came with, read: it comes with the same ones a thousand times."""
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:
         """Give the reply as the server sends it; leaving early closes the connection."""
         options = parse_options(OpenAIOptions, request.options)
-        decoder: Decoder
-        if options.api == "responses":
-            path, body, decoder = "/responses", _responses_body(request, options), Responses()
-        else:
-            path, body, decoder = "/chat/completions", self._chat_body(request, options), ChatCompletions()
-        async with aclosing(self._transport.stream(path, {**body, **options.extra}, decoder)) as deltas:
+        decoder: Decoder = Responses() if options.api == "responses" else ChatCompletions()
+        path, body = self._asking(request, options, stream=True)
+        async with aclosing(self._transport.stream(path, body, decoder)) as deltas:
             async for delta in deltas:
                 yield delta
+
+    async def whole(self, request: Request) -> Whole:
+        """Give the reply once it is whole: a hundredth of the work of a stream."""
+        if request.options is not self._read[0]:
+            self._read = request.options, parse_options(OpenAIOptions, request.options)
+        options = self._read[1]
+        read: Callable[[bytes], tuple[str, End]] = response if options.api == "responses" else chat_completion
+        path, body = self._asking(request, options, stream=False)
+        return await self._transport.fetch(path, body, read)
 
     async def close(self) -> None:
         """Close all connections."""
         await self._transport.close()
 
-    def _chat_body(self, request: Request, options: OpenAIOptions) -> dict[str, Any]:
+    def _asking(self, request: Request, options: OpenAIOptions, *, stream: bool) -> tuple[str, dict[str, Any]]:
+        """The path and the body of a request."""
+        if options.api == "responses":
+            return "/responses", _given(_responses_body(request, options, stream)) | options.extra
+        return "/chat/completions", _given(self._chat_body(request, options, stream)) | options.extra
+
+    def _chat_body(self, request: Request, options: OpenAIOptions, stream: bool) -> dict[str, Any]:
         max_tokens = options.max_tokens_field or ("max_completion_tokens" if self._newer else "max_tokens")
-        optional = {
+        return {
+            "model": request.model,
+            "messages": in_order(request.messages),
+            "stream": stream or None,
             "temperature": request.temperature,
             max_tokens: request.max_tokens,
-            "stream_options": {"include_usage": True} if options.usage else None,
-            **options.model_dump(include=SAMPLING),
+            "stream_options": {"include_usage": True} if stream and options.usage else None,
+            "response_format": {"type": "json_schema", "json_schema": _strict(request)} if request.schema else None,
+            **{name: getattr(options, name) for name in SAMPLING},
         }
-        return {"model": request.model, "messages": in_order(request.messages), "stream": True, **_given(optional)}
 
 
 def _own_server(settings: Settings) -> Server:
@@ -103,21 +120,24 @@ def _own_server(settings: Settings) -> Server:
     return Server(url=settings.openai_base_url or OPENAI_URL, key=settings.openai_api_key)
 
 
-def _responses_body(request: Request, options: OpenAIOptions) -> dict[str, Any]:
-    optional = {
+def _responses_body(request: Request, options: OpenAIOptions, stream: bool) -> dict[str, Any]:
+    return {
+        "model": request.model,
+        "input": in_order(request.messages),
+        "stream": stream or None,
+        # what people say in a study is not to be kept by the server, which is its default
+        "store": False,
         "temperature": request.temperature,
         "max_output_tokens": request.max_tokens,
         "top_p": options.top_p,
         "reasoning": {"effort": options.reasoning_effort} if options.reasoning_effort else None,
+        "text": {"format": {"type": "json_schema", **_strict(request)}} if request.schema else None,
     }
-    # what people say in a study is not to be kept by the server, which is its default
-    return {
-        "model": request.model,
-        "input": in_order(request.messages),
-        "stream": True,
-        "store": False,
-        **_given(optional),
-    }
+
+
+def _strict(request: Request) -> dict[str, Any]:
+    """The schema to which the server is to hold the reply."""
+    return {"name": "reply", "schema": request.schema, "strict": True}
 
 
 def _given(values: dict[str, Any]) -> dict[str, Any]:

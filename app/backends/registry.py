@@ -96,6 +96,11 @@ async def unready(models: Iterable[Model], settings: Settings) -> tuple[str, ...
     return tuple(dict.fromkeys(found))
 
 
+def asks_servers(name: str) -> bool:
+    """Whether the backend `name` asks a model server; others play, for time as well."""
+    return _find(name).server != "none"
+
+
 def check_server(name: str, server: str | None) -> list[str]:
     """Say what is wrong with a study's naming this server, or none, for a model of the backend `name`."""
     use = _find(name).server

@@ -1,9 +1,11 @@
 """A model that needs no server and no key: a friendly tutor, at a believable pace, and sometimes wrong.
 
 For demonstrations, tests and simulated studies: the same seed and messages give the same reply in the same
-pieces.
+pieces. Asked for JSON of a schema, it gives some by chance.
 """
 
+import json
+import random
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
@@ -13,6 +15,7 @@ from app.backends import tutor
 from app.backends.base import Delta, End, Request, Sleep, parse_options
 from app.backends.pace import PacedOptions, paced, words_of
 from app.backends.registry import backend
+from app.backends.tutor.shaped import shaped
 from app.settings import Settings
 
 
@@ -35,7 +38,7 @@ class Scripted:
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:
         """Give the tutor's reply word by word."""
         options = parse_options(ScriptedOptions, request.options)
-        words = words_of(tutor.reply(request.messages, seed=request.seed, wrong=options.wrong))
+        words = words_of(_said(request, options.wrong))
         told = words[: request.max_tokens]
         async with aclosing(paced(told, options, self._sleep)) as texts:
             async for text in texts:
@@ -49,3 +52,12 @@ class Scripted:
 
     async def close(self) -> None:
         """Nothing to let go of."""
+
+
+def _said(request: Request, wrong: float) -> str:
+    """The tutor's words; where a shape is asked for, something of that shape, by chance."""
+    if request.schema is None:
+        return tutor.reply(request.messages, seed=request.seed, wrong=wrong)
+    asked = "\n".join(message.text for message in request.messages)
+    chance = random.Random(f"{request.seed}\n{asked}")  # noqa: S311  (no secret is drawn)
+    return json.dumps(shaped(request.schema, chance), ensure_ascii=False)

@@ -1,20 +1,22 @@
-"""Whole sessions without a browser: bots through the participants' door, on a virtual clock.
+"""Whole sessions without a browser: simulated users through the participants' door, on a virtual clock.
 
-The same study and seed give the same sessions to the byte: their streams, seeds, times and words are all derived. A
-session that is already complete is left alone, and one that was interrupted goes on where it was, so that the command
-can be stopped and repeated at any time.
+The same study and seed give the same sessions to the byte, where nothing but chance and models that play offline is in
+them: their streams, seeds, times and words are all derived. A session that is already complete is left alone, and one
+that was interrupted goes on where it was, so that the command can be stopped and repeated at any time.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
-from uuid import NAMESPACE_URL, uuid5
+from uuid import NAMESPACE_URL, UUID, uuid5
 
-from app.bots.random_bot import RandomBot
+from app.bots.cast import RANDOM, Cast
+from app.bots.voice import Voice
 from app.clock import VirtualClock
 from app.counting import Live
+from app.errors import UserFailed
 from app.runtime import Runtime
 from experiments.core.chance import unit
 from experiments.core.participation import Cap
@@ -22,13 +24,16 @@ from experiments.core.place import here
 from experiments.core.resolve import Study
 from experiments.core.screen import Screen
 from experiments.core.step import Step
-from experiments.errors import Fault, StudyError
+from experiments.errors import Fault, Refused, StudyError
+from storage.spending import USER
 
 START_US = 1_767_258_000_000_000
 """When simulated time begins: 2026-01-01 09:00 UTC."""
 ARRIVALS_S = 90.0
 """How long after one another simulated participants arrive, on average."""
 MOST_CLICKS = 5_000
+MOST_RETRIES = 20
+"""How often in a row they ask again for a reply that a study's model does not give."""
 CARE = 0.9
 """How often they know what passes a check: who answers by chance would seldom get beyond one."""
 
@@ -43,13 +48,19 @@ class Walked:
 
 
 async def simulate(runtime: Runtime, clock: VirtualClock, study: Study, count: int, seed: str) -> AsyncIterator[Walked]:
-    """Finish `count` sessions one after another."""
+    """Finish `count` sessions by chance, one after another."""
+    for label, arrives_us in arrivals(study, count, seed):
+        clock.set(arrives_us)
+        yield await walk_through(runtime, clock, study, label)
+
+
+def arrivals(study: Study, count: int, seed: str, cast: Cast = RANDOM) -> Iterator[tuple[str, int]]:
+    """The labels of sessions, each with when it begins."""
     arrival_us = START_US
     for number in range(count):
-        label = label_of(study, seed, number)
-        clock.set(arrival_us)
+        label = label_of(study, seed, number) + cast.label
+        yield label, arrival_us
         arrival_us += round(2e6 * ARRIVALS_S * unit(label, "arrival"))
-        yield await walk_through(runtime, clock, study, label)
 
 
 def wait_until_open(clock: VirtualClock, screen: Screen) -> None:
@@ -69,35 +80,65 @@ def seed_of(label: str) -> str:
     return f"bot:{label}"
 
 
+def stream_of(label: str) -> str:
+    """The stream of a simulated session."""
+    return str(uuid5(NAMESPACE_URL, f"parley:bot:{label}"))
+
+
 async def walk_through(
-    runtime: Runtime, clock: VirtualClock, study: Study, label: str, shut: tuple[Cap, ...] = ()
+    runtime: Runtime, clock: VirtualClock, study: Study, label: str, shut: tuple[Cap, ...] = (), *, cast: Cast = RANDOM
 ) -> Walked:
-    """One session from enrolment to its end, in none of the cells that are `shut`; resumed where it stopped."""
-    name = uuid5(NAMESPACE_URL, f"parley:bot:{label}")
-    stream = str(name)
-    live = await runtime.live(stream)
-    if live is None:
-        offered = study.file.offered
-        told = {"language": offered[name.int % len(offered)]} if len(offered) > 1 else {}
-        live = await runtime.enrol(study, origin="bot", seed=seed_of(label), stream=stream, shut=shut, told=told)
-    else:
-        clock.set(live.state.events[-1].at_us)
-    bot = RandomBot(f"{label}:{live.state.seq}")
-    begun_us = clock.now_us()
+    """One session from enrolment to its end, in none of the cells that are `shut`; resumed where it stopped.
+
+    Raises UserFailed where its user cannot go on; what was done until then is kept.
+    """
+    live = await _begun(runtime, clock, study, label, shut, cast=cast)
+    user = cast.user(f"{label}:{live.state.seq}", live.state.enrolled)
+    before = await runtime.times_asked(live, USER) if cast.model else 0
+    voice = Voice(runtime, cast.speaking(live.study), cast.model, live, before, live.state.seq)
+    begun_us, retries = clock.now_us(), 0
     for clicks in range(MOST_CLICKS):
-        await runtime.settled(stream)
-        live = await runtime.live(stream) or live
+        await runtime.settled(live.stream)
+        live = voice.live = await runtime.live(live.stream) or live
         screen = live.screen
         if screen.ended:
             return Walked(live, clicks, (clock.now_us() - begun_us) / 60e6)
-        kind, values = bot.act(screen)
-        if kind == "submit" and unit(f"{label}:{live.state.seq}", "care") < CARE:
+        deed = await user.act(screen, voice)
+        retries = retries + 1 if deed.kind == "retry" else 0
+        if retries > MOST_RETRIES:
+            raise UserFailed(f"at {screen.path} the study's model gave no reply, asked {retries} times in a row")
+        values = dict(deed.values)
+        if deed.by_chance and deed.kind == "submit" and unit(f"{label}:{live.state.seq}", "care") < CARE:
             values |= knows(live)
-        clock.advance(bot.seconds(screen, values))
+        clock.advance(user.seconds(screen, values))
         wait_until_open(clock, screen)
-        key = f"{live.state.seq}"
-        await runtime.participant(stream, kind, screen.path, values, seen=screen.seen, key=key)
+        await _does(runtime, live, deed.kind, values)
     raise StudyError(study.name, [Fault(live.screen.path, f"is not left after {MOST_CLICKS} clicks")])
+
+
+async def _begun(
+    runtime: Runtime, clock: VirtualClock, study: Study, label: str, shut: tuple[Cap, ...], *, cast: Cast
+) -> Live:
+    """The session of a label, begun or found again; its time is that of its last fact."""
+    stream = stream_of(label)
+    live = await runtime.live(stream)
+    if live is not None:
+        clock.set(live.state.events[-1].at_us)
+        return live
+    offered = study.file.offered
+    told = {"language": offered[UUID(stream).int % len(offered)]} if len(offered) > 1 else {}
+    told = {**told, **cast.told(label)}
+    return await runtime.enrol(study, origin="bot", seed=seed_of(label), stream=stream, shut=shut, told=told)
+
+
+async def _does(runtime: Runtime, live: Live, kind: str, values: Mapping[str, Any]) -> None:
+    """Let an action happen; where the clock was first and the screen is another, nothing does."""
+    screen, key = live.screen, f"{live.state.seq}"
+    try:
+        await runtime.participant(live.stream, kind, screen.path, values, seen=screen.seen, key=key)
+    except Refused as refused:
+        if refused.reason not in ("stale", "ended"):
+            raise
 
 
 def knows(live: Live) -> Mapping[str, Any]:

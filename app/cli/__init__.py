@@ -1,58 +1,72 @@
 """The command line: `parley`, its commands, and how errors look.
 
-What is wrong with a study, a setting or a file is a message, not a traceback.
+One of the three edges where everything is caught: an error of ours is a message, not a traceback. The modules of the
+commands are read when they are needed, because a run of hours shall not carry what only others use.
 """
 
 from __future__ import annotations
 
-from app.cli import (
-    attempts,
-    blinding,
-    console,
-    data,
-    money,
-    pay,
-    people,
-    places,
-    remarking,
-    running,
-    times,
-    translating,
-    users,
-    versions,
-    walking,
-)
-from app.cli.common import app, err
+import sys
+from importlib import import_module
+from typing import Any
+
 from problems.errors import ParleyError
 
-__all__ = [
-    "app",
+MODULES = (
+    "alone",
+    "annotating",
     "attempts",
     "blinding",
     "console",
     "data",
-    "main",
     "money",
     "pay",
     "people",
     "places",
     "remarking",
     "running",
+    "simulating",
+    "simulators",
+    "simulating",
+    "simulators",
     "times",
     "translating",
     "users",
+    "verifying",
     "versions",
     "walking",
-]
+)
+APART = ("alone",)
+"""Those whose command, which is called as they are, needs none of the others."""
+
+
+def __getattr__(name: str) -> Any:
+    """`app` is the command line with all of its commands."""
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _with(MODULES)
+
+
+def _with(modules: tuple[str, ...]) -> Any:
+    for name in modules:
+        import_module(f"{__name__}.{name}")
+    return import_module(f"{__name__}.common").app
 
 
 def main() -> None:
     """Run a command; an error of ours, or of a file or folder, is told in words and exits with 2."""
+    words = tuple(sys.argv[1:2])
     try:
-        app()
+        _with(words if words and words[0] in APART else MODULES)()
     except (ParleyError, OSError) as error:
-        err.print(str(error), style="red", markup=False, highlight=False)
+        _tell(str(error), style="red")
         raise SystemExit(2) from None
     except KeyboardInterrupt:
-        err.print("Stopped. What was finished is saved.")
+        _tell("Stopped. What was finished is saved.")
         raise SystemExit(130) from None
+
+
+def _tell(text: str, style: str = "") -> None:
+    from app.cli.common import err
+
+    err.print(text, style=style, markup=False, highlight=False)

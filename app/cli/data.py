@@ -19,6 +19,7 @@ from storage.engine import Database, open_database
 from storage.exported import Exported
 from storage.exports.exporting import export, stream
 from storage.exports.filtering import Statuses, read_statuses
+from storage.exports.finetuning import NAME, SHARE, TRAIN, Split, export_examples, stream_examples
 from storage.exports.planning import Wish
 from storage.exports.selecting import Selection, moment_of, where_of
 from storage.imports.find import Found
@@ -26,6 +27,7 @@ from storage.imports.importing import deviations, import_files
 from storage.participants import Participants, Person
 from storage.projections import differences, rebuild
 from storage.schemas.registry import schemas
+from storage.simulated import BOT
 
 PROLIFIC = "prolific"
 
@@ -81,7 +83,10 @@ def _files(count: int) -> str:
 @app.command(name="export")
 def export_(
     study: Annotated[str, typer.Argument(metavar="STUDY", help="The study's name, as in its file.")],
-    schema: Annotated[str, typer.Option(help=f"The released schema: {', '.join(sorted(schemas()))}.")],
+    schema: Annotated[
+        str,
+        typer.Option(help=f"The released schema: {', '.join(sorted(schemas()))}; or {NAME}, examples to train on."),
+    ],
     to: Annotated[Path, typer.Option("-o", "--out", help="The folder to write into; `-` for standard output.")],
     origin: Annotated[
         str | None, typer.Option(help="Whose sessions: person, import, bot or pilot. People's, unless there are none.")
@@ -104,6 +109,11 @@ def export_(
     with_excluded: Annotated[
         bool, typer.Option("--with-excluded", help="Also sessions that a researcher excluded.")
     ] = False,
+    user: Annotated[str, typer.Option(help="Of simulated sessions: only this kind of user's, `two_step`.")] = "",
+    train: Annotated[
+        float, typer.Option(help=f"With {NAME}: the share of the questions that are for training.", min=0, max=1)
+    ] = SHARE,
+    seed: Annotated[str, typer.Option(help=f"With {NAME}: which questions those are.")] = "1",
 ) -> None:
     """Write a study's data as the released dataset's files, with a codebook, metadata and checksums."""
     settings = settings_in_use()
@@ -111,8 +121,11 @@ def export_(
     name = name_of(study)
     statuses = _statuses(settings, database, name, status) if status else None
     began = (moment_of(since), moment_of(until, end=True))
-    selection = Selection(where_of(where or ()), *began, complete, language, with_excluded)
-    wish = Wish(name, schema, origin, statuses, safe, selection)
+    selection = Selection(where_of(where or ()), *began, complete, language, with_excluded, user)
+    wish = Wish(name, schema, origin or (BOT if user else None), statuses, safe, selection)
+    if schema == NAME:
+        _examples(database, wish, to, file, Split(train, seed))
+        return
     if to == STDOUT:
         stream(database, wish, sys.stdout.buffer, file)
         return
@@ -120,6 +133,20 @@ def export_(
     _tell(exported, statuses)
     if zipped:
         out.print(f"{pack(to)}", highlight=False)
+
+
+def _examples(database: Database, wish: Wish, to: Path, file: str, split: Split) -> None:
+    """Write examples for the fine-tuning of a user simulator, and tell of how many questions they are."""
+    if to == STDOUT:
+        stream_examples(database, wish, sys.stdout.buffer, split, file or TRAIN)
+        return
+    written = export_examples(database, wish, to, split)
+    for one in written.exported.files:
+        about = f"{one.rows:,} examples, of {written.questions[one.path]:,} of the questions"
+        out.print(f"{to / one.path}: {about}", highlight=False)
+    out.print(f"[dim]{written.exported.sessions:,} sessions of origin {written.exported.origin}[/dim]")
+    for why, number in sorted(written.left_out.items()):
+        out.print(f"  left out: {number:,} conversations {why}", highlight=False)
 
 
 def _tell(exported: Exported, statuses: Statuses | None) -> None:

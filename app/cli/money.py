@@ -21,7 +21,7 @@ from experiments.core.resolve import Study
 from storage.engine import Database, open_database
 from storage.operations import decide_on, operations_of
 from storage.seats import cell_key
-from storage.spending import Cost, costs, spending
+from storage.spending import Cost, costs, speaks, spending
 from storage.studies import Studies
 
 
@@ -44,11 +44,13 @@ def costs_(
     found = Studies(database).newest(name_of(study))
     told = costs(database, found.name, by.value)
     total = sum(told.values(), Cost())
+    spoken = sum((cost for name, cost in told.items() if speaks(name)), Cost())
     bounds = _bounds(database, found)
     if as_json:
         groups = {name: asdict(cost) for name, cost in told.items()}
         whole = {"study": found.name, "currency": found.file.currency, "by": by.value, "groups": groups}
-        print(json.dumps({**whole, "total": asdict(total), **bounds}, indent=2, ensure_ascii=False))
+        sums = {"total": asdict(total), "simulated_users": asdict(spoken)}
+        print(json.dumps({**whole, **sums, **bounds}, indent=2, ensure_ascii=False))
         return
     table = Table(by.value, *(name for name in ("attempts", "failed", "tokens read", "tokens written", "cost")))
     for name, cost in (*told.items(), ("[bold]all[/bold]", total)):
@@ -56,6 +58,9 @@ def costs_(
         label = name if cost is total else escape(name)
         table.add_row(label, *(f"{number:,}" for number in numbers), _money(cost, found.file.currency))
     out.print(table)
+    if spoken.attempts:
+        paid = _money(spoken, found.file.currency)
+        out.print(f"Of that {paid} went to what speaks for simulated users, which no budget bounds.", highlight=False)
     if total.unknown:
         out.print(f"[yellow]{total.unknown:,} replies have no known cost[/yellow]: no `price`, or no count of tokens.")
     _tell(found, bounds)

@@ -11,21 +11,16 @@ from typing import Annotated
 
 import typer
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.tree import Tree
 
 from app import settings as configuration
-from app.bots.simulate import START_US, simulate
-from app.cli.common import StudyFile, app, err, out, settings_in_use
+from app.cli.common import StudyFile, app, out, settings_in_use
 from app.cli.listening import listen, must_be_free, open_when_up
 from app.cli.translating import tell_languages
 from app.cli.users import invite_first
-from app.clock import VirtualClock
 from app.errors import SettingsError
 from app.library import load_study
 from app.outline import draw, outline
-from app.runtime import Runtime
-from app.settings import Settings
 from app.trial import Trial, try_out
 from experiments.core.advice import advice
 from experiments.core.resolve import Study
@@ -148,37 +143,6 @@ def schema(
 ) -> None:
     """Print the JSON Schema of study files, with which editors complete and check them."""
     print(json.dumps(json_schema("protocol" if protocol else "study"), indent=2, ensure_ascii=False))
-
-
-@app.command(name="simulate")
-def simulate_(
-    study: StudyFile,
-    count: Annotated[int, typer.Option("-n", "--count", min=1, help="How many simulated participants.")] = 10,
-    seed: Annotated[str, typer.Option(help="The same seed gives the same sessions, to the byte.")] = "1",
-) -> None:
-    """Let simulated participants finish whole sessions, without a browser and at once."""
-    settings = settings_in_use()
-    found = load_study(study)
-    asyncio.run(_simulate(settings, found, count, seed))
-
-
-async def _simulate(settings: Settings, study: Study, count: int, seed: str) -> None:
-    clock = VirtualClock(START_US)
-    runtime = Runtime(open_database(settings.database_url), settings, clock)
-    runtime.prepare(study)
-    bar = Progress(
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=err
-    )
-    clicks = 0
-    try:
-        with bar:
-            task = bar.add_task(f"{study.name}: simulated sessions", total=count)
-            async for walked in simulate(runtime, clock, study, count, seed):
-                clicks += walked.clicks
-                bar.advance(task)
-    finally:
-        await runtime.close()
-    out.print(f"{count} sessions of {study.name} are complete ({clicks} clicks), in {settings.database_url}")
 
 
 @app.command(name="settings")

@@ -66,6 +66,7 @@ def request_for(study: Study, job: Data, name: str, seed: str) -> Request:
         max_tokens=model.max_tokens,
         options=model.options,
         seed=seed,
+        schema=job.get("schema"),
     )
 
 
@@ -77,4 +78,5 @@ def request_json(request: Request) -> dict[str, Any]:
         "temperature": request.temperature,
         "max_tokens": request.max_tokens,
         "options": dict(request.options),
+        **({"schema": request.schema} if request.schema is not None else {}),
     }

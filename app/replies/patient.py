@@ -86,7 +86,7 @@ async def _tries(means: Means, study: Study, job: Data, name: str, seed: str, re
         if wait_s is None:
             return
         async with reply.stoppable():
-            await means.clock.sleep(wait_s)
+            await means.clock.wait(wait_s)
 
 
 async def _once(means: Means, study: Study, name: str, request: Request, reply: Reply, breaker: Breaker) -> Asked:

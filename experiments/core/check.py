@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from experiments.core import systems
+from experiments.core.alone import alone_faults
 from experiments.core.known import Asked, Names, Values, as_words, drawn_values, factor_values
 from experiments.core.squares import LATIN, of_companions, of_items, size_of
 from experiments.core.step import Step
@@ -37,6 +38,7 @@ def check(study: Study) -> list[Fault]:
     values["language"] = study.file.offered
     values |= {name: factor_values(factor, study.pools) for name, factor in study.factors.items()}
     faults = [*_fallbacks(study), *_prices(study), *_factors(study), *_caps(study), *_bonus(study)]
+    faults += alone_faults(study)
     scope, found = _flow(study, study.flow, Names(known, frozenset(), have, values), "flow")
     faults += [*found, *systems.faults(study.file.models, scope.asked)]
     last = study.flow[-1] if study.flow else None

@@ -30,6 +30,11 @@ class Event:
     key: str | None = None
 
 
+def is_life(event: Event) -> bool:
+    """Whether a fact is a sign that somebody is there: what is said about a session from outside is none."""
+    return event.by != "researcher" and event.kind != "annotated"
+
+
 @dataclass(frozen=True, slots=True)
 class Action:
     """A request: `seen` is the number of the last fact that changed the asker's screen, `key` makes it idempotent."""

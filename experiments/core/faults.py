@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 from pydantic import ValidationError
 
+from experiments.core.alone import Alone
 from experiments.core.model import Model, PickText
 from experiments.core.participation import Bonus, Cap, Ending, Recruitment, Times
 from experiments.core.right import Range
@@ -89,6 +90,7 @@ def _siblings(loc: Sequence[int | str], path: Sequence[int | str]) -> list[str]:
         "Range": Range,
     }
     parents = {
+        "alone": Alone,
         "problems": Source,
         "models": Model,
         "groups": Groups,

@@ -18,8 +18,12 @@ from experiments.core.study import models, tag_of
 from experiments.errors import Fault
 
 ROUNDS = 6
-SOUND: Mapping[str, Mapping[str, Any]] = {"bonus": {"each": "complete", "amount": 1}, "caps": {"most": 0}}
-"""Lists of a file that are no steps, and what stands for one of their parts that is set aside."""
+SOUND: Mapping[str, Mapping[str, Any]] = {
+    "annotators": {"prompt": "{{conversation}}", "schema": {"type": "object", "properties": {"x": {}}}},
+    "bonus": {"each": "complete", "amount": 1},
+    "caps": {"most": 0},
+}
+"""Lists and mappings of a file that are no steps, and what stands for one of their parts that is set aside."""
 
 
 def mended(model: type[BaseModel], raw: Mapping[str, Any]) -> tuple[Any | None, list[Fault]]:

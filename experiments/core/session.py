@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import assert_never
 
+from experiments.core.annotated import ANNOTATED
 from experiments.core.assign import assigned
 from experiments.core.draws import drawn
 from experiments.core.events import NOTES, Action, Event, Fact, Job
@@ -173,11 +174,24 @@ def _decide(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
 
 
 def _researcher(state: State, action: Action) -> tuple[Fact, ...]:
-    if state.outcome == "withdrawn":
-        raise Refused("ended", "Who took part has withdrawn: nothing more can be written about this session.")
+    _refuse_erased(state)
     if action.kind not in NOTES:
         raise Refused("not_offered", f"A researcher cannot {action.kind}; allowed: {', '.join(sorted(NOTES))}")
     return (Fact(action.kind, action.data),)
+
+
+def _refuse_erased(state: State) -> None:
+    if state.outcome == "withdrawn":
+        raise Refused("ended", "Who took part has withdrawn: nothing more can be written about this session.")
+
+
+def _annotated(state: State, action: Action) -> tuple[Fact, ...]:
+    """An annotation stands at no place: it is about one where something was said, or about all of the session."""
+    _refuse_erased(state)
+    path = action.data.get("path")
+    if not state.seq or action.path or (path and not any(event.kind == "said" for event in state.facts.get(path, ()))):
+        raise Refused("not_offered", f"there is no conversation at {path!r}")
+    return (Fact(ANNOTATED, action.data),)
 
 
 def _participant(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
@@ -230,6 +244,8 @@ def _system(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
 
 
 def _model(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
+    if action.kind == "annotate":
+        return _annotated(state, action)
     wanted = ("reply", action.path, action.data.get("slot", ""))
     if action.kind not in ("reply", "fail") or wanted not in [(j.kind, j.path, j.slot) for j in owed(study, state)]:
         raise Refused("not_offered", f"no reply is owed at {action.path!r}")

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from experiments.core.annotated import ANNOTATED
 from experiments.core.answered import Answered, answered
 from experiments.core.events import NOTES, Event
 from experiments.core.place import Place, Present, State, here, language_of, reached
@@ -61,7 +62,8 @@ WORDS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What was said beside a session: a note, a flag, an exclusion; `who` is the researcher, where one is told."""
+    """What was said beside a session: a note, a flag, an exclusion, an annotation; `who` is the researcher or the model
+    that said it, where one is told."""
 
     seq: int
     at_us: int
@@ -220,8 +222,11 @@ def _visits(stays: Mapping[str, _Stay], said: Sequence[Remark]) -> Iterator[Visi
 
 
 def remark(event: Event) -> Remark:
-    """A note, flag or exclusion in words."""
+    """A note, flag, exclusion or annotation in words."""
     data = event.data
+    if event.kind == ANNOTATED:
+        said = ", ".join(f"{name} {value}" for name, value in data["values"].items())
+        return Remark(event.seq, event.at_us, event.kind, f"{data['annotator']}: {said}", str(data["model"]))
     words = data.get("words") or ()
     told = [str(data[name]) for name in ("text", "why", "what") if data.get(name)]
     about = ": ".join([*told, *([", ".join(map(str, words))] if isinstance(words, list | tuple) and words else [])])

@@ -13,6 +13,8 @@ from typing import Annotated, Any, Literal, Self, Union
 
 from pydantic import Discriminator, Field, Tag, WithJsonSchema, field_validator, model_validator
 
+from experiments.core.alone import Alone
+from experiments.core.annotating import Annotating
 from experiments.core.config import Condition, Config, Slug
 from experiments.core.model import Model
 from experiments.core.participation import Bonus, Cap, Ending, OutcomeName, Paste, Recruitment, Times
@@ -225,6 +227,10 @@ class StudyFile(Config):
     telemetry: bool = True
     """Whether times of reading and typing, pasting, copying and leaving the page are recorded, without any content; the
     consent tells it, and nothing is recorded before that is given."""
+    alone: Alone | None = None
+    """How models are asked the same questions without people: `parley alone`."""
+    annotators: dict[Slug, Annotating] | None = None
+    """Annotators of one's own, by name: what a model is asked about each finished conversation (`parley annotate`)."""
     bonus: tuple[Bonus, ...] = ()
     """What is paid on top, by rules; `parley pay` works it out."""
     flow: tuple[Node, ...]

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from experiments.core.events import NOTES, Action, Fact
+from experiments.core.events import NOTES, Action, Fact, is_life
 from experiments.core.place import Place, State, here
 from experiments.core.resolve import Study
 from experiments.core.screen import Timing
@@ -46,7 +46,7 @@ def _dues(study: Study, state: State) -> Iterator[Due]:
     if times.limit_s is not None:
         yield Due("session", state.events[0].at_us + _us(times.limit_s))
     if times.away_s is not None:
-        last_us = next(event.at_us for event in reversed(state.events) if event.by != "researcher")
+        last_us = next(event.at_us for event in reversed(state.events) if is_life(event))
         yield Due("away", last_us + _us(times.away_s))
     limit = _limit(place)
     if place is not None and limit is not None:

@@ -8,8 +8,11 @@ from pydantic import model_validator
 
 from experiments.core.fields import AnyField, Field
 from experiments.core.place import Place
-from experiments.core.screen import Asked, Block, Panel, Text
+from experiments.core.screen import Asked, Block, Panel, Text, dialogue
 from experiments.core.step import Step, step
+
+PERSON, CALLED = "Person", "AI assistant"
+"""What people see in place of the names of who talked."""
 
 
 @step
@@ -23,6 +26,9 @@ class Survey(Step):
     """The questions, in order; each has a key `ask` that names its kind."""
     show_problem: bool = False
     """Whether the problem in scope is shown above the questions."""
+    show_dialogue: bool | None = None
+    """Whether the finished conversation in scope is shown above the questions; with `show_problem` the problem's text
+    can be unfolded there."""
     button: str = "Continue"
     """The words on the button that ends the screen."""
 
@@ -41,9 +47,12 @@ class Survey(Step):
         return self.questions
 
     def panel(self, place: Place) -> Panel:
-        """The text, the problem if wanted, and the questions."""
+        """The text, the problem or the conversation if wanted, and the questions."""
         blocks: tuple[Block, ...] = (Text(place.fill(self.text)),) if self.text else ()
-        if self.show_problem:
+        if self.show_dialogue:
+            about = place.problem.text if self.show_problem else ""
+            blocks = (*blocks, dialogue(place.problem.dialogue, PERSON, CALLED, problem=about))
+        elif self.show_problem:
             blocks = (*blocks, Asked(place.problem.text))
         return Panel(self.title, blocks, self.fields(place), button=self.button)
 
@@ -52,5 +61,6 @@ class Survey(Step):
         return tuple(question.name for question in self.questions)
 
     def needs(self) -> frozenset[str]:
-        """A problem, where it is shown."""
-        return frozenset({"problem"} if self.show_problem else ())
+        """A problem, where it is shown; a finished conversation, where that is."""
+        shown = {"problem": self.show_problem or self.show_dialogue, "dialogue": self.show_dialogue}
+        return frozenset(name for name, needed in shown.items() if needed)

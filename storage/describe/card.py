@@ -39,6 +39,7 @@ def card(exported: Exported) -> str:
         WARNINGS.get(exported.origin, ""),
         summary(exported),
         SAFE if exported.safe else "",
+        _users(exported),
         _files(exported),
         chosen(exported),
         _filtered(exported),
@@ -59,6 +60,16 @@ def _front(exported: Exported) -> dict[str, Any]:
     front = {"pretty_name": title(exported), "language": languages, "license": licence}
     configs = [{"config_name": _config(file), "data_files": file.path} for file in exported.files]
     return {key: value for key, value in front.items() if value} | {"configs": configs}
+
+
+def _users(exported: Exported) -> str:
+    """Who played the simulated sessions. What a kind of user leaves to chance says nothing of anybody."""
+    if not exported.users:
+        return ""
+    rows = ((code(who), f"{number:,}") for who, number in exported.users)
+    said = "All simulated sessions of the study, by the kind of user that played them and the model that spoke for it:"
+    chance = "What a kind of user does not say by its model (answers given alone, confidence) it does by chance."
+    return join("## Who played", said, table(("user", "sessions"), rows), chance)
 
 
 def _config(file: File) -> str:
@@ -147,6 +158,8 @@ def _line(file: File) -> str:
     name = re.sub(r"\W", "_", record_set(file.path))
     if file.path.endswith(".json"):
         return f'{name} = json.loads(Path("{file.path}").read_text(encoding="utf-8"))'
+    if file.path.endswith(".jsonl"):
+        return f'{name} = pd.read_json("{file.path}", lines=True)'
     return f'{name} = pd.read_csv("{file.path}", keep_default_na=False, na_values=[""])'
 
 

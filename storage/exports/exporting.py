@@ -24,6 +24,7 @@ from storage.exports.rows import Chosen, Rows
 from storage.recorded import ORIGIN
 from storage.schemas.base import Column
 from storage.schemas.registry import schema as schema_of
+from storage.simulated import BOT, counted
 from storage.studies import Studies
 
 Tell = Callable[[str, int], None]
@@ -47,7 +48,8 @@ def _export(database: Database, wish: Wish, folder: Path, tell: Tell) -> Exporte
         plan = planned(connection, wish)
         filtered = tuple(kept for chosen in plan.files for kept in filter_files(connection, wish, chosen))
         files = tuple(_write(connection, chosen, folder, tell, safe=wish.safe) for chosen in plan.files)
-        sessions = _sessions(connection, wish.study, plan)
+        sessions = sessions_in(connection, wish.study, plan)
+        users = tuple(counted(connection, wish.study)) if plan.origin == BOT else ()
     exported = Exported(
         study=wish.study,
         schema=schema_of(wish.schema),
@@ -60,6 +62,7 @@ def _export(database: Database, wish: Wish, folder: Path, tell: Tell) -> Exporte
         filtered=filtered,
         safe=wish.safe,
         selected=plan.selected,
+        users=users,
     )
     describe(exported)
     return exported
@@ -133,7 +136,7 @@ def _formulas(connection: Connection, chosen: Chosen) -> dict[str, int]:
     return {name: count for name, count in counted.items() if count}
 
 
-def _sessions(connection: Connection, study: str, plan: Plan) -> int:
+def sessions_in(connection: Connection, study: str, plan: Plan) -> int:
     """How many sessions are in it; of imported data those that the files hold, of which a study may have others."""
     t = tables.sessions.c
     if plan.selected:

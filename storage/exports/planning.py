@@ -1,7 +1,7 @@
 """What an export is to hold: whose sessions, which files, from which rows; nothing is written here.
 
 People's sessions are exported unless a study has none of them, or another origin is asked for. What was imported is
-exported as the files that were imported, with their columns in their order.
+exported as the files that were imported, with their columns in their order; annotations made since come after these.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from sqlalchemy import Connection, select
 
 from experiments.errors import allowed
 from storage import tables
+from storage.alone.answers import asked_alone
 from storage.errors import StorageError
 from storage.exported import Kept, Selected
 from storage.exports.filtering import ATTENTION, Statuses, kept, kept_sessions
 from storage.exports.rows import Chosen
 from storage.exports.selecting import ALL, Passing, Selection, passing
-from storage.origins import origins
+from storage.origins import PERSON, origins
 from storage.recorded import ORIGIN, imports
 from storage.schemas.base import Column, Schema
 from storage.schemas.registry import schema as schema_of
@@ -92,7 +93,8 @@ def filled(connection: Connection, study: str) -> list[str]:
 def _origin(connection: Connection, wish: Wish) -> str:
     """Whose sessions are exported; raises StorageError where the study has none that the schema's tables hold."""
     read = [item["schema"] for item in imports(connection, wish.study)]
-    asked = origins(connection, wish.study, wish.origin, {ORIGIN} if read else ())
+    alone = {PERSON} if asked_alone(connection, wish.study) else ()
+    asked = origins(connection, wish.study, wish.origin, {ORIGIN} if read else (), instead=alone)
     known = filled(connection, wish.study)
     holds = {origin: read if origin == ORIGIN else known for origin in asked}
     chosen = next((origin for origin in asked if wish.schema in holds[origin]), None)
@@ -130,6 +132,15 @@ def _imported(connection: Connection, schema: Schema, study: str) -> Plan:
             names = dict.fromkeys(name for item in read for name in item["columns"])
             known = {column.name: column for column in table.columns}
             if read:
-                columns: tuple[Column, ...] = tuple(known[name] for name in names)
-                files.append(Chosen(study, ORIGIN, table, part, columns))
+                chosen = Chosen(study, ORIGIN, table, part, tuple(known[name] for name in names))
+                files.append(replace(chosen, columns=(*chosen.columns, *_annotated(connection, chosen))))
     return Plan(ORIGIN, tuple(files), tuple(sources))
+
+
+def _annotated(connection: Connection, chosen: Chosen) -> tuple[Column, ...]:
+    """The columns that no imported file had, and that annotators have filled since."""
+    fills = {name for names in chosen.table.annotated.values() for name in names}
+    missing = [column for column in chosen.table.columns if column.name in fills and column not in chosen.columns]
+    there = [name for name in fills if chosen.count(connection, chosen.own.c[name].is_not(None))] if missing else []
+    filled = [names for names in chosen.table.annotated.values() if set(names) & set(there)]
+    return tuple(column for column in missing if any(column.name in names for names in filled))

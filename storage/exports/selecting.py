@@ -17,6 +17,7 @@ from storage import tables
 from storage.errors import StorageError
 from storage.exported import Selected
 from storage.seats import COMPLETE, cells_of
+from storage.simulated import kinds_of, played_by
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 DAY_CHARS = len("2026-01-31")
@@ -35,6 +36,8 @@ class Selection:
     complete: bool = False
     language: str = ""
     with_excluded: bool = False
+    user: str = ""
+    """The kind of simulated user that played them."""
 
     @property
     def factors(self) -> Mapping[str, list[str]]:
@@ -138,12 +141,24 @@ def _misses(connection: Connection, study: str, asked: Selection) -> dict[str, C
         found["begun later"] = _seat.begun_us >= asked.until_us
     if asked.complete:
         found["not complete"] = or_(_seat.outcome.is_(None), _seat.outcome != COMPLETE)
+    found |= _asked_by_name(connection, study, asked)
+    _in_order(asked)
+    return found
+
+
+def _asked_by_name(connection: Connection, study: str, asked: Selection) -> dict[str, ColumnElement[bool]]:
+    """The same for the language and the kind of simulated user; raises StorageError for one that nobody has."""
+    found: dict[str, ColumnElement[bool]] = {}
     if asked.language:
         known = languages_of(connection, study)
         if asked.language not in known:
             raise StorageError(f"nobody took {study!r} in {asked.language!r}{allowed(asked.language, known)}")
         found["in another language"] = _seat.language != asked.language
-    _in_order(asked)
+    if asked.user:
+        kinds = kinds_of(connection, study)
+        if asked.user not in kinds:
+            raise StorageError(f"no session of {study!r} was played by {asked.user!r}{allowed(asked.user, kinds)}")
+        found["of another kind of user"] = _seat.stream.not_in(played_by(study, asked.user))
     return found
 
 
@@ -173,6 +188,7 @@ def _rules(asked: Selection) -> tuple[str, ...]:
     rules += [f"begun before {_when(asked.until_us)}"] if asked.until_us is not None else []
     rules += ["complete only"] if asked.complete else []
     rules += [f"taken in the language {asked.language}"] if asked.language else []
+    rules += [f"played by the simulated user {asked.user}"] if asked.user else []
     return tuple(rules)
 
 

@@ -70,6 +70,21 @@ class Row:
     written: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What the answers of a model that was asked a problem alone add up to, by one method: how many count, how many of
+    them are right, how many are no answer that can be read, and how many commit to one of those offered."""
+
+    model: str
+    dataset: str
+    problem: str
+    method: str
+    count: int
+    right: int
+    invalid: int
+    valid: int
+
+
 Rule = Callable[[Mapping[str, Any]], Iterator[tuple[str, str]]]
 """What must hold between the cells of a row (by their names in the database): the released names of the columns for
 which it does not, each with what was allowed."""
@@ -83,7 +98,8 @@ class Released:
     in column `person` (to the study itself where there is none), and `identity` tells that person's rows apart; `time`
     says when it was recorded, in microseconds UTC, where the row knows. `key` tells rows of one fact apart. Column
     `counter` counts the rows of the file, from 0; a study's own rows get it when they are exported. A study's
-    own file that `filters` another table is made of that one's rows.
+    own file that `filters` another table is made of that one's rows; one `of_alone` of what models answered alone.
+    `annotated` are the columns that an annotator fills, by its name, unless one of them is filled already.
     """
 
     name: str
@@ -94,14 +110,26 @@ class Released:
     parts: tuple[str, ...] = ("",)
     key: tuple[str, ...] = ()
     of_study: bool = False
+    of_alone: bool = False
     counter: str = ""
     filters: str = ""
     time: Callable[[Mapping[str, Any]], int | None] = field(default=lambda values: None)
     rules: tuple[Rule, ...] = ()
+    annotated: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def path(self, part: str) -> str:
         """The file's path within a release."""
         return f"{part}/{self.file}" if part else self.file
+
+    def filled(self, values: Mapping[str, Any], found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        """A row's values with what annotators found, by their names; what the row has already is never replaced."""
+        forms = {column.sql: column.form for column in self.columns}
+        full = dict(values)
+        for annotator, names in self.annotated.items():
+            told = found.get(annotator)
+            if told is not None and all(values.get(name) is None for name in names):
+                full |= {name: None if told[name] is None else forms[name].take(told[name]) for name in names}
+        return full
 
     @property
     def ours(self) -> tuple[Column, ...]:
@@ -145,7 +173,8 @@ class Released:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """A released dataset: its tables, the rows a session has in them, and those the study itself has."""
+    """A released dataset: its tables, the rows a session has in them, those the study itself has, and those that
+    follow from what models answered alone."""
 
     name: str
     title: str
@@ -153,5 +182,6 @@ class Schema:
     tables: tuple[Released, ...]
     rows: Callable[[Study, State], Sequence[Row]]
     study_rows: Callable[[Study], Sequence[Row]] = field(default=lambda study: ())
+    alone_rows: Callable[[Sequence[Tally]], Sequence[Row]] = field(default=lambda tallies: ())
     url: str = ""
     licence: str = ""

@@ -7,12 +7,15 @@ confidence that was said before it. The attention check is in `user_answers`, as
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 import orjson
 
+from experiments.core.alone import questions
+from experiments.core.annotated import About
+from experiments.core.annotated import values as found_by
 from experiments.core.chance import public_id
 from experiments.core.history import Done, Unit, units
 from experiments.core.place import State
@@ -21,7 +24,7 @@ from experiments.core.scales import CONFIDENCE
 from experiments.core.talk import messages
 from problems.item import Problem
 from storage.forms import Choice, Json, Number, Text, Whole, choice
-from storage.schemas.base import Column, Released, Row, Schema
+from storage.schemas.base import Column, Released, Row, Schema, Tally
 
 ANSWER_TYPES = {"answer": "user-alone", "chat": "user-AI"}
 """A step's kind and the released `answer_type`; a chat counts where the problem is answered beside it."""
@@ -123,6 +126,7 @@ QUESTION_COLUMNS = (
 )
 LETTER_METHODS = ("letter_only_zero_shot", "letter_only_few_shot")
 """The ways to ask for a letter alone; what is no letter is invalid."""
+METHODS = (*LETTER_METHODS, "free_text")
 
 
 def _method_columns(method: str) -> tuple[Column, ...]:
@@ -145,9 +149,9 @@ ALONE_COLUMNS = (
     Column("model", Text(), "The model.", ALONE_MODEL),
     Column("dataset", Text(), "The dataset that the question is from.", QUESTION),
     Column("question_id", Text(), "The question.", QUESTION),
-    *(column for method in (*LETTER_METHODS, "free_text") for column in _method_columns(method)),
+    *(column for method in METHODS for column in _method_columns(method)),
 )
-
+NOTHING_ASKED = {column.name: None for column in ALONE_COLUMNS[3:]}
 ASSIGNED = ("model", "condition", "subject", "batch", "position", "question_id", "answer_type")
 """What tells one participant's answers apart: of those who came twice, the release has both assignments."""
 ANSWERS = Released("user_answers", "user_answers.csv", ANSWER_COLUMNS, ASSIGNED, "worker_id", PARTS)
@@ -160,8 +164,27 @@ FILTERED = Released(
     (FULL_STUDY,),
     filters=ANSWERS.name,
 )
-CONVERSATIONS = Released("conversations", "conversations.json", CONVERSATION_COLUMNS, ASSIGNED, "worker_id", PARTS)
-ALONE = Released("ai_alone_answers", "ai_alone_answers.csv", ALONE_COLUMNS, ("model", "question_id"), of_study=True)
+ANNOTATIONS = MappingProxyType(
+    {"user_effort": ("user_effort",), "answer": ("attempted_answer", "answer_val", "answer_letter")}
+)
+"""The annotators that the release has, and the columns that hold what they found."""
+CONVERSATIONS = Released(
+    "conversations",
+    "conversations.json",
+    CONVERSATION_COLUMNS,
+    ASSIGNED,
+    "worker_id",
+    PARTS,
+    annotated=ANNOTATIONS,
+)
+ALONE = Released(
+    "ai_alone_answers",
+    "ai_alone_answers.csv",
+    ALONE_COLUMNS,
+    ("model", "question_id"),
+    of_study=True,
+    of_alone=True,
+)
 QUESTIONS = Released(
     "questions", "questions.csv", QUESTION_COLUMNS, ("question_id",), key=("question_id",), of_study=True
 )
@@ -180,7 +203,8 @@ def _unit_rows(study: Study, state: State, unit: Unit) -> Iterator[Row]:
         values = _answer(study, state, unit, step)
         yield Row(ANSWERS.name, submitted.seq, values, FULL_STUDY)
         if step.kind == "chat":
-            yield Row(CONVERSATIONS.name, submitted.seq, {**values, **_conversation(step)}, FULL_STUDY)
+            told = found_by(state.facts.get("", ()), About(unit.prefix + step.id))
+            yield Row(CONVERSATIONS.name, submitted.seq, {**values, **_conversation(step, told)}, FULL_STUDY)
 
 
 def _answer(study: Study, state: State, unit: Unit, step: Done) -> dict[str, Any]:
@@ -204,16 +228,15 @@ def _answer(study: Study, state: State, unit: Unit, step: Done) -> dict[str, Any
     }
 
 
-def _conversation(step: Done) -> dict[str, Any]:
+def _conversation(step: Done, found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     history = [{"role": message.role, "content": message.text} for message in messages(step.events)]
-    annotations = dict.fromkeys(("user_effort", "attempted_answer", "answer_val", "answer_letter"))
-    return {"chat_history": orjson.dumps(history).decode(), **annotations}
+    blank = dict.fromkeys(name for names in ANNOTATIONS.values() for name in names)
+    return CONVERSATIONS.filled({"chat_history": orjson.dumps(history).decode(), **blank}, found)
 
 
 def study_rows(study: Study) -> list[Row]:
-    """The questions of the study's pools that have four options, the attention check apart, as in the release."""
-    found = {p.id: p for pool in study.pools.values() for p in pool if len(p.options) == len(LETTERS)}
-    return [Row(QUESTIONS.name, 0, _question(p)) for p in found.values() if p.dataset != "attention_check"]
+    """The questions of the study that have four options, as in the release."""
+    return [Row(QUESTIONS.name, 0, _question(p)) for p in questions(study) if len(p.options) == len(LETTERS)]
 
 
 def _question(problem: Problem) -> dict[str, Any]:
@@ -229,6 +252,26 @@ def _question(problem: Problem) -> dict[str, Any]:
     }
 
 
+def alone_rows(tallies: Sequence[Tally]) -> list[Row]:
+    """A row for each model and question; methods that the release does not know are left out."""
+    found: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for tally in tallies:
+        if tally.method in METHODS:
+            key = (tally.model, tally.dataset, tally.problem)
+            found.setdefault(key, {}).update(_shares(tally))
+    return [
+        Row(ALONE.name, number, {"model": model, "dataset": dataset, "question_id": problem, **NOTHING_ASKED, **values})
+        for number, ((model, dataset, problem), values) in enumerate(found.items())
+    ]
+
+
+def _shares(tally: Tally) -> dict[str, Any]:
+    name, count = tally.method, tally.count
+    found: dict[str, Any] = {f"{name}_count": count, f"{name}_acc": tally.right / count if count else None}
+    found[f"{name}_acc_valid"] = tally.right / tally.valid if tally.valid else None
+    return found | ({f"{name}_invalid": tally.invalid / count if count else None} if name in LETTER_METHODS else {})
+
+
 SCHEMA = Schema(
     name="chatbench",
     title="ChatBench",
@@ -236,6 +279,7 @@ SCHEMA = Schema(
     tables=(ANSWERS, FILTERED, CONVERSATIONS, ALONE, QUESTIONS),
     rows=rows,
     study_rows=study_rows,
+    alone_rows=alone_rows,
     url="https://huggingface.co/datasets/microsoft/ChatBench",
     licence="CC BY 4.0",
 )

@@ -47,12 +47,29 @@ def put(*path: Any, value: Any) -> Callable[[dict[str, Any]], None]:
 EACH = ("flow", 1, "flow", 0)
 INFO = {"step": "info", "text": "Read."}
 TARGET = {"each": "question", "of": "questions", "take": 2, "target": 5, "flow": [INFO]}
+HEDGING = {
+    "model": "tutor",
+    "prompt": "How sure? {{conversation}}",
+    "schema": {"type": "object", "properties": {"sure": {"type": "boolean"}}},
+}
 FAULTY = {
     "an unknown key, with the one that was meant": (
         put("contakt", value="me@example.org"),
         ["contakt: no such key", "Did you mean 'contact'?"],
     ),
     "a missing title": (put("title", value=...), ["title: is missing"]),
+    "an annotator's unknown model": (
+        put("annotators", value={"tone": HEDGING | {"model": "tuter"}}),
+        ["annotators.tone.model: no model is called 'tuter'", "Did you mean 'tutor'?", "BACKEND:NAME"],
+    ),
+    "an annotator that judges nothing": (
+        put("annotators", value={"tone": HEDGING | {"prompt": "How sure?"}}),
+        ["annotators.tone.prompt: 'How sure?': names neither {{conversation}}"],
+    ),
+    "an annotator whose answer is no object": (
+        put("annotators", value={"tone": HEDGING | {"schema": {"type": "string"}}}),
+        ["annotators.tone.schema: must be of `type: object`"],
+    ),
     "an unknown step": (
         put("flow", 0, value={"step": "consnt"}),
         ["flow[0]: no step is called 'consnt'", "'consent'?"],
@@ -197,5 +214,26 @@ FAULTY = {
     "a chat where there is no problem": (
         put("flow", 0, value={"step": "chat"}),
         ["a 'chat' step must stand inside an `each`"],
+    ),
+    "an unknown key of what models are asked alone": (
+        put("alone", value={"exmples": "questions"}),
+        ["alone.exmples: no such key", "Did you mean 'examples'?"],
+    ),
+    "a temperature alone that is out of range": (put("alone", value={"temperature": 9}), ["alone.temperature: 9"]),
+    "examples from an unknown pool": (
+        put("alone", value={"examples": "question"}),
+        ["alone.examples: no pool of problems is called 'question'", "Did you mean 'questions'?"],
+    ),
+    "an extractor that is no model": (
+        put("alone", value={"extractor": "tuto"}),
+        ["alone.extractor: no model is called 'tuto'", "Did you mean 'tutor'?", "`backend:name`"],
+    ),
+    "a subject of a dataset that is not there": (
+        put("alone", value={"subjects": {"elementary_maths": "sums"}}),
+        ["alone.subjects.elementary_maths: no problem is of the dataset", "Did you mean 'elementary_mathematics'?"],
+    ),
+    "an extraction that reads nothing": (
+        put("alone", value={"extraction": "What does {{repli}} say?"}),
+        ["alone.extraction: {{repli}} means nothing here", "Did you mean 'reply'?", "does not say {{reply}}"],
     ),
 }

@@ -16,7 +16,9 @@ from experiments.core.assign import drawn_factors
 from experiments.core.events import Action, Event
 from experiments.core.place import State, here
 from experiments.core.session import decide, fold, owed, screen
+from experiments.core.timing import dues
 from experiments.errors import Refused
+from tests.fakes.annotated import EFFORTS, annotated
 from tests.fakes.databases import interleaved
 from tests.fakes.sessions import NAMES, click, enrolment, play, study, whole, world
 
@@ -132,6 +134,39 @@ def test_a_researchers_note_refuses_no_click(name: str, seed: str, share: float)
     assert [e.kind for e in decide(study(name), noted, act)] == [e.kind for e in decide(study(name), state, act)]
 
 
+@given(names, seeds, st.floats(0, 1), st.integers(0, 9))
+@settings(max_examples=60)
+def test_a_models_annotation_refuses_no_click_and_is_on_no_screen(
+    name: str, seed: str, share: float, chance: int
+) -> None:
+    state = some_state(name, seed, share)
+    found = annotated(study(name), state, random.Random(chance))
+    after = fold(found, state)
+    assert [event.kind for event in found] in ([], ["annotated"])
+    assert screen(study(name), after) == screen(study(name), state)
+    assert owed(study(name), after) == owed(study(name), state)
+    assert dues(study(name), after) == dues(study(name), state)
+    if screen(study(name), state).actions:
+        act = click(study(name), state, RandomBot(seed), 7)
+        meant = [(event.kind, event.data) for event in decide(study(name), state, act)]
+        assert [(event.kind, event.data) for event in decide(study(name), after, act)] == meant
+
+
+@given(names, seeds, st.floats(0, 1))
+@settings(max_examples=30)
+def test_an_annotation_is_of_what_was_said_and_of_nobody_who_withdrew(name: str, seed: str, share: float) -> None:
+    state = some_state(name, seed, share)
+    said = {path for path, facts in state.facts.items() if any(event.kind == "said" for event in facts)}
+    for path in {*state.facts, "nowhere"} - said - {""}:
+        with pytest.raises(Refused, match="no conversation"):
+            decide(study(name), state, Action("annotate", "", {"path": path}, 7, by="model"))
+    with pytest.raises(Refused):
+        decide(study(name), state, Action("annotate", "", {"path": ""}, 7, by="participant", seen=state.changed))
+    gone = fold(decide(study(name), state, Action("withdraw", "", {}, 8, by="participant")), state)
+    with pytest.raises(Refused, match="withdrawn"):
+        decide(study(name), gone, Action("annotate", "", {"path": ""}, 9, by="model"))
+
+
 @given(names, seeds, st.floats(0, 1))
 @settings(max_examples=60)
 def test_the_same_click_twice_happens_once(name: str, seed: str, share: float) -> None:
@@ -233,3 +268,4 @@ def test_live_tables_have_rows_to_compare() -> None:
     live, rebuilt = asyncio.run(interleaved([(name, 0) for name in NAMES], random.Random(1)))
     assert live == rebuilt
     assert {name for name, rows in live.items() if not rows} == {"user_answers_filtered", "ai_alone_answers"}
+    assert any(set(EFFORTS) & set(row) for row in live["conversations"]), "some were annotated"

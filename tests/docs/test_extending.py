@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import sqlite3
 import tomllib
 from pathlib import Path
@@ -82,3 +83,14 @@ def test_a_fault_in_a_file_of_the_new_source_is_told_with_its_line(lab: Path):
     (lab / "wrong.yaml").write_text(STUDIES["rivers"].replace("rivers.txt", "rivers-2.txt"))
     with pytest.raises(AssertionError, match="line 1 is no `question :: answer`"):
         parley(lab, "check wrong.yaml", packages=lab)
+
+
+def test_a_new_method_asks_models_and_its_outcomes_are_told(lab: Path):
+    lines = re.findall(r"^    parley (alone .+)$", PAGE.read_text(encoding="utf-8"), re.M)
+    assert len(lines) == 2
+    printed = parley(lab, *lines, packages=lab)
+    assert "letter_anywhere" in printed
+    with sqlite3.connect(lab / "parley.db") as database:
+        outcomes = database.execute("SELECT outcome, count(*) FROM ai_answer GROUP BY outcome").fetchall()
+    database.close()
+    assert outcomes == [("answered", 5 * 2)]

@@ -72,6 +72,17 @@ def test_the_analysts_code_runs_on_the_demos_data(tmp_path: Path):
     assert "messages" in printed
 
 
+@pytest.mark.slow
+def test_the_researchers_models_answer_alone(tmp_path: Path):
+    (block,) = (block for block in blocks(RESEARCHER, "yaml") if "\nalone:" in block.text)
+    (tmp_path / "sums.yaml").write_text(yaml.safe_dump(whole(block), sort_keys=False), encoding="utf-8")
+    section = RESEARCHER.read_text(encoding="utf-8").split("## Ask the same questions without people")[1]
+    lines = re.findall(r"^    parley (.+)$", section.split("\n## ")[0], re.M)
+    assert [line.split()[0] for line in lines] == ["alone", "alone", "alone", "export"]
+    parley(tmp_path, *lines, "validate chatbench data/ai_alone_answers.csv")
+    assert len((tmp_path / "data" / "ai_alone_answers.csv").read_text(encoding="utf-8").splitlines()) == 1 + 60
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_a_page_names_only_commands_and_settings_that_exist(page: Path):
     text = page.read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from app.backends import registry, tutor
+from app.backends import registry, scripted_user, tutor
 from app.backends.base import Backend, Delta, Message, Request, Text
 from app.backends.deadlines import deadlines
 from app.servers import Server
@@ -63,7 +63,11 @@ WAYS = {
     "http-none": Way("http", {**ENDPOINT, "path": "/speak/none"}, "fake"),
 }
 """Every protocol in which Parley asks a model server."""
-LOCAL = {"scripted": Way("scripted"), "replay": Way("replay", {"conversations": "talks.jsonl"})}
+LOCAL = {
+    "scripted": Way("scripted"),
+    "scripted-user": Way("scripted-user"),
+    "replay": Way("replay", {"conversations": "talks.jsonl"}),
+}
 PIECEWISE = {**LOCAL, **{name: way for name, way in WAYS.items() if name != "http-none"}}
 """The ways whose replies come in pieces."""
 
@@ -89,6 +93,8 @@ def settings_at(url: str, folder: Path | None = None, key: str = KEY) -> Setting
 
 def whole_reply(way: Way) -> str:
     """What REQUEST is answered with."""
+    if way.backend == "scripted-user":
+        return scripted_user.reply(REQUEST)
     return tutor.reply(ASKED, seed="s1") if way.backend == "scripted" else reply_to(ASKED[-1].text)
 
 

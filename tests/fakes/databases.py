@@ -16,7 +16,9 @@ from app.bots.simulate import START_US, simulate
 from app.clock import VirtualClock
 from app.runtime import Runtime
 from app.settings import Settings
+from experiments.core.annotated import About
 from experiments.core.events import Action
+from storage.annotations import Annotations
 from storage.engine import Database, open_database, writer
 from storage.exported import Exported
 from storage.exports import exporting
@@ -25,10 +27,13 @@ from storage.projections import rebuild
 from storage.schemas.registry import schemas
 from storage.seats import release
 from storage.telemetry import Telemetry
+from tests.fakes.annotated import annotation
 from tests.fakes.sessions import study
 
 SESSIONS = 12
 """How many sessions of each study the contract tests' database has."""
+ANNOTATED = 0.2
+"""How often something of a session is annotated between two clicks."""
 
 Tables = Mapping[str, Sequence[tuple[Any, ...]]]
 
@@ -46,7 +51,8 @@ def read_tables(database: Database) -> Tables:
 
 
 async def interleaved(sessions: Sequence[tuple[str, int]], order: random.Random) -> tuple[Tables, Tables]:
-    """Sessions of several studies acting in a random order, some left unfinished; live tables and rebuilt ones."""
+    """Sessions of several studies acting in a random order, some left unfinished, while a model annotates what was
+    said; live tables and rebuilt ones."""
     with TemporaryDirectory() as folder:
         database = open_database(f"sqlite:///{Path(folder) / 'parley.db'}")
         clock = VirtualClock(0)
@@ -58,6 +64,7 @@ async def interleaved(sessions: Sequence[tuple[str, int]], order: random.Random)
             playing.append((live.stream, RandomBot(f"{number}"), order.randint(1, 120)))
         while playing:
             stream, bot, left = playing.pop(order.randrange(len(playing)))
+            await _annotate(runtime, stream, order)
             if left and await _act(runtime, clock, stream, bot):
                 playing.append((stream, bot, left - 1))
         before = read_tables(database)
@@ -79,6 +86,18 @@ async def _act(runtime: Runtime, clock: VirtualClock, stream: str, bot: RandomBo
     clock.advance(bot.seconds(screen, values))
     await runtime.participant(stream, kind, screen.path, values, seen=screen.seen, key=f"{live.state.seq}-click")
     return True
+
+
+async def _annotate(runtime: Runtime, stream: str, chance: random.Random) -> None:
+    """Now and then, from another process: what a server knows of the session is then old."""
+    live = await runtime.live(stream)
+    if live is None or chance.random() > ANNOTATED:
+        return
+    said = [path for path, facts in live.state.facts.items() if any(event.kind == "said" for event in facts)]
+    if said:
+        found = [annotation(About(chance.choice(said)), chance)]
+        writer = Annotations(runtime.log, runtime.studies, live.study.name, runtime.now_us())
+        await asyncio.to_thread(writer.write, {stream: found})
 
 
 async def fill(database: Database, names: list[str], count: int, seed: str) -> None:

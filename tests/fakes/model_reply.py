@@ -154,6 +154,7 @@ class Reply:
 
     async def _head(self, status: int, headers: dict[str, str]) -> None:
         lines = [f"HTTP/1.1 {status} Fake", f"{self.request_id}: req_fake", "set-cookie: who=you; Path=/"]
+        lines.append("X-RateLimit-Remaining-Requests: 59")
         lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
         await self._write("\r\n".join([*lines, "", ""]).encode())
 

@@ -26,6 +26,7 @@ from tests.fakes.endpoint_reply import EndpointReply, LinesReply, WholeReply
 from tests.fakes.model_faults import FAULTS, ordinary
 from tests.fakes.model_reply import Left, Reply
 from tests.fakes.openai_reply import ChatReply, ResponsesReply
+from tests.fakes.whole_replies import WHOLE
 
 DIALECTS: dict[str, type[Reply]] = {
     "/chat/completions": ChatReply,
@@ -122,6 +123,7 @@ async def _connection(server: Server, reader: asyncio.StreamReader, writer: asyn
 async def _play(server: Server, received: Received, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     path = received.path.partition("?")[0]
     dialect = next((spoken for end, spoken in DIALECTS.items() if path.endswith(end)), None)
+    dialect = dialect if received.body.get("stream") or dialect is None else WHOLE.get(dialect, dialect)
     reply = (dialect or ChatReply)(reader, writer, received.body, received.headers)
     if dialect is None:
         await reply.error(404, f"Unknown request URL: POST {path}")

@@ -159,7 +159,7 @@ class Process:
         env |= {f"PARLEY_{name.upper()}": str(value) for name, value in FAST.items()} | self.env
         if self.forked:
             context = multiprocessing.get_context("forkserver")
-            context.set_forkserver_preload(["app.cli", "app.web.server"])
+            context.set_forkserver_preload(["app.cli.running", "app.web.server"])
             self._running = context.Process(
                 target=_parley, args=(self.folder, env, self.command, *map(str, self.studies))
             )

@@ -122,7 +122,8 @@ def imports(*folders: str) -> Iterator[tuple[str, str]]:
 
 
 def test_the_rooms_import_only_what_the_project_declares(project: dict) -> None:
-    lines = [*project["dependencies"], *project["optional-dependencies"]["postgres"]]
+    extras = project["optional-dependencies"]
+    lines = [*project["dependencies"], *extras["postgres"], *extras["text"]]
     declared = {canonicalize_name(Requirement(line).name) for line in lines}
     declared |= {"starlette", "pydantic-core", "annotated-types"}  # FastAPI's and pydantic's own parts
     known = {*ROOMS, *sys.stdlib_module_names}

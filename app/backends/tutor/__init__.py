@@ -9,13 +9,17 @@ need it.
 from collections.abc import Callable
 
 from app.backends.base import Message
-from app.backends.tutor import answers, talk
+from app.backends.tutor import alone, answers, talk
 from app.backends.tutor.turn import Turn
 
 Writer = Callable[[Turn], str | None]
 
 WRITERS: tuple[Writer, ...] = (
     talk.greeting,
+    alone.concluded,
+    alone.shown,
+    alone.reading,
+    alone.verdict,
     answers.letter_only,
     answers.choice,
     answers.sum_up,

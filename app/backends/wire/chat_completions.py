@@ -1,4 +1,4 @@
-"""OpenAI's streamed Chat Completions: bytes in, deltas out.
+"""OpenAI's Chat Completions, streamed or whole: bytes in, a reply out.
 
 Pure. Chunks without choices are skipped; `[DONE]` or the end of the stream gives the `End` if a finish_reason was
 seen, and a BackendBroken if not; usage may come with the finish_reason or after it. A refusal is no reply.
@@ -10,7 +10,7 @@ from typing import Any
 
 from app.backends.base import Delta, End, Text
 from app.backends.wire.errors import check_event, refusal
-from app.backends.wire.sse import EXCERPT, Objects, count, cut_off, finish_reason, part, string
+from app.backends.wire.sse import EXCERPT, Objects, count, cut_off, finish_reason, part, read_whole, string
 
 
 @dataclass(slots=True)
@@ -60,3 +60,19 @@ class ChatCompletions:
         if text:
             yield Text(text)
         self._finish_reason = string(choice, "finish_reason") or self._finish_reason
+
+
+def chat_completion(body: bytes) -> tuple[str, End]:
+    """The text and the end of a completion that was not streamed."""
+    completion = read_whole(body)
+    check_event(completion)
+    choices = completion.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
+    message = part(choice, "message")
+    refused, told = string(message, "refusal"), string(choice, "finish_reason")
+    if told is None:
+        raise cut_off("finish_reason")
+    usage = part(completion, "usage")
+    tokens = count(usage, "prompt_tokens"), count(usage, "completion_tokens")
+    end = End("refusal" if refused else finish_reason(told), string(completion, "model"), *tokens)
+    return refused or string(message, "content") or "", end

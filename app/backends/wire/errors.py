@@ -94,9 +94,12 @@ def refusal(text: str) -> BackendBroken:
     return BackendBroken(f"The model refused to reply{said}.", reason="refusal")
 
 
-def masked(error: BackendError, server: Server) -> BackendError:
-    """The same error without a secret of the server; servers quote keys and whole requests."""
-    return type(error)(server.mask(str(error)), reason=error.reason, retry_after_s=error.retry_after_s)
+def masked(error: BackendError, server: Server, sent: str = "", raw: str = "") -> BackendError:
+    """The same error without a secret of the server, and with what went over the wire; servers quote keys and whole
+    requests."""
+    same = type(error)(server.mask(str(error)), reason=error.reason, retry_after_s=error.retry_after_s)
+    same.sent, same.raw = server.mask(sent), server.mask(raw)
+    return same
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:

@@ -1,4 +1,4 @@
-"""Anthropic's streamed Messages: bytes in, deltas out.
+"""Anthropic's Messages, streamed or whole: bytes in, a reply out.
 
 Pure. Text comes in `text_delta`s of content blocks; thinking, signatures and all other kinds of deltas are no part of
 the reply. The stop reason comes in `message_delta`, the end is `message_stop`; a stream without either was cut off.
@@ -10,7 +10,7 @@ from typing import Any
 
 from app.backends.base import Delta, End, Text
 from app.backends.wire.errors import check_event, refusal
-from app.backends.wire.sse import Objects, count, cut_off, finish_reason, part, string
+from app.backends.wire.sse import Objects, count, cut_off, finish_reason, listed, part, read_whole, string
 
 
 @dataclass(slots=True)
@@ -61,16 +61,24 @@ class Messages:
         self._usage |= {name: value for name, value in part(event, "usage").items() if value is not None}
 
     def _end(self) -> End:
-        if self._stop_reason is None:
-            raise cut_off("stop_reason")
         if self._stop_reason == "refusal":
             raise refusal(self._explanation)
-        return End(
-            finish_reason=finish_reason(self._stop_reason),
-            model=self._model,
-            prompt_tokens=count(self._usage, "input_tokens"),
-            completion_tokens=count(self._usage, "output_tokens"),
-        )
+        return _end(self._stop_reason, self._model, self._usage)
+
+
+def message(body: bytes) -> tuple[str, End]:
+    """The text and the end of a message that was not streamed."""
+    whole = read_whole(body)
+    check_event(whole)
+    text = "".join(one.text for block in listed(whole, "content") for one in _text(block, "text"))
+    explanation = string(part(whole, "stop_details"), "explanation")
+    return explanation or text, _end(string(whole, "stop_reason"), string(whole, "model"), part(whole, "usage"))
+
+
+def _end(reason: str | None, model: str | None, usage: dict[str, Any]) -> End:
+    if reason is None:
+        raise cut_off("stop_reason")
+    return End(finish_reason(reason), model, count(usage, "input_tokens"), count(usage, "output_tokens"))
 
 
 def _text(values: dict[str, Any], kind: str) -> Iterator[Text]:

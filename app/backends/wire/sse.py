@@ -1,4 +1,4 @@
-"""Server-sent events with JSON in them, which most model servers stream: bytes in, objects out.
+"""Server-sent events with JSON in them, which most model servers stream, and how JSON is read: bytes in, objects out.
 
 Pure, and independent of where the network cuts the bytes. Comments and fields other than `data` are skipped. What is
 no JSON object is a BackendBroken, as is a body without any event: a page of a login, an answer that is no stream.
@@ -100,6 +100,14 @@ def read_object(data: bytes) -> dict[str, Any]:
     return value
 
 
+def read_whole(body: bytes) -> dict[str, Any]:
+    """Read a body that is one JSON object; raises BackendBroken."""
+    body = body.removeprefix(BOM)
+    if not body.lstrip().startswith(b"{"):
+        raise not_a_stream(body, "JSON object")
+    return read_object(body)
+
+
 def read_value(data: bytes) -> Any:
     """Read JSON of any kind; raises BackendBroken."""
     try:
@@ -124,6 +132,12 @@ def part(values: dict[str, Any], key: str) -> dict[str, Any]:
     raise malformed(orjson.dumps(value), f"{key} is no object")
 
 
+def listed(values: dict[str, Any], key: str) -> Iterator[dict[str, Any]]:
+    """The objects of a list of an object; none where there is no list."""
+    found = values.get(key)
+    yield from (one for one in (found if isinstance(found, list) else ()) if isinstance(one, dict))
+
+
 def count(values: dict[str, Any], key: str) -> int | None:
     """A number of tokens of an object; None where there is none."""
     value = values.get(key)
@@ -144,10 +158,10 @@ def cut_off(what: str) -> BackendBroken:
     return BackendBroken(f"The reply was cut off: it has no {what}.", reason="no_finish_reason")
 
 
-def not_a_stream(seen: bytes) -> BackendBroken:
+def not_a_stream(seen: bytes, wanted: str = "stream of events") -> BackendBroken:
     """The error that an answer with success is which holds no reply."""
     return BackendBroken(
-        f"The model server sent no stream of events, but {seen[:EXCERPT].decode(errors='replace')!r}. "
+        f"The model server sent no {wanted}, but {seen[:EXCERPT].decode(errors='replace')!r}. "
         "Check its address: where the API begins, as in https://api.openai.com/v1.",
         reason="not_a_stream",
     )

@@ -8,8 +8,8 @@ httpx2 (docs/decisions/0003).
 
 import asyncio
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -20,14 +20,17 @@ import orjson
 from multidict import CIMultiDict
 from yarl import URL
 
-from app.backends.base import Delta, End
+from app.backends.base import Delta, End, Whole
 from app.backends.wire.errors import beginning, masked, no_connection, refused
-from app.errors import BackendError, BackendRejected
+from app.errors import BackendBroken, BackendError, BackendRejected
 from app.servers import Server, revealed
 from app.settings import Settings
 
 DRAIN_S = 0.1
 MULTIPLE_CHOICES = 300
+MAX_BODY_BYTES = 8_000_000
+RATE_LIMITS = ("x-ratelimit-", "anthropic-ratelimit-")
+"""How the names of headers begin that tell of a server's rate limits."""
 
 
 class Decoder(Protocol):
@@ -55,8 +58,11 @@ class Transport:
         self._timeout = aiohttp.ClientTimeout(
             total=None, sock_connect=settings.connect_timeout_s, sock_read=settings.reply_timeout_s
         )
+        self._patient = aiohttp.ClientTimeout(total=None, sock_connect=settings.connect_timeout_s)
+        """For whole replies, which whoever asks has to limit: a clock for each piece costs as much as reading it."""
         self._tls = _trusted() if server.url.startswith("https:") else True
         self._proxy = _proxy_of(server.url)
+        self._urls: dict[str, URL] = {}
         self._session: aiohttp.ClientSession | None = None
 
     async def stream(
@@ -64,13 +70,7 @@ class Transport:
     ) -> AsyncGenerator[Delta]:
         """Send `body` to `path`, give the reply as it comes; leaving early closes the connection."""
         try:
-            async with self._open().request(
-                method,
-                URL(self._server.url + path).update_query(self._query),
-                data=_json(body),
-                allow_redirects=False,
-                proxy=self._proxy,
-            ) as response:
+            async with self._send(method, path, _json(body), self._timeout) as response:
                 if response.status >= MULTIPLE_CHOICES:
                     raise refused(response.status, response.headers, await beginning(response))
                 chunks = response.content.iter_any()
@@ -88,10 +88,38 @@ class Transport:
         except (aiohttp.ClientError, OSError) as error:
             raise masked(no_connection(error, self._server), self._server) from None
 
+    async def fetch(self, path: str, body: Mapping[str, Any], read: Callable[[bytes], tuple[str, End]]) -> Whole:
+        """Send `body` to `path` and `read` the whole answer; a BackendError has with it what was sent and came."""
+        sent, raw = _json(body), b""
+        try:
+            async with self._send("POST", path, sent, self._patient) as response:
+                if response.status >= MULTIPLE_CHOICES:
+                    raw = await beginning(response)
+                    raise refused(response.status, response.headers, raw)
+                raw = await beginning(response, MAX_BODY_BYTES + 1)
+                if len(raw) > MAX_BODY_BYTES:
+                    raise BackendBroken("The model server's answer is longer than 8 MB.", reason="too_long")
+                text, end = read(raw)
+                shown = self._server.mask(_words(raw))
+                return Whole(text, end, shown, _words(sent), _rate_limits(response.headers))
+        except BackendError as error:
+            raise masked(error, self._server, _words(sent), _words(raw)) from None
+        except (aiohttp.ClientError, OSError) as error:
+            broken = no_connection(error, self._server)
+            raise masked(broken, self._server, _words(sent), _words(raw)) from None
+
     async def close(self) -> None:
         """Close all connections."""
         if self._session is not None:
             await self._session.close()
+
+    def _send(
+        self, method: str, path: str, data: bytes, timeout: aiohttp.ClientTimeout
+    ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
+        if path not in self._urls:
+            self._urls[path] = URL(self._server.url + path).update_query(self._query)
+        url = self._urls[path]
+        return self._open().request(method, url, data=data, timeout=timeout, allow_redirects=False, proxy=self._proxy)
 
     def _open(self) -> aiohttp.ClientSession:
         """The session, which belongs to the event loop that first asks for it."""
@@ -108,6 +136,15 @@ class Transport:
 def bearer(server: Server) -> dict[str, str]:
     """The header with a server's key, where it has one."""
     return {"authorization": f"Bearer {server.key.get_secret_value()}"} if server.key else {}
+
+
+def _words(data: bytes) -> str:
+    """Bytes as text that every database takes."""
+    return data.decode(errors="replace").replace("\x00", "")
+
+
+def _rate_limits(headers: Mapping[str, str]) -> dict[str, str]:
+    return {key: value for name, value in headers.items() if (key := name.lower()).startswith(RATE_LIMITS)}
 
 
 def _json(body: Mapping[str, Any]) -> bytes:

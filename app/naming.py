@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from app.alone.cell import Asked
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
 from app.backends import registry
 from app.errors import ModelUnknown
 from experiments.core.model import Model
@@ -10,9 +13,26 @@ from experiments.core.resolve import Study
 from problems.errors import did_you_mean
 
 
-def asked(study: Study, text: str) -> Asked:
-    """The model that is meant; raises ModelUnknown with what is allowed."""
-    known = study.file.models
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A model, and by what name the data know it."""
+
+    label: str
+    model: Model
+
+    @property
+    def name(self) -> str:
+        """What its server calls it."""
+        return self.model.model or self.label
+
+    def identity(self) -> Mapping[str, Any]:
+        """Who replies: what of it belongs into a key, beside the request."""
+        return {"backend": self.model.backend, "server": self.model.server}
+
+
+def asked(study: Study | None, text: str) -> Asked:
+    """The model that is meant, where there is no study none of its own; raises ModelUnknown with what is allowed."""
+    known = study.file.models if study is not None else {}
     if text in known:
         return Asked(text, known[text])
     backend, colon, rest = text.partition(":")

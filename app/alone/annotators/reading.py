@@ -1,0 +1,73 @@
+"""Strict reading of a reply that has to be one JSON object of a given schema: it is that, or it is unparsed.
+
+As in ChatBench's code, text around the outermost braces is passed over (models like to say something before). Nothing
+else is forgiven, and nothing is ever filled in: no missing key, no wrong type, no key twice, no second object.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import orjson
+from jsonschema import Draft202012Validator
+
+Schema = Mapping[str, Any]
+Values = Mapping[str, Any]
+MOST_CHARS = 200_000
+SHOWN = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Unparsed:
+    """A reply that is no answer, and why."""
+
+    why: str
+
+
+def read_object(text: str, schema: Schema) -> Values | Unparsed:
+    """The object that a reply holds, if it is of the schema."""
+    begin, end = text.find("{"), text.rfind("}")
+    if begin < 0 or end < begin:
+        return Unparsed("there is no JSON object in it")
+    if len(text) > MOST_CHARS:
+        return Unparsed(f"it has {len(text):,} characters, more than {MOST_CHARS:,}")
+    try:
+        value = json.loads(text[begin : end + 1], object_pairs_hook=_object, parse_constant=_no_number)
+        orjson.dumps(value)
+    except (ValueError, TypeError, RecursionError) as error:  # orjson: half of a surrogate pair, a number too large
+        return Unparsed(f"it is no JSON: {error}"[:SHOWN])
+    if "\\u0000" in text[begin:end] and _has_nul(value):
+        return Unparsed("it holds the character NUL, which no database keeps")
+    fault = next(iter(_validator(orjson.dumps(schema)).iter_errors(value)), None)
+    if fault is not None:
+        where = ".".join(str(part) for part in fault.absolute_path) or "the object"
+        return Unparsed(f"{where}: {fault.message}"[:SHOWN])
+    return dict(value)
+
+
+@lru_cache(256)
+def _validator(schema: bytes) -> Draft202012Validator:
+    return Draft202012Validator(orjson.loads(schema))
+
+
+def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key stands twice in an object")
+    return found
+
+
+def _no_number(word: str) -> Any:
+    raise ValueError(f"{word} is no number")
+
+
+def _has_nul(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return any(_has_nul(part) for pair in value.items() for part in pair)
+    if isinstance(value, list):
+        return any(map(_has_nul, value))
+    return isinstance(value, str) and "\x00" in value

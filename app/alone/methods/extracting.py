@@ -1,0 +1,45 @@
+"""What another model reads out of a free reply: whether it answers, with what value, and which option that is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import orjson
+
+from experiments.core.template import fill
+
+MOST_CHARS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """What the extractor says of a reply."""
+
+    attempted: bool
+    value: str
+    letter: str
+
+
+def extraction(template: str, question: str, reply: str) -> str:
+    """The extractor's prompt, without the right answer."""
+    values = {"question": question, "reply": reply}
+    return fill(template, lambda name: values[name])
+
+
+def extracted(text: str) -> Extracted | None:
+    """The JSON object between the first brace and the last, whatever stands around it; None if that is no such one."""
+    begin, end = text.find("{"), text.rfind("}")
+    try:
+        found = orjson.loads(text[begin : end + 1]) if 0 <= begin < end else None
+    except orjson.JSONDecodeError:
+        return None
+    if not isinstance(found, dict) or not isinstance(attempted := found.get("attempted_answer"), bool):
+        return None
+    letter = _text(found.get("answer_letter")).strip(" ().").upper()
+    return Extracted(attempted, _text(found.get("answer_val")).strip(), letter)
+
+
+def _text(value: object) -> str:
+    """A value as people would write it; nothing for null, lists and objects."""
+    plain = isinstance(value, str | int | float) and not isinstance(value, bool)
+    return str(value).replace("\x00", "")[:MOST_CHARS] if plain else ""

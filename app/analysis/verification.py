@@ -1,0 +1,99 @@
+"""How far an annotator and people agree about a sample of conversations, field by field.
+
+The share of equal labels has Wilson's interval by the cluster jackknife over conversations (app/analysis/intervals.py);
+Cohen's kappa is (p_o - p_e)/(1 - p_e), p_e from how often each side gives each value (Cohen 1960, Educational and
+Psychological Measurement 20:37), over all pairs of the annotator's label and a person's, with a percentile bootstrap
+over conversations. Among people it is Krippendorff's alpha, for any number of them (app/analysis/agreement.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from app.analysis.agreement import ENOUGH, SAMPLES, SEED, alpha_interval, counts_of
+from app.analysis.intervals import FEWEST, LEVEL, Interval, codes, share_of
+
+Tables = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A person's label of a conversation beside the annotator's."""
+
+    conversation: str
+    rater: str
+    annotator: str
+    person: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """The agreement on a field: of `n` labels of so many conversations by so many people; None where it has none."""
+
+    field: str
+    n: int
+    conversations: int
+    raters: int
+    agreement: Interval
+    kappa: Interval | None
+    people: Interval | None
+    """The alpha among people, where several labelled the same."""
+
+
+def verified(field: str, pairs: Sequence[Pair], options: Sequence[str]) -> Verified | None:
+    """The agreement on a field; without `options` (free text) the share of equal labels alone. None without labels."""
+    if not pairs:
+        return None
+    held = codes([pair.conversation for pair in pairs])
+    hits = np.asarray([pair.annotator == pair.person for pair in pairs], dtype=np.float64)
+    raters = {pair.rater for pair in pairs}
+    share = share_of(hits, held)
+    if int(held.max()) + 1 < FEWEST:
+        share = Interval(share.value, why=f"An interval needs {FEWEST} conversations.")
+    size = len(set(held.tolist()))
+    kappa = kappa_interval(pairs, options) if options else None
+    return Verified(field, len(pairs), size, len(raters), share, kappa, _among(pairs, options, len(raters)))
+
+
+def _among(pairs: Sequence[Pair], options: Sequence[str], raters: int) -> Interval | None:
+    if raters < 2 or not options:
+        return None
+    counts = counts_of([pair.conversation for pair in pairs], [pair.person for pair in pairs], tuple(options))
+    found = alpha_interval(counts, "nominal")
+    return None if np.isnan(found.value) else found
+
+
+def kappa_interval(pairs: Sequence[Pair], options: Sequence[str]) -> Interval | None:
+    """Cohen's kappa with the middle 95 % of what samples of as many conversations have; None where it has none."""
+    place = {option: number for number, option in enumerate(options)}
+    known = [pair for pair in pairs if pair.annotator in place and pair.person in place]
+    held = codes([pair.conversation for pair in known])
+    size = int(held.max(initial=-1)) + 1
+    tables = np.zeros((size, len(options), len(options)))
+    for number, pair in zip(held, known, strict=True):
+        tables[number, place[pair.annotator], place[pair.person]] += 1
+    value = float(_kappas(tables.sum(axis=0)[None])[0])
+    if np.isnan(value):
+        return None
+    if size < FEWEST:
+        return Interval(value, why=f"An interval needs {FEWEST} conversations.")
+    drawn = np.random.default_rng(SEED).multinomial(size, np.full(size, 1 / size), size=SAMPLES)
+    found = _kappas(np.tensordot(drawn.astype(float), tables, axes=1))
+    found = found[~np.isnan(found)]
+    if found.size < ENOUGH * SAMPLES:
+        return Interval(value, why="Too few labels differ for an interval.")
+    low, high = np.quantile(found, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Interval(value, float(low), float(high))
+
+
+def _kappas(tables: Tables) -> Tables:
+    """The kappa of each of several tables of labels; NaN where chance alone would agree always, or there are none."""
+    totals = tables.sum(axis=(1, 2))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        observed = np.trace(tables, axis1=1, axis2=2) / totals
+        expected = (tables.sum(axis=2) * tables.sum(axis=1)).sum(axis=1) / totals**2
+        return np.asarray(np.where(expected < 1, (observed - expected) / (1 - expected), np.nan), dtype=np.float64)

@@ -1,0 +1,145 @@
+"""A model that plays a simulated user, needs no server and no key: for tests, and to try a simulation out for nothing.
+
+It knows the prompts of Parley's own users (experiments/core/two_step.py, app/bots/users/iqa_eval.py): it writes a first
+message, follow-ups and an answer, which is often what the chatbot said in bold; a form is filled by its JSON schema.
+The same seed and messages give the same reply. What it says is no person's: it measures nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from typing import Any
+
+import orjson
+from pydantic import Field
+
+from app.backends.base import Delta, End, Request, Sleep, parse_options
+from app.backends.pace import PacedOptions, paced, words_of
+from app.backends.registry import backend
+from app.backends.tutor import choices
+from app.backends.tutor.turn import FINAL, chance
+from app.settings import Settings
+from experiments.core.two_step import CALLED, EITHER, FIRST, LAST, RULE, WITH_PROBLEM, Question
+
+ANSWERS = 0.6
+"""How often it answers when it could go on talking."""
+FOLLOWS = 0.8
+"""How often it takes the chatbot's word, where that is one of the options."""
+QUESTION = "Question:\n"
+OPENINGS = ("can you help me with this? {}", "I am stuck on this one: {}", "{}", "how do I start with this: {}")
+FOLLOW_UPS = (
+    "ok, but why is that so?",
+    "are you sure about that, could you check it once more?",
+    "so which of the options is it then?",
+    "can you explain the last step again please",
+)
+WORDS = ("It went well enough for me.", "Some of it was hard, some of it was easy.", "I have nothing to add, thanks.")
+SHORT_WORDS = 14
+IQA = "So, the answer is:"
+
+
+class UserOptions(PacedOptions):
+    """What a study file may say in `options:` of a scripted user."""
+
+    first_ms: int = Field(0, ge=0, le=60_000)
+    """Milliseconds before the first word."""
+    pace_ms: int = Field(0, ge=0, le=10_000)
+    """Milliseconds from word to word."""
+    mute: float = Field(0, ge=0, le=1)
+    """How often it gives a reply that cannot be used, from 0 to 1."""
+
+
+@backend("scripted-user")
+class ScriptedUser:
+    """The scripted user as a backend."""
+
+    Options = UserOptions
+
+    def __init__(self, settings: Settings, sleep: Sleep) -> None:
+        self._sleep = sleep
+
+    async def stream(self, request: Request) -> AsyncGenerator[Delta]:
+        """Give the reply word by word."""
+        options = parse_options(UserOptions, request.options)
+        mute = chance(request.seed, "mute") < options.mute
+        words = words_of("Answer: none of them" if mute else reply(request))
+        told = words[: request.max_tokens]
+        async with aclosing(paced(told, options, self._sleep)) as texts:
+            async for text in texts:
+                yield text
+        yield End(
+            finish_reason="stop" if len(told) == len(words) else "length",
+            model=request.model,
+            prompt_tokens=sum(len(words_of(message.text)) for message in request.messages),
+            completion_tokens=len(told),
+        )
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+
+def reply(request: Request) -> str:
+    """What the user says."""
+    seed = request.seed
+    if request.schema is not None:
+        return orjson.dumps(_value(request.schema, seed)).decode()
+    system = "\n".join(message.text for message in request.messages if message.role == "system")
+    last = request.messages[-1].text if request.messages else ""
+    if IQA in system:
+        own = sum(message.role == "assistant" for message in request.messages)
+        over = IQA in last or (own > 0 and chance(seed, "over") < ANSWERS)
+        return f"{IQA} {_answer(system, last, seed)}" if over else _says(system, seed, begins=not own)
+    if FIRST in last:
+        return _says(system, seed, begins=True, whole=WITH_PROBLEM in last)
+    if _is(LAST, last) or (_is(EITHER, last) and chance(seed, "over") < ANSWERS):
+        return f"Answer: {_answer(system, last, seed)}"
+    return _says(system, seed, begins=False)
+
+
+def _is(task: str, text: str) -> bool:
+    """Whether a task is what is asked, whatever its form of the answer."""
+    return task.partition("{")[0] in text
+
+
+def _says(system: str, seed: str, *, begins: bool, whole: bool = False) -> str:
+    if not begins:
+        return _one(FOLLOW_UPS, seed, "follow-up")
+    words = system.partition(QUESTION)[2].split()
+    whole = whole or chance(seed, "whole") < ANSWERS
+    return _one(OPENINGS, seed, "opening").format(" ".join(words if whole else words[:SHORT_WORDS])) or "Hello there"
+
+
+def _answer(system: str, last: str, seed: str) -> str:
+    """The option that the chatbot set in bold last, often; otherwise any."""
+    found = choices.find(system)
+    if found is None:
+        return "42"
+    heard = last.rpartition(f"{CALLED['Bot']}:")[2].partition(RULE)[0]
+    bold = FINAL.findall(heard)[-1:]
+    taken = Question("", found.options).key(bold[0]) if bold else None
+    return taken if taken and chance(seed, "follows") < FOLLOWS else _one(tuple(found.options), seed, "answer")
+
+
+def _one(options: Sequence[str], seed: str, slot: str) -> str:
+    return options[int(chance(seed, slot) * len(options))]
+
+
+def _value(schema: Mapping[str, Any], seed: str) -> Any:
+    """A value that a schema of a form allows."""
+    if "anyOf" in schema:
+        return _value(schema["anyOf"][0], seed)
+    if "enum" in schema:
+        return _one(schema["enum"], seed, "enum")
+    match schema["type"]:
+        case "object":
+            return {name: _value(one, f"{seed}:{name}") for name, one in schema["properties"].items()}
+        case "array":
+            return [_value(schema["items"], seed)]
+        case "boolean":
+            return True
+        case "integer" | "number":
+            low = schema.get("minimum", 0)
+            return low + int(chance(seed, "number") * (schema.get("maximum", low + 100) - low + 1))
+        case _:
+            return _one(WORDS, seed, "words")

@@ -1,0 +1,70 @@
+"""What a kind of simulated user is: made for a session, it looks at a screen and says what it does.
+
+    @user("cautious", model=True)
+    class Cautious:
+        def __init__(self, seed: str, persona: str) -> None: ...
+        async def act(self, screen: Screen, ask: Ask) -> Deed: ...
+        def seconds(self, screen: Screen, values: Mapping[str, Any]) -> float: ...
+
+It knows the screen alone, so a session that was interrupted goes on from its facts. What it says comes from its model:
+`ask` asks it, and gives what `read` made of the reply. Nothing is invented in place of a reply that cannot be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+from experiments.core.screen import Screen
+
+T = TypeVar("T")
+
+
+class Unusable(ValueError):
+    """A reply of a user's model cannot be used; the text says to the model what is wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """What a user does: an action that the screen offers, with its values.
+
+    What is done `by_chance` was not said by a model: there a check is passed as who reads with care would.
+    """
+
+    kind: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+    by_chance: bool = False
+
+
+class Ask(Protocol):
+    """Asks the user's model, and once more if its reply cannot be read; raises UserFailed if that cannot be either."""
+
+    async def __call__(
+        self,
+        messages: Sequence[Mapping[str, str]],
+        read: Callable[[str], T],
+        schema: Mapping[str, Any] | None = None,
+    ) -> T:
+        """What `read` makes of the reply; it raises Unusable."""
+        ...
+
+
+class User(Protocol):
+    """A simulated user in a session."""
+
+    async def act(self, screen: Screen, ask: Ask) -> Deed:
+        """What it does on a screen."""
+        ...
+
+    def seconds(self, screen: Screen, values: Mapping[str, Any]) -> float:
+        """How long it takes over a screen."""
+        ...
+
+
+class Made(Protocol):
+    """The class of a kind."""
+
+    def __call__(self, seed: str, persona: str) -> User:
+        """Make one for a session, with a persona in words if its kind plays one."""
+        ...

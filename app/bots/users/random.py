@@ -1,0 +1,32 @@
+"""The user by chance: whatever is allowed, as the checker's bots do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.bots.random_bot import RandomBot
+from app.bots.users.base import Ask, Deed
+from app.bots.users.registry import user
+from experiments.core.screen import Screen
+
+
+@user("random")
+class Random:
+    """Does something allowed on any screen, by chance; asks no model."""
+
+    def __init__(self, seed: str, persona: str = "") -> None:
+        self._bot = RandomBot(seed)
+
+    def seconds(self, screen: Screen, values: Mapping[str, Any]) -> float:
+        """How long it takes over a screen."""
+        return self._bot.seconds(screen, values)
+
+    async def act(self, screen: Screen, ask: Ask) -> Deed:
+        """Something allowed."""
+        return self.by_chance(screen)
+
+    def by_chance(self, screen: Screen) -> Deed:
+        """The same, for kinds that leave a screen to chance."""
+        kind, values = self._bot.act(screen)
+        return Deed(kind, values, by_chance=True)

@@ -1,0 +1,126 @@
+"""What users have in common that talk about a problem: when it is their turn, and what becomes of what they say.
+
+They speak where a problem stands beside a chat with one model. All else (consent, confidence, ratings, answers that are
+given alone, chats without a problem or with several models) is left to chance, and an analysis should leave it out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.bots.users.base import Ask, Deed, Unusable
+from app.bots.users.random import Random
+from experiments.core.fields import Single
+from experiments.core.screen import Asked, Screen
+from experiments.core.two_step import Prompt, Question, Said, answer_in, cleaned
+
+MAX_TURNS = 10
+"""Messages after which the user must answer. (ChatBench's.)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """A chat about a problem, as it is before the user: `field` is where the answer goes, if it is given there."""
+
+    question: Question
+    said: Said
+    may_say: bool
+    may_leave: bool
+    max_chars: int
+    field: str = ""
+
+    @property
+    def turns(self) -> int:
+        """How many messages the user has sent."""
+        return sum(who == "You" for who, _ in self.said)
+
+    @property
+    def over(self) -> bool:
+        """Whether the user must answer now."""
+        return self.may_leave and (self.turns >= MAX_TURNS or not self.may_say)
+
+    def message(self, reply: str) -> str:
+        """A reply as the message that it is; raises Unusable."""
+        if not reply:
+            raise Unusable("Return the message itself.")
+        if len(reply) > self.max_chars:
+            raise Unusable(f"The message must have at most {self.max_chars:,} characters.")
+        return reply
+
+    def say(self, reply: str) -> Deed:
+        """The deed of sending a message; raises Unusable."""
+        return Deed("say", {"text": self.message(reply)})
+
+    def leave(self, answer: str) -> Deed:
+        """The deed of giving an answer; raises Unusable where it names no option."""
+        if not self.field:
+            return Deed("submit")
+        key = self.question.key(answer)
+        if key is None:
+            raise Unusable(f"The answer must be {self.question.form}, and nothing else.")
+        return Deed("submit", {self.field: key})
+
+
+def talk_of(screen: Screen) -> Talk | None:
+    """The chat about a problem in which it is the user's turn to speak or to answer; None elsewhere."""
+    chat, actions = screen.panel.chat, screen.actions
+    asked = next((block for block in screen.panel.blocks if isinstance(block, Asked)), None)
+    may_say, may_leave = "say" in actions, "submit" in actions
+    if chat is None or asked is None or chat.columns or "retry" in actions or not (may_say or may_leave):
+        return None
+    answer = next((field for field in screen.panel.fields if isinstance(field, Single)), None)
+    return Talk(
+        question=Question(asked.text, dict(answer.options) if answer else dict(asked.options)),
+        said=tuple((message.role, message.text) for message in chat.messages),
+        may_say=may_say,
+        may_leave=may_leave,
+        max_chars=chat.max_chars,
+        field=answer.name if answer else "",
+    )
+
+
+class Talker(Random):
+    """A user that talks. Its kinds say what their model is asked, and how its replies are read."""
+
+    async def act(self, screen: Screen, ask: Ask) -> Deed:
+        """The first message, the next one, or the answer; by chance where there is nothing to talk about."""
+        talk = talk_of(screen)
+        if talk is None:
+            return self.by_chance(screen)
+        if not talk.turns and talk.may_say:
+            return await self.begin(talk, ask)
+        if talk.over:
+            return await ask(self.last(talk), lambda reply: self.read_last(talk, reply))
+        return await ask(self.following(talk), lambda reply: self.read(talk, reply))
+
+    async def begin(self, talk: Talk, ask: Ask) -> Deed:
+        """The first message."""
+        return await ask(self.first(talk), lambda reply: talk.say(cleaned(reply)))
+
+    def read(self, talk: Talk, reply: str) -> Deed:
+        """The answer, where one may be given, or the next message; raises Unusable."""
+        answer = self.answer_in(cleaned(reply)) if talk.may_leave else None
+        return talk.say(cleaned(reply)) if answer is None else talk.leave(answer)
+
+    def read_last(self, talk: Talk, reply: str) -> Deed:
+        """The answer; raises Unusable."""
+        answer = self.answer_in(cleaned(reply))
+        if answer is None:
+            raise Unusable("The conversation is over: give your answer in the form that was asked for.")
+        return talk.leave(answer)
+
+    def answer_in(self, reply: str) -> str | None:
+        """What a reply gives as the answer; None where it is a message."""
+        return answer_in(reply)
+
+    def first(self, talk: Talk) -> Prompt:
+        """What is asked for the first message."""
+        raise NotImplementedError
+
+    def following(self, talk: Talk) -> Prompt:
+        """What is asked for the answer or the next message."""
+        raise NotImplementedError
+
+    def last(self, talk: Talk) -> Prompt:
+        """What is asked where there must be an answer."""
+        raise NotImplementedError

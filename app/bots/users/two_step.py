@@ -1,0 +1,48 @@
+"""ChatBench's two-step users: one prompt for the first message, another for each further step.
+
+Chang, Anderson, Hofman: ChatBench. ACL 2025, section 5 and appendix B.4 (generate_conversations.py). What the model is
+asked is in experiments/core/two_step.py, where fine-tuning examples take it from as well.
+"""
+
+from __future__ import annotations
+
+from app.bots.users.base import Ask, Deed
+from app.bots.users.registry import user
+from app.bots.users.talking import Talk, Talker
+from experiments.core import two_step as prompts
+from experiments.core.two_step import Prompt
+
+
+@user("two_step", model=True)
+class TwoStep(Talker):
+    """ChatBench's two-step simulator: a first message, then in each step the next message or the answer."""
+
+    def first(self, talk: Talk) -> Prompt:
+        """Task 1."""
+        return prompts.first(talk.question)
+
+    def following(self, talk: Talk) -> Prompt:
+        """Task 2."""
+        return prompts.following(talk.question, talk.said, may_answer=talk.may_leave)
+
+    def last(self, talk: Talk) -> Prompt:
+        """The call that must answer."""
+        return prompts.last(talk.question, talk.said)
+
+
+@user("two_step_problem", model=True)
+class TwoStepProblem(TwoStep):
+    """The two-step simulator whose first message must include the problem."""
+
+    def first(self, talk: Talk) -> Prompt:
+        """Task 1, with the problem."""
+        return prompts.first(talk.question, with_problem=True)
+
+
+@user("two_step_help", model=True)
+class TwoStepHelp(TwoStep):
+    """The two-step simulator whose first message is fixed: it asks for help with the first step of the problem."""
+
+    async def begin(self, talk: Talk, ask: Ask) -> Deed:
+        """The fixed message; no model is asked."""
+        return talk.say(prompts.help_message(talk.question)[: talk.max_chars])

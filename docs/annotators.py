@@ -1,0 +1,27 @@
+"""The page of annotators: each with what it is for and the shape of its answer, as its code says it."""
+
+from __future__ import annotations
+
+from app.alone.annotators import registry
+from app.alone.annotators.base import allowed, parts
+from docs.tables import about, table
+from experiments.core.annotated import About
+from storage.conversations import Conversation
+
+NONE = Conversation("", About(), ())
+"""A conversation without a question: the options of an answer are then left out."""
+
+
+def annotators() -> str:
+    """Every annotator that comes with Parley."""
+    text = (
+        "What `parley annotate STUDY --with NAME` asks a model about finished conversations. Of an answer, the options "
+        "of the question stand beside those that are listed.\n"
+    )
+    for name, kind in registry.kinds().items():
+        whole = "all conversations of a session together" if kind.whole else "each conversation"
+        fields = parts(kind().schema(NONE))
+        rows = ((f"`{field}`", allowed(part), str(part["description"])) for field, part in fields.items())
+        text += f"\n## {name}\n\n{about(kind)}\n\nIt is about {whole}.\n\n"
+        text += table(("field", "value", "what it tells"), rows)
+    return text

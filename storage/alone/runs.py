@@ -1,0 +1,124 @@
+"""The runs of models alone: each a stream of the log, with the facts `began` and `ended`; who was killed has no end.
+
+Two runs at once would ask for the same replies, and the second step of a sample could be asked about a first that the
+other's has displaced; so only one asks over a database at a time. What holds it is let go with the process.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from sqlalchemy import Connection, create_engine, func, insert, select
+from sqlalchemy.exc import OperationalError
+
+from storage import tables
+from storage.ai_tables import SETTLED, replies
+from storage.engine import Database, file_of, writer
+from storage.errors import StorageError
+
+BEGAN, ENDED = "began", "ended"
+ASKING = 0xA5A10E
+"""The number of PostgreSQL's advisory lock of who asks."""
+_fact, _reply = tables.events.c, replies.c
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run: what it was told to do, what it said of its end (None while it asks, or if it was killed), and what is
+    there of it: rows that brought a reply, were refused by the model, or failed; and what they cost."""
+
+    run: str
+    at_us: int
+    began: Mapping[str, Any]
+    ended: Mapping[str, Any] | None
+    replied: int
+    refused: int
+    failed: int
+    cost: float
+
+
+def begin_run(database: Database, told: Mapping[str, Any]) -> str:
+    """Write that a run has begun; the stream of its facts, which is its name in the replies."""
+    run = str(uuid4())
+    _add(database, run, 1, BEGAN, told)
+    return run
+
+
+def end_run(database: Database, run: str, told: Mapping[str, Any]) -> None:
+    """Write how a run has ended."""
+    _add(database, run, 2, ENDED, told)
+
+
+def _add(database: Database, run: str, seq: int, kind: str, told: Mapping[str, Any]) -> None:
+    now_us = time.time_ns() // 1000
+    own = {"stream": run, "seq": seq, "at_us": now_us, "recorded_us": now_us}
+    fact = {"by": "researcher", "path": "", "kind": kind, "data": dict(told), "key": None}
+    with writer(database) as connection, connection.begin():
+        connection.execute(insert(tables.events), [own | fact])
+
+
+def runs(database: Database, study: str | None = None) -> list[Run]:
+    """The runs of a study, or of all, oldest first."""
+    began = select(_fact.stream, _fact.at_us, _fact.data).where(_fact.kind == BEGAN).order_by(_fact.at_us)
+    with database.connect() as connection:
+        found = [row for row in connection.execute(began) if study in (None, row.data.get("study"))]
+        mine = _fact.stream.in_([one.stream for one in found])
+        ends = connection.execute(select(_fact.stream, _fact.data).where(mine, _fact.kind == ENDED))
+        ended = {stream: data for stream, data in ends}
+        return [Run(one.stream, one.at_us, one.data, ended.get(one.stream), *_there(connection, one)) for one in found]
+
+
+def _there(connection: Connection, run: Any) -> tuple[int, int, int, float]:
+    columns = _reply.reason, func.count(), func.coalesce(func.sum(_reply.cost), 0.0)
+    found = connection.execute(select(*columns).where(_reply.run == run.stream).group_by(_reply.reason)).all()
+    counts = {reason: count for reason, count, _ in found}
+    refused = sum(counts.get(reason, 0) for reason in SETTLED)
+    failed = sum(counts.values()) - refused - counts.get(None, 0)
+    return counts.get(None, 0), refused, failed, sum(cost for *_, cost in found)
+
+
+@contextmanager
+def asking(database: Database) -> Iterator[None]:
+    """Be the only one who asks over a database; raises StorageError if somebody else does."""
+    if database.dialect.name == "postgresql":
+        with database.connect() as connection:
+            free = connection.execution_options(isolation_level="AUTOCOMMIT")
+            _refuse_unless(bool(free.execute(select(func.pg_try_advisory_lock(ASKING))).scalar()))
+            try:
+                yield
+            finally:
+                free.execute(select(func.pg_advisory_unlock(ASKING)))
+    elif path := file_of(str(database.url)):
+        with _locked(path):
+            yield
+    else:
+        yield  # a database in memory is nobody else's
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Lock an empty file beside the database, which no other writer of it has to wait for."""
+    lock = create_engine(f"sqlite:///{path}-asking", connect_args={"timeout": 0, "isolation_level": None})
+    try:
+        with lock.connect() as connection:
+            try:
+                connection.exec_driver_sql("BEGIN EXCLUSIVE")
+            except OperationalError:
+                _refuse_unless(False)
+            yield
+    finally:
+        lock.dispose()
+
+
+def _refuse_unless(taken: bool) -> None:
+    if not taken:
+        raise StorageError(
+            "another run asks over this database just now; wait for its end or stop it, then give the same command "
+            "again: what is stored by then is not asked for twice"
+        )

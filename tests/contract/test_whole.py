@@ -1,0 +1,171 @@
+"""One contract for every backend asked for a reply in one piece: what a stream gives, and all of the wire."""
+
+import asyncio
+import json
+
+import pytest
+
+from app.backends.base import Message
+from app.backends.whole import whole
+from app.errors import BackendBroken, BackendError, BackendRejected, BackendUnavailable
+from tests.contract.test_backend_faults import SOUND, TABLE
+from tests.fakes.asking import HASTY, KEY, LOCAL, PATIENT, WAYS, ask, asking, create, said, settings_at, whole_reply
+from tests.fakes.model_faults import FAULTS
+from tests.fakes.model_server import serve
+
+ALL = {**LOCAL, **WAYS}
+BATCHED = ("openai", "openai-responses", "anthropic")
+"""Those that do not stream for it."""
+TIMEOUT = (BackendUnavailable, "timeout_reply")
+NOT_A_STREAM = (BackendBroken, "not_a_stream")
+OTHERWISE = {
+    "hang": TIMEOUT,
+    "hang-midway": TIMEOUT,
+    "hang-open": TIMEOUT,
+    "drip": TIMEOUT,
+    "keep-alive": TIMEOUT,
+    "flood": TIMEOUT,
+    "endless-event": (BackendBroken, "too_long"),
+    "endless-lines": (BackendBroken, "too_long"),
+    "more-than-a-megabyte": (BackendBroken, "too_long"),
+    "no-finish": NOT_A_STREAM,
+    "json": (BackendBroken, "no_finish_reason"),
+    "cut-character": (BackendBroken, "malformed"),
+    "400-filter": None,
+    "latex": None,
+    "half-pair": None,
+}
+"""Where it makes another error of a fault that a stream has; None where it depends on the protocol."""
+IN_TIME = ("drip", "hang", "hang-midway", "hang-open", "keep-alive", "flood")
+
+
+@pytest.fixture(scope="module")
+def server():
+    with serve() as running:
+        yield running
+
+
+@pytest.fixture
+def settings(server, tmp_path):
+    return settings_at(server.base_url, tmp_path)
+
+
+@pytest.fixture(params=ALL)
+def way(request):
+    return ALL[request.param]
+
+
+def ask_whole(settings, way, limits=PATIENT, **changes):
+    async def once():
+        backend = create(settings, way)
+        try:
+            return await whole(backend, asking(way, **changes), limits)
+        finally:
+            await backend.close()
+
+    return asyncio.run(once())
+
+
+def test_the_whole_is_what_the_stream_gives(way, settings):
+    deltas, reply = ask(settings, way), ask_whole(settings, way)
+    assert reply.text == said(deltas) == whole_reply(way)
+    assert reply.end == deltas[-1]
+
+
+def test_what_was_sent_and_what_came_is_kept(way, settings):
+    reply = ask_whole(settings, way)
+    assert "What is 7+(8-3)x2?" in json.dumps(json.loads(reply.sent))
+    assert json.loads(reply.raw)
+    assert KEY not in reply.sent + reply.raw
+
+
+@pytest.mark.parametrize("name", BATCHED)
+def test_a_batch_does_not_stream(name, settings, server):
+    reply = ask_whole(settings, WAYS[name])
+    assert "stream" not in server.requests[-1].body
+    assert json.loads(reply.sent) == server.requests[-1].body
+    assert reply.limits == {"x-ratelimit-remaining-requests": "59"}
+
+
+@pytest.mark.parametrize("name", BATCHED)
+@pytest.mark.parametrize("form", set(SOUND) - {"latex-broken"})
+def test_unusual_but_sound_replies_are_taken(form, name, settings):
+    reply = ask_whole(settings, WAYS[name], model=f"fault:{form}")
+    assert (reply.text, reply.end.finish_reason) == SOUND[form]
+
+
+@pytest.mark.parametrize("name", BATCHED)
+@pytest.mark.parametrize("fault", [fault for fault in TABLE if OTHERWISE.get(fault, True)])
+def test_each_fault_becomes_its_error_after_one_request(fault, name, settings, server):
+    before, expected = len(server.requests), OTHERWISE.get(fault, TABLE[fault])
+    with pytest.raises(BackendError) as raised:
+        ask_whole(settings, WAYS[name], HASTY if fault in IN_TIME else PATIENT, model=f"fault:{fault}")
+    error = raised.value
+    assert (type(error), error.reason) == expected, str(error)
+    assert KEY[:12] not in str(error) + error.raw + error.sent
+    assert len(server.requests) == before + 1
+
+
+def test_a_fault_that_is_left_out_here_exists():
+    assert {*OTHERWISE} <= {*FAULTS}
+
+
+@pytest.mark.parametrize("name", BATCHED)
+def test_a_refusal_is_kept_as_it_came_with_what_it_took(name, settings):
+    with pytest.raises(BackendBroken, match="I cannot help with that") as raised:
+        ask_whole(settings, WAYS[name], model="fault:refusal")
+    assert raised.value.reason == "refusal"
+    assert "I cannot help with that." in raised.value.raw
+    assert "What is 7+" in raised.value.sent
+    assert raised.value.tokens == (12, 7)
+
+
+def test_what_came_of_a_stream_that_failed_is_kept(settings):
+    with pytest.raises(BackendUnavailable) as raised:
+        ask_whole(settings, WAYS["http-sse"], model="fault:drop")
+    assert json.loads(raised.value.raw) == [{"text": "Hel"}]
+
+
+def test_a_refused_request_is_kept_with_what_the_server_said(settings):
+    with pytest.raises(BackendRejected) as raised:
+        ask_whole(settings, WAYS["openai"], model="fault:404")
+    assert "model_not_found" in raised.value.raw
+    assert json.loads(raised.value.sent)["model"] == "fault:404"
+
+
+SCHEMA = {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]}
+
+
+STRICT = {"name": "reply", "schema": SCHEMA, "strict": True}
+SENT = {
+    "openai": {"response_format": {"type": "json_schema", "json_schema": STRICT}},
+    "openai-responses": {"text": {"format": {"type": "json_schema", **STRICT}}},
+    "anthropic": {"output_config": {"format": {"type": "json_schema", "schema": SCHEMA}}},
+}
+
+
+@pytest.mark.parametrize("name", BATCHED)
+def test_a_schema_is_sent_as_each_protocol_has_it(name, settings, server):
+    ask_whole(settings, WAYS[name], schema=SCHEMA)
+    assert server.requests[-1].body.items() >= SENT[name].items()
+
+
+@pytest.mark.parametrize("name", ["scripted", "replay", "http-none"])
+def test_who_cannot_hold_a_model_to_a_schema_leaves_it_out(name, settings):
+    assert ask_whole(settings, ALL[name], schema=SCHEMA).text == ask_whole(settings, ALL[name]).text
+
+
+def test_options_are_read_anew_where_they_are_others(settings, server):
+    async def twice():
+        backend = create(settings, WAYS["openai"])
+        for top_p in (0.1, 0.2):
+            await whole(backend, asking(WAYS["openai"], options={"top_p": top_p}), PATIENT)
+        await backend.close()
+
+    asyncio.run(twice())
+    assert [one.body["top_p"] for one in server.requests[-2:]] == [0.1, 0.2]
+
+
+def test_nul_is_taken_out_of_what_is_kept(settings):
+    reply = ask_whole(settings, WAYS["http-sse"], messages=(Message("user", "fault:nul"),))
+    assert reply.text == "Hello"

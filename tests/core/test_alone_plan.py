@@ -1,0 +1,135 @@
+"""What is planned: which questions, which models, and cells that are one only where nothing differs."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from app.alone.planning import Wish, cells, models_of
+from app.errors import AloneError, MethodUnknown, ModelUnknown
+from app.library import load_study
+from experiments.core.resolve import Study
+from problems.errors import ParleyError
+from tests.core.study_faults import SOUND
+
+HEADER = "question_id,dataset,question,option_A,option_B,option_C,option_D,answer,question_formatted,"
+HEADER += "option_A_formatted,option_B_formatted,option_C_formatted,option_D_formatted"
+CHATBENCH = load_study("chatbench")
+DATASETS = (
+    "elementary_mathematics",
+    "high_school_mathematics",
+    "college_mathematics",
+    "conceptual_physics",
+    "moral_scenarios",
+)
+
+
+def study(folder: Path, **changes: Any) -> Study:
+    path = folder / "small.yaml"
+    path.write_text(yaml.safe_dump({**copy.deepcopy(SOUND), **changes}, sort_keys=False), encoding="utf-8")
+    return load_study(str(path))
+
+
+def test_by_default_the_released_methods_ask_each_question_fifty_times_of_each_model() -> None:
+    found = cells(CHATBENCH, Wish())
+    assert len(found) == 60 * 3 * 2
+    assert {cell.samples for cell in found} == {50}
+    assert len({cell.key for cell in found}) == len(found)
+    assert {cell.terms.asked.label for cell in found} == {"tutor-a", "tutor-b"}
+    assert {cell.problem.dataset for cell in found} == set(DATASETS), "no attention check, and no example"
+    assert not any("-dev-" in cell.problem.id for cell in found)
+
+
+def test_what_is_asked_can_be_narrowed() -> None:
+    wish = Wish(models=("tutor-b",), methods=("free_text",), repeats=3, datasets=DATASETS[:2], most=4)
+    found = cells(CHATBENCH, wish)
+    assert [cell.problem.id for cell in found] == [f"{name}-redux-{n}" for name in DATASETS[:2] for n in range(4)]
+    assert {(cell.samples, cell.name, cell.terms.asked.label) for cell in found} == {(3, "free_text", "tutor-b")}
+
+
+def test_a_narrower_plan_has_the_same_keys() -> None:
+    all_of_it = {(cell.terms.asked.label, cell.name, cell.problem.id): cell.key for cell in cells(CHATBENCH, Wish())}
+    for cell in cells(CHATBENCH, Wish(models=("tutor-b",), methods=("free_text",), repeats=1, datasets=DATASETS[3:])):
+        assert cell.key == all_of_it["tutor-b", "free_text", cell.problem.id]
+
+
+def keys(study: Study, name: str, extractor: str = "") -> list[str]:
+    return [cell.key for cell in cells(study, Wish(methods=(name,), datasets=DATASETS[:1], extractor=extractor))]
+
+
+def test_what_replies_depend_on_makes_another_key_and_nothing_else_does(tmp_path: Path) -> None:
+    alone = {"extractor": "tutor", "temperature": 0.7}
+    before = study(tmp_path, alone=alone)
+    hotter = study(tmp_path, alone={**alone, "temperature": 0.8})
+    reading = study(tmp_path, alone={**alone, "extraction": "{{reply}}?"})
+    renamed = study(tmp_path, alone={**alone, "extractor": "other"}, models={"other": SOUND["models"]["tutor"]})
+    for name in ("letter_only_zero_shot", "free_text"):
+        assert not set(keys(before, name)) & set(keys(hotter, name))
+    assert keys(before, "letter_only_zero_shot") == keys(reading, "letter_only_zero_shot")
+    assert not set(keys(before, "free_text")) & set(keys(reading, "free_text")), "a later prompt counts"
+    assert not set(keys(before, "free_text")) & set(keys(before, "free_text", "scripted:gpt"))
+    assert keys(before, "zero_shot_cot")[0] != keys(before, "zero_shot_cot_direct")[0]
+    first, second = (cells(one, Wish(methods=("free_text",), most=1))[0] for one in (before, renamed))
+    assert first.next(()).request.model != second.next(()).request.model
+    assert first.key != second.key, "their servers are asked for other names"
+
+
+def test_questions_that_are_the_same_to_the_letter_are_asked_each_for_itself(tmp_path: Path) -> None:
+    rows = [f"sums-{n},sums,What is {n // 2}+1?,{n // 2 + 1},7,8,9,A,,,,," for n in range(4)]
+    (tmp_path / "q.csv").write_text("\n".join([HEADER, *rows]), encoding="utf-8")
+    twins = study(tmp_path, problems={"questions": {"source": "chatbench", "path": "q.csv"}})
+    found = cells(twins, Wish(methods=("letter_only_zero_shot",)))
+    assert len({cell.key for cell in found}) == 4
+    assert found[0].next(()) == found[1].next(())
+    alone = cells(twins, Wish(methods=("letter_only_zero_shot",), most=1))
+    assert [cell.key for cell in alone] == [found[0].key]
+
+
+FLOW = [{"step": "finish"}]
+
+
+def test_models_are_those_of_the_factor_or_all_of_the_study_s(tmp_path: Path) -> None:
+    models = {name: {"backend": "scripted", "model": name} for name in ("a", "b", "c")}
+    assert models_of(study(tmp_path, models=models, flow=FLOW)) == ("a", "b", "c")
+    assert models_of(study(tmp_path, models=models, flow=FLOW, factors={"model": {"a": 1, "c": 2}})) == ("a", "c")
+
+
+WRONG: dict[str, tuple[Wish, type[ParleyError], str]] = {
+    "an unknown model": (Wish(models=("tutor-c",)), ModelUnknown, "'tutor-c' is no model of the study"),
+    "an unknown method": (Wish(methods=("free_txt",)), MethodUnknown, "Did you mean 'free_text'"),
+    "an unknown dataset": (Wish(datasets=("college_maths",)), AloneError, "Did you mean 'college_mathematics'"),
+    "one model twice": (Wish(models=("scripted:x", "scripted:x@lab")), ParleyError, "scripted"),
+    "an unknown extractor": (Wish(extractor="tutor-c"), ModelUnknown, "'tutor-c' is no model of the study"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG, ids=lambda case: case.replace(" ", "_"))
+def test_what_cannot_be_asked_is_refused_before_anything_is(case: str) -> None:
+    wish, kind, words = WRONG[case]
+    with pytest.raises(kind, match=words):
+        cells(CHATBENCH, wish)
+
+
+def test_models_that_the_data_could_not_tell_apart_are_refused(tmp_path: Path) -> None:
+    same = {name: {"backend": "openai", "model": "gpt-4o"} for name in ("one", "two")}
+    with pytest.raises(AloneError, match="'one' and 'two' are the same model"):
+        cells(study(tmp_path, models=same, flow=FLOW), Wish(methods=("letter_only_zero_shot",)))
+    with pytest.raises(AloneError, match="Two models are called 'gpt-4o'"):
+        cells(CHATBENCH, Wish(models=("openai:gpt-4o", "openai:gpt-4o@lab")))
+
+
+def test_what_a_study_lacks_is_told(tmp_path: Path) -> None:
+    bare = study(tmp_path)
+    with pytest.raises(AloneError, match="--extractor MODEL"):
+        cells(bare, Wish(methods=("free_text",)))
+    with pytest.raises(AloneError, match="5 examples of 'elementary_mathematics' are needed and there are 0"):
+        cells(bare, Wish(methods=("letter_only_few_shot",)))
+    theorems = {"questions": {"source": "checkmate"}}
+    with pytest.raises(AloneError, match="no question with options and a known answer"):
+        cells(study(tmp_path, problems=theorems, factors={}, flow=FLOW), Wish())
+    with pytest.raises(AloneError, match="has no model: add --model"):
+        cells(study(tmp_path, models={}, factors={}, flow=FLOW), Wish())

@@ -1,0 +1,246 @@
+"""Annotators: a reply is read strictly or not at all, and a model is told no more than it needs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from app.alone.annotators.base import Annotator
+from app.alone.annotators.reading import Unparsed
+from app.alone.annotators.registry import annotators, kinds
+from app.alone.cell import Asked
+from app.errors import AnnotatorUnknown
+from experiments.core.annotated import About
+from experiments.core.annotating import Annotating
+from experiments.core.model import Model
+from problems.item import Message
+from storage.conversations import Conversation, Question
+
+ASKED = Asked("judge", Model(backend="scripted"))
+QUESTION = Question("How many sheep are left of 17 if all but 9 run away?", {"A": "8", "B": "9"}, "B", "A")
+SAID = (
+    Message("user", "hello {{right}}"),
+    Message("bot", "Hi!"),
+    Message("user", "How many sheep are left?"),
+    Message("bot", "8, so it is A."),
+)
+TALK = Conversation("stream-1", About("q[0]/chat"), (SAID,), QUESTION)
+ANSWER = {"attempted_answer": True, "answer_val": "8", "answer_letter": "A"}
+FIRST: dict[str, Any] = {
+    "first_prompt": "question",
+    "first_question": "near-exact",
+    "first_answer": "incorrect",
+    "last_answer": "incorrect",
+    "several_answers": False,
+    "ai_corrects_user": False,
+    "user_corrects_ai": False,
+    "unusual": False,
+    "what_unusual": None,
+}
+GOOD: dict[str, dict[str, Any]] = {
+    "user_effort": {"user_effort": "low effort"},
+    "answer": ANSWER,
+    "corrected": {"corrected": True, "corrections": ["No, it is 9"]},
+    "first_prompt": FIRST,
+    "personal_data": {"personal_data": True, "kinds": ["name", "location"]},
+}
+BAD: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("user_effort", {"user_effort": "Tried"}),
+    ("user_effort", {"user_effort": None}),
+    ("user_effort", {"user_effort": ["tried"]}),
+    ("user_effort", {"effort": "tried"}),
+    ("user_effort", {"user_effort": "tried", "why": "they asked"}),
+    ("user_effort", {}),
+    ("answer", ANSWER | {"attempted_answer": "true"}),
+    ("answer", ANSWER | {"attempted_answer": 1}),
+    ("answer", ANSWER | {"attempted_answer": False}),
+    ("answer", ANSWER | {"answer_letter": "C"}),
+    ("answer", ANSWER | {"answer_letter": "a"}),
+    ("answer", ANSWER | {"answer_letter": "A."}),
+    ("answer", ANSWER | {"answer_val": 8}),
+    ("answer", {"attempted_answer": True, "answer_val": "8"}),
+    ("corrected", {"corrected": False, "corrections": ["No"]}),
+    ("corrected", {"corrected": True, "corrections": []}),
+    ("corrected", {"corrected": True, "corrections": "No"}),
+    ("corrected", {"corrected": True, "corrections": [1]}),
+    ("first_prompt", FIRST | {"first_answer": "none"}),
+    ("first_prompt", FIRST | {"first_answer": "none", "last_answer": "none", "several_answers": True}),
+    ("first_prompt", FIRST | {"first_question": "exact"}),
+    ("first_prompt", {name: value for name, value in FIRST.items() if name != "unusual"}),
+    ("personal_data", {"personal_data": True, "kinds": []}),
+    ("personal_data", {"personal_data": False, "kinds": ["name"]}),
+    ("personal_data", {"personal_data": True, "kinds": ["Mr Miller"]}),
+)
+HOSTILE = (
+    "",
+    "tried",
+    "null",
+    "[]",
+    '["tried"]',
+    '"tried"',
+    "{",
+    "}{",
+    "{}",
+    "{'user_effort': 'tried'}",
+    '{"user_effort": "tried",}',
+    '{"user_effort": "tried"} {"user_effort": "known"}',
+    '{"user_effort": "known", "user_effort": "tried"}',
+    '[{"user_effort": "tried"}, {"user_effort": "known"}]',
+    '{"user_effort": NaN}',
+    '{"user_effort": "tri\\u0000ed"}',
+    '{"user_effort": "\\ud800"}',
+    '{"user_effort": ' + "[" * 100_000 + "]" * 100_000 + "}",
+    '{"user_effort": ' + "9" * 10_000 + "}",
+    '{"user_effort": "tried"' + " " * 300_000 + "}",
+    "I cannot help with that.",
+    '{"user_effort": "tried", "__proto__": {}}',
+    '{"result": {"user_effort": "tried"}}',
+)
+
+
+def of(name: str) -> Annotator:
+    return annotators([name], {})[0]
+
+
+def test_the_annotators_are_those_of_the_release_and_the_paper() -> None:
+    assert list(kinds()) == sorted(GOOD)
+    assert all(kind.__doc__ for kind in kinds().values())
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_a_good_reply_is_read_whatever_is_said_around_it(name: str) -> None:
+    text = json.dumps(GOOD[name])
+    for reply in (
+        text,
+        json.dumps(GOOD[name], indent=2),
+        f"Of course:\n```json\n{text}\n```\nDone.",
+        f"\ufeff{text}\x00",
+    ):
+        assert of(name).read(reply, TALK) == GOOD[name]
+
+
+@pytest.mark.parametrize(("name", "values"), BAD, ids=[f"{name}-{n}" for n, (name, _) in enumerate(BAD)])
+def test_what_is_not_of_the_schema_or_contradicts_itself_is_unparsed(name: str, values: dict[str, Any]) -> None:
+    found = of(name).read(json.dumps(values), TALK)
+    assert isinstance(found, Unparsed)
+    assert found.why
+
+
+@pytest.mark.parametrize("reply", HOSTILE, ids=range(len(HOSTILE)))
+@pytest.mark.parametrize("name", GOOD)
+def test_a_hostile_reply_is_unparsed_for_every_annotator(name: str, reply: str) -> None:
+    found = of(name).read(reply, TALK)
+    assert isinstance(found, Unparsed)
+    assert 0 < len(found.why) <= 200
+
+
+@given(st.text(max_size=60) | st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(list(ANSWER)) | st.text(), inner),
+).map(json.dumps))  # fmt: skip
+def test_no_reply_breaks_the_reading_or_is_mended(reply: str) -> None:
+    found = of("answer").read(reply, TALK)
+    if not isinstance(found, Unparsed):
+        assert set(found) == set(ANSWER)
+        assert json.loads(reply[reply.index("{") : reply.rindex("}") + 1]) == found
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_the_question_holds_the_conversation_and_the_schema_and_is_asked_once(name: str) -> None:
+    cell = of(name).cell(TALK, ASKED)
+    question = cell.next(())
+    assert question is not None
+    (message,) = question.request.messages
+    assert all(said.text in message.text for said in SAID)
+    assert all(f'"{field}"' in message.text for field in GOOD[name]), "for models that no schema holds"
+    assert question.request.schema == of(name).schema(TALK)
+    assert (question.request.temperature, question.request.model, cell.samples, cell.steps) == (0.0, "judge", 1, 1)
+    assert cell.next(("{}",)) is None
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_only_who_needs_it_is_told_the_right_answer(name: str) -> None:
+    other = Conversation(TALK.stream, TALK.about, TALK.talks, Question(QUESTION.text, QUESTION.options, "A", "A"))
+    same = of(name).cell(TALK, ASKED).key == of(name).cell(other, ASKED).key
+    assert same == (name != "first_prompt")
+
+
+def test_a_cell_is_one_of_a_conversation_an_annotator_a_model_and_its_parameters() -> None:
+    told = {"prompt": "How sure is {{conversation}}?", "schema": {"type": "object", "properties": {"sure": {}}}}
+    hot = annotators(["own"], {"own": Annotating.model_validate(told | {"temperature": 1})})[0]
+    cold = annotators(["own"], {"own": Annotating.model_validate(told)})[0]
+    elsewhere = Conversation("stream-2", TALK.about, TALK.talks, QUESTION)
+    later = Conversation(TALK.stream, About("q[1]/chat"), TALK.talks, QUESTION)
+    other = Asked("judge", Model(backend="scripted", model="judge-2"))
+    cells = [kind.cell(held, ASKED) for kind in (hot, cold, of("corrected")) for held in (TALK, elsewhere, later)]
+    assert len({cell.key for cell in [*cells, cold.cell(TALK, other)]}) == 10
+    renamed = Asked("another-label", Model(backend="scripted", model="judge"))
+    assert cold.cell(TALK, renamed).key == cold.cell(TALK, ASKED).key, "its label in the study changes no reply"
+
+
+def test_a_chat_of_one_exchange_has_no_corrections_and_nobody_is_asked() -> None:
+    short = Conversation("s", About("chat"), (SAID[:2],), QUESTION)
+    assert of("corrected").known(short) == {"corrected": False, "corrections": []}
+    assert of("corrected").known(Conversation("s", About("chat"), (SAID[:3],), QUESTION)) is None
+    assert of("answer").known(short) is None
+
+
+def test_what_cannot_be_judged_is_said() -> None:
+    bare = Conversation("s", About("chat"), (SAID,))
+    assert "question" in of("answer").lacks(bare)
+    assert "right answer" in of("first_prompt").lacks(bare)
+    assert (of("user_effort").lacks(bare), of("corrected").lacks(bare), of("answer").lacks(TALK)) == ("", "", "")
+
+
+OWN = {
+    "prompt": "Is {{first_message}} polite? {{problem}} / {{chosen}} / {{conversation}}",
+    "schema": {
+        "type": "object",
+        "properties": {"polite": {"type": "integer", "minimum": 1, "maximum": 5}},
+        "required": ["polite"],
+    },
+    "model": "scripted:judge",
+}
+
+
+def test_one_of_ones_own_is_asked_and_read_by_its_schema() -> None:
+    own = annotators(["manners"], {"manners": Annotating.model_validate(OWN)})[0]
+    prompt = own.prompt(TALK)
+    assert prompt.startswith("Is hello {{right}} polite? How many sheep")
+    assert "B. 9 / A / ====" in prompt.replace("\n", " ")
+    assert own.read('{"polite": 3, "more": true}', TALK) == {"polite": 3, "more": True}, "its schema forbids no more"
+    for reply in ('{"polite": 0}', '{"polite": "3"}', '{"polite": 2.5}', "{}"):
+        assert isinstance(own.read(reply, TALK), Unparsed)
+    assert "no question" in own.lacks(Conversation("s", About("chat"), (SAID,)))
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"prompt": "Is it polite?"}, "nothing to judge"),
+        ({"prompt": "{{conversation}} {{answer}}"}, "allowed: chosen, conversation"),
+        ({"schema": {"type": "array"}}, "type: object"),
+        ({"schema": {"type": "object", "properties": {"a": {"type": "strng"}}}}, "no JSON schema"),
+        ({"schema": {"type": "object", "properties": {"a": {"$ref": "http://example.org/x"}}}}, "write out"),
+        ({"schema": {"type": "object", "properties": {"a": {"pattern": "("}}}}, "no JSON schema"),
+        ({"over": "session"}, "no one 'chosen'"),
+        ({"temperature": 3}, "less than or equal to 2"),
+        ({"modle": "x"}, "modle"),
+    ],
+)
+def test_a_fault_in_one_of_ones_own_is_told(change: dict[str, Any], told: str) -> None:
+    with pytest.raises(ValidationError, match=told):
+        Annotating.model_validate({**OWN, **change})
+
+
+def test_ones_own_cannot_take_the_name_of_another_and_unknown_names_are_told() -> None:
+    own = {"answer": Annotating.model_validate(OWN)}
+    with pytest.raises(AnnotatorUnknown, match="comes with Parley"):
+        annotators(["answer"], own)
+    with pytest.raises(AnnotatorUnknown, match="Did you mean 'user_effort'"):
+        annotators(["user_efort"], {})

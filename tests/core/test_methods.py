@@ -1,0 +1,285 @@
+"""The ways to ask a model alone: what it is asked, and what its replies come to, whatever they are."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.alone.cell import Asked
+from app.alone.methods import registry
+from app.alone.methods.base import Outcome, Terms
+from app.alone.methods.extracting import extracted
+from app.alone.methods.free_text_no_options import close
+from app.alone.methods.letters import read_letter
+from app.errors import AloneError, MethodUnknown
+from experiments.core.alone import Alone
+from experiments.core.model import Model
+from problems.item import Option, Problem
+
+NAMES = registry.names()
+
+
+def problem(name="q", answer="B", options=("12", "13", "14", "144"), plain="How many bags?"):
+    made = tuple(Option(key, text, text) for key, text in zip("ABCD", options, strict=False))
+    return Problem(name, plain, plain, "elementary_mathematics", made, answer)
+
+
+QUESTION = problem()
+LETTERED = "How many bags?\nA. 12\nB. 13\nC. 14\nD. 144"
+SHOWN = tuple(problem(f"dev-{n}", "ABCD"[n % 4], plain=f"Example {n}?") for n in range(6))
+MODEL = Asked("gpt", Model(backend="openai", model="gpt-4o-mini", options={"top_p": 1}))
+READER = Asked("reader", Model(backend="openai", model="gpt-4o"))
+TERMS = Terms(MODEL, Alone(), READER, {"elementary_mathematics": SHOWN})
+ANSWERED, UNPARSED = "answered", "unparsed"
+
+
+def asked(name, *texts, terms=TERMS):
+    return registry.find(name).ask(terms, QUESTION, texts)
+
+
+def said(name, *texts, terms=TERMS):
+    return [(one.role, one.text) for one in asked(name, *texts, terms=terms).request.messages[1:]]
+
+
+# What is asked
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_call_is_at_chatbench_s_temperature_under_its_system_prompt(name):
+    for step in range(registry.find(name).steps):
+        question = asked(name, *[""] * step)
+        assert question.request.temperature == 0.7
+        assert question.request.messages[0].text == "You are a helpful AI assistant."
+        own = step < registry.find(name).own
+        assert question.asked is (MODEL if own else READER)
+        assert question.request.options == ({"top_p": 1} if own else {})
+
+
+def test_a_letter_has_ten_tokens_and_words_a_thousand():
+    tokens = {
+        name: [asked(name, *[""] * step).request.max_tokens for step in range(registry.find(name).steps)]
+        for name in NAMES
+    }
+    assert tokens == {
+        "letter_only_zero_shot": [10],
+        "letter_only_few_shot": [10],
+        "free_text": [1000, 1000],
+        "free_text_no_options": [1000, 1000, 1000],
+        "zero_shot_cot": [1000, 10],
+        "zero_shot_cot_direct": [1000, 10],
+    }
+
+
+def test_free_text_is_the_question_with_its_options_and_nothing_else():
+    assert said("free_text") == [("user", LETTERED)]
+    assert said("free_text_no_options") == [("user", "How many bags?")]
+
+
+def test_a_letter_is_ordered_before_the_question_and_awaited_after_it():
+    ((_, text),) = said("letter_only_zero_shot")
+    order, _, rest = text.partition("\n\n")
+    assert "single letter" in order
+    assert rest == f"Question: {LETTERED}\nAnswer:"
+
+
+def test_five_examples_of_the_same_dataset_stand_before_the_question_with_their_answers():
+    ((_, text),) = said("letter_only_few_shot")
+    order, header, *blocks = text.split("\n\n")
+    assert "single letter" in order
+    assert header == "The following are multiple choice questions (with answers) about elementary mathematics."
+    assert [block.splitlines()[0] for block in blocks] == [f"Question: Example {n}?" for n in range(5)] + [
+        "Question: How many bags?"
+    ]
+    assert [block.splitlines()[-1] for block in blocks] == [f"Answer: {key}" for key in "ABCDA"] + ["Answer:"]
+
+
+def test_a_dataset_is_called_as_the_study_says():
+    terms = Terms(MODEL, Alone(subjects={"elementary_mathematics": "sums"}), READER, TERMS.examples)
+    assert "(with answers) about sums." in said("letter_only_few_shot", terms=terms)[0][1]
+
+
+def test_thinking_stands_before_the_order_to_give_a_letter():
+    assert [role for role, _ in said("zero_shot_cot", "It is 13.")] == ["user", "assistant", "user"]
+    assert said("zero_shot_cot", "It is 13.")[1] == ("assistant", "It is 13.")
+    ((_, text),) = said("zero_shot_cot_direct", "It is 13.")
+    assert text.startswith(f"Question: {LETTERED}\n\nLet's think step by step.\nIt is 13.\n\n")
+
+
+def test_the_extractor_sees_question_and_reply_and_never_which_option_is_right():
+    ((_, text),) = said("free_text", "It is {{question}}, {0}.")
+    assert f"Question:\n{LETTERED}\n" in text
+    assert "Reply:\nIt is {{question}}, {0}.\n" in text
+    other = registry.find("free_text").ask(TERMS, problem(answer="C"), ["It is {{question}}, {0}."])
+    assert other.request.messages[1].text == text
+    (_, text) = said("free_text_no_options", "Thirteen.")[0]
+    assert "144" not in text
+
+
+def test_what_a_method_lacks_is_said_with_the_way_to_have_it():
+    bare = Terms(MODEL, Alone())
+    for name in ("free_text", "free_text_no_options"):
+        with pytest.raises(AloneError, match="--extractor MODEL"):
+            asked(name, "It is 13.", terms=bare)
+    with pytest.raises(AloneError, match="5 examples of 'elementary_mathematics' are needed and there are 0"):
+        asked("letter_only_few_shot", terms=bare)
+    with pytest.raises(MethodUnknown, match="Did you mean 'free_text'"):
+        registry.find("fre_text")
+
+
+# What replies come to
+
+LETTERS = {
+    "B": (ANSWERED, "B", True),
+    "C": (ANSWERED, "C", False),
+    " B": (ANSWERED, "B", True),
+    "\n\nB. 13": (ANSWERED, "B", True),
+    "B) since 156 / 12": (ANSWERED, "B", True),
+    "Because of that": (ANSWERED, "B", True),  # ChatBench's rule, to the letter
+    "b": (UNPARSED, "b", False),
+    "E": (UNPARSED, "E", False),
+    "(B)": (UNPARSED, "(B)", False),
+    "**B**": (UNPARSED, "**B**", False),
+    "The answer is B": (UNPARSED, "The answer is B", False),
+    "I can't help with that.": (UNPARSED, "I can't help with that.", False),  # no server calls it a refusal
+    "Ｂ": (UNPARSED, "Ｂ", False),  # noqa: RUF001
+    "В": (UNPARSED, "В", False),  # noqa: RUF001  (a Cyrillic one)
+    "\u202eB": (UNPARSED, "\u202eB", False),
+    "\x00B": (UNPARSED, "B", False),
+    "": (UNPARSED, "", False),
+    "  ": (UNPARSED, "", False),
+    "1" * 5000: (UNPARSED, "1" * 200, False),
+}
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith(("letter", "zero"))])
+@pytest.mark.parametrize(("text", "outcome"), LETTERS.items(), ids=map(ascii, LETTERS))
+def test_a_letter_is_the_first_character_or_nothing(name, text, outcome):
+    before = ["C"] * (registry.find(name).steps - 1)
+    assert registry.find(name).read(QUESTION, before) is None
+    assert registry.find(name).read(QUESTION, [*before, text]) == Outcome(*outcome)
+
+
+def reading(attempted="true", value='"13"', letter='"B"'):
+    return f'{{"attempted_answer": {attempted}, "answer_val": {value}, "answer_letter": {letter}}}'
+
+
+READINGS = {
+    reading(): (ANSWERED, "B", True),
+    reading(letter='"C"'): (ANSWERED, "C", False),
+    reading(letter='"b"'): (ANSWERED, "B", True),
+    reading(letter='" (B). "'): (ANSWERED, "B", True),
+    f"Sure!\n```json\n{reading()}\n```\nAnything else?": (ANSWERED, "B", True),
+    reading("false"): (ANSWERED, None, False),
+    reading(letter="null"): (ANSWERED, None, False),
+    reading(letter='"E"'): (ANSWERED, None, False),
+    reading(letter='"AB"'): (ANSWERED, None, False),
+    reading(letter='""'): (ANSWERED, None, False),
+    reading(letter='["B"]'): (ANSWERED, None, False),
+    reading(letter="true"): (ANSWERED, None, False),
+    '{"attempted_answer": false}': (ANSWERED, None, False),
+    "{}": (UNPARSED, None, None),
+    reading('"true"'): (UNPARSED, None, None),
+    reading("null"): (UNPARSED, None, None),
+    reading("1"): (UNPARSED, None, None),
+    f"[{reading()}, {reading()}]": (UNPARSED, None, None),
+    f"{reading()} or {reading()}": (UNPARSED, None, None),
+    f"{{set}} {reading()}": (UNPARSED, None, None),
+    reading()[:-1]: (UNPARSED, None, None),
+    "}{": (UNPARSED, None, None),
+    "B": (UNPARSED, None, None),
+    "": (UNPARSED, None, None),
+    reading(value="NaN"): (UNPARSED, None, None),
+    '{"a": ' * 3000 + "1" + "}" * 3000: (UNPARSED, None, None),
+    "{'attempted_answer': True}": (UNPARSED, None, None),
+    '{"attempted_answer": true, "answer_letter": "B"} \ud800': (ANSWERED, "B", True),
+    '{"attempted_answer": true, "answer_letter": "\ud800"}': (UNPARSED, None, None),
+}
+
+
+@pytest.mark.parametrize(("text", "outcome"), READINGS.items(), ids=lambda one: ascii(one)[:60])
+def test_free_text_is_what_the_extractor_s_json_says_of_it(text, outcome):
+    method = registry.find("free_text")
+    assert method.read(QUESTION, []) is None
+    assert method.read(QUESTION, ["It is 13."]) is None
+    assert method.read(QUESTION, ["It is 13.", text]) == Outcome(*outcome)
+
+
+CHECKS = {
+    "yes": (ANSWERED, "thirteen", True),
+    "Yes.": (ANSWERED, "thirteen", True),
+    "**No**, it is not.": (ANSWERED, "thirteen", False),
+    "nobody knows": (UNPARSED, "thirteen", None),
+    "They are the same": (UNPARSED, "thirteen", None),
+    "": (UNPARSED, "thirteen", None),
+}
+
+
+@pytest.mark.parametrize(("text", "outcome"), CHECKS.items())
+def test_without_options_the_extractor_says_whether_words_mean_the_same(text, outcome):
+    method = registry.find("free_text_no_options")
+    read = reading(value='"thirteen"', letter="null")
+    assert method.read(QUESTION, ["Thirteen.", read]) is None
+    shown = method.ask(TERMS, QUESTION, ["Thirteen.", read]).request.messages[1].text
+    assert "Correct answer: 13\nGiven answer: thirteen\n" in shown
+    assert method.read(QUESTION, ["Thirteen.", read, text]) == Outcome(*outcome)
+
+
+def test_without_options_close_numbers_need_no_check_and_no_attempt_is_wrong():
+    method = registry.find("free_text_no_options")
+    assert method.read(QUESTION, ["…", reading(value='"13.0"')]) == Outcome(ANSWERED, "13.0", True)
+    assert method.read(QUESTION, ["…", reading(value="13")]) == Outcome(ANSWERED, "13", True)
+    assert method.read(QUESTION, ["…", reading("false")]) == Outcome(ANSWERED, None, False)
+    assert method.read(QUESTION, ["…", reading(value="null")]) == Outcome(ANSWERED, None, False)
+    assert method.read(QUESTION, ["…", "thirteen"]) == Outcome(UNPARSED)
+
+
+NUMBERS = {
+    ("4,079", "4079"): True,
+    ("$12", "12.00"): True,
+    ("1/2", "0.5"): True,
+    ("−3", "-3"): True,
+    ("0.1", "1/10"): True,
+    ("13", "13.000001"): False,
+    ("1/0", "1/0"): False,
+    ("12 cm", "12"): False,
+    ("1e3", "1000"): False,
+    ("١٢", "12"): True,
+    ("", ""): False,
+    ("9" * 400, "9" * 400): False,
+}
+
+
+@pytest.mark.parametrize(("pair", "same"), NUMBERS.items())
+def test_numbers_are_compared_as_numbers(pair, same):
+    assert close(*pair) is same
+
+
+ANYTHING = st.text() | st.text(alphabet=' {}"ABab:,().truefalsnyo\n') | st.sampled_from([*LETTERS, *READINGS])
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(texts=st.lists(ANYTHING, max_size=3))
+def test_whatever_is_replied_a_sample_ends_and_what_counts_is_right_only_with_the_right_answer(name, texts):
+    method = registry.find(name)
+    texts = texts[: method.steps]
+    found = method.read(QUESTION, texts)
+    if found is None:
+        assert len(texts) < method.steps
+        assert method.ask(TERMS, QUESTION, texts).request.messages
+    else:
+        assert found.kind in (ANSWERED, UNPARSED)
+        assert (found.kind == ANSWERED) <= (found.right is not None)
+        assert not (found.right and found.answer is None)
+        if name != "free_text_no_options":
+            assert bool(found.right) == (found.kind == ANSWERED and found.answer == "B")
+
+
+@given(st.text(), st.sampled_from(["yes", "no", "B"]))
+def test_a_letter_that_is_no_option_s_is_never_right(text, key):
+    asked_of = Problem("q", "?", "?", "d", (Option("yes", "y", "y"), Option("no", "n", "n")), "yes")
+    assert read_letter(asked_of, text).right is (text.strip()[:1] == "A")
+
+
+@given(st.text())
+def test_what_is_read_out_can_be_stored(text):
+    found = extracted(reading(value=f'"{text}"'))
+    assert found is None or ("\x00" not in found.value and len(found.value) <= 200)

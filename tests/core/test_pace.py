@@ -1,0 +1,209 @@
+"""The pace against simulated servers on a clock of its own: limits, bursts, latencies, noise, and what is told."""
+
+import heapq
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import count
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.alone.engine.pace import AT_ONCE, Pace
+
+TOKENS = 100
+
+
+@dataclass
+class Server:
+    """Serves as many calls a second as it may, and says 429 to others, and now and then for no reason."""
+
+    limit: float | None = None
+    burst: float = 1.0
+    latency_s: float = 0.05
+    retry_after_s: float | None = None
+    noise: float = 0.0
+    headers: bool = False
+    level: float = 0.0
+    at_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.level = self.burst
+
+    def serves(self, now_s: float, chance: random.Random) -> bool:
+        if chance.random() < self.noise:
+            return False
+        if self.limit is None:
+            return True
+        self.level = min(self.burst, self.level + self.limit * (now_s - self.at_s))
+        self.at_s = now_s
+        if self.level < 1:
+            return False
+        self.level -= 1
+        return True
+
+    def told(self) -> Mapping[str, str]:
+        if not self.headers or self.limit is None:
+            return {}
+        return {
+            "x-ratelimit-limit-requests": f"{60 * self.limit:.0f}",
+            "x-ratelimit-remaining-requests": f"{self.level:.0f}",
+        }
+
+
+@dataclass
+class Play:
+    """Callers who ask a server at a pace: as the engine does, one of them at the gate, the rest in line."""
+
+    server: Server
+    answers: int
+    at_once: int = 128
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+    seed: int = 0
+    now_s: float = 0.0
+    sent: int = 0
+    refused: int = 0
+    most_on_way: int = 0
+
+    def __post_init__(self) -> None:
+        self.pace = Pace(self.requests_per_minute, self.tokens_per_minute, lambda: self.now_s)
+        self.chance = random.Random(self.seed)
+        self.came_s: list[float] = []
+        self.events: list[tuple[float, int, str, float]] = []
+        self.on_way = 0
+        self.waiting = False
+        self.order = count()
+        self.line = min(3 * self.at_once, self.answers)
+        self.left = self.answers - self.line
+
+    def later(self, seconds: float, what: str) -> None:
+        heapq.heappush(self.events, (self.now_s + seconds, next(self.order), what, self.now_s))
+
+    def run(self) -> "Play":
+        self.go()
+        while len(self.came_s) < self.answers:
+            self.now_s, _, what, sent_s = heapq.heappop(self.events)
+            if what == "replied":
+                self.came_s.append(self.now_s)
+                self.on_way -= 1
+                self.line, self.left = self.line + bool(self.left), max(0, self.left - 1)
+                self.pace.replied(self.server.told(), TOKENS)
+            elif what == "refused":
+                self.on_way -= 1
+                self.refused += 1
+                self.later(self.pace.refused(self.server.retry_after_s, self.now_s - sent_s), "again")
+            elif what == "again":
+                self.line += 1
+            self.waiting = self.waiting and what != "gate"
+            self.go()
+        return self
+
+    def go(self) -> None:
+        """Send what may be sent; whoever is at the gate waits as it was told, and a little longer, as clocks are."""
+        while self.line and not self.waiting and self.on_way < self.at_once:
+            if (wait_s := self.pace.wait_s(TOKENS)) > 0:
+                self.waiting = True
+                self.later(wait_s + self.chance.uniform(0, 0.001), "gate")
+                return
+            self.line, self.on_way, self.sent = self.line - 1, self.on_way + 1, self.sent + 1
+            self.most_on_way = max(self.most_on_way, self.on_way)
+            served = self.server.serves(self.now_s, self.chance)
+            self.later(self.server.latency_s if served else 0.005, "replied" if served else "refused")
+
+    @property
+    def refusals(self) -> float:
+        return self.refused / self.answers
+
+    def rate(self, first: float = 0.0) -> float:
+        """Answers a second, after that share of them."""
+        skipped = int(first * len(self.came_s))
+        begun = self.came_s[skipped - 1] if skipped else 0.0
+        return (len(self.came_s) - skipped) / (self.came_s[-1] - begun)
+
+
+@pytest.mark.parametrize("retry_after_s", [None, 1.0])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_server_that_allows_20_calls_a_second_is_asked_as_many_and_hardly_refuses(
+    retry_after_s: float | None, seed: int
+) -> None:
+    play = Play(Server(20, 20, retry_after_s=retry_after_s), 600, seed=seed).run()
+    assert play.rate() >= 0.95 * 20
+    assert play.refusals <= 0.05
+
+
+@pytest.mark.parametrize("retry_after_s", [None, 1.0])
+@pytest.mark.parametrize("latency_s", [0.05, 1.0, 5.0])
+@pytest.mark.parametrize("burst_s", [0.25, 1.0, 10.0])
+@pytest.mark.parametrize("limit", [2, 5, 20, 100, 500])
+def test_any_limit_is_found_and_kept_whatever_burst_is_let_through(
+    limit: int, burst_s: float, latency_s: float, retry_after_s: float | None
+) -> None:
+    server = Server(limit, max(2, limit * burst_s), latency_s, retry_after_s)
+    answers = int(limit * (60 + burst_s))
+    play = Play(server, answers, max(128, int(2 * limit * latency_s))).run()
+    assert play.rate(first=0.5) >= 0.93 * limit, "once it is found"
+    assert play.refused <= (0.05 if burst_s <= 1 else 0.35) * answers + 60, "some before it is found"
+
+
+@pytest.mark.parametrize("retry_after_s", [None, 1.0])
+@pytest.mark.parametrize("limit", [20, 100, 500])
+def test_noise_beside_a_limit_does_not_let_it_collapse(limit: int, retry_after_s: float | None) -> None:
+    play = Play(Server(limit, limit, 0.05, retry_after_s, noise=0.05), limit * 60).run()
+    assert play.rate(first=0.5) >= 0.7 * limit
+    assert play.refusals <= 0.3
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10_000), noise=st.floats(0, 0.05), latency_s=st.sampled_from([0.05, 0.5]))
+def test_odd_refusals_slow_nobody_down(seed: int, noise: float, latency_s: float) -> None:
+    play = Play(Server(None, latency_s=latency_s, noise=noise), 4_000, seed=seed).run()
+    ideal = 128 / latency_s * (1 - noise)
+    taken = play.came_s[400:3_600]  # at the end only those are left who wait
+    assert 3_200 / (taken[-1] - taken[0]) >= 0.7 * ideal, "even where chance is taken for a limit for a while"
+    assert play.refusals <= noise / (1 - noise) + 0.03
+
+
+def test_what_is_on_its_way_begins_small() -> None:
+    play = Play(Server(None, latency_s=1.0), 128)
+    play.go()
+    assert play.on_way == AT_ONCE
+    assert play.run().most_on_way > 50
+
+
+def test_limits_that_are_set_are_kept_from_the_beginning() -> None:
+    play = Play(Server(20, 2), 400, requests_per_minute=1_170).run()
+    assert play.refused == 0
+    assert play.rate() >= 0.95 * 19.5
+
+
+def test_tokens_are_counted_too_by_what_replies_took() -> None:
+    play = Play(Server(None), 300, tokens_per_minute=60 * 10 * TOKENS).run()
+    assert 9 <= play.rate() <= 11
+
+
+def test_limits_that_the_server_tells_are_kept_without_a_refusal() -> None:
+    play = Play(Server(20, 1_200, headers=True), 3_000).run()
+    assert play.refusals <= 0.01
+    assert play.rate(first=0.5) >= 0.95 * 20
+
+
+def test_anthropics_words_are_understood() -> None:
+    pace = Pace(None, None, lambda: 0.0)
+    assert pace.wait_s(1) == 0.0
+    names = ("limit", "remaining", "reset")
+    values = ("60", "0", "2026-01-01T00:00:00Z")
+    pace.replied({f"anthropic-ratelimit-requests-{name}": value for name, value in zip(names, values, strict=True)}, 1)
+    assert pace.wait_s(1) == pytest.approx(1.0), "one a second, and none is left"
+
+
+def test_headers_that_are_no_numbers_change_nothing() -> None:
+    pace = Pace(None, None, lambda: 0.0)
+    pace.replied({"x-ratelimit-limit-requests": "many", "x-ratelimit-remaining-requests": "-1"}, 1)
+    assert pace.wait_s(1) == 0.0
+
+
+@given(st.floats(0, 10_000))
+def test_a_refused_request_waits_as_long_as_the_server_says_within_reason(seconds: float) -> None:
+    assert Pace(None, None, lambda: 0.0).refused(seconds) == min(seconds, 120.0)

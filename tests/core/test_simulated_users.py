@@ -1,0 +1,153 @@
+"""Kinds of users on screens: when they speak, when they must answer, and what they leave to chance."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from app.bots.users import registry
+from app.bots.users.base import Deed, Unusable
+from app.bots.users.talking import MAX_TURNS
+from experiments.core.fields import Scale, Single, Tick
+from experiments.core.screen import Asked, Chat, Message, Panel, Progress, Screen, Text
+
+OPTIONS = Single(name="answer", options={"A": "three", "B": "two"})
+SCREEN = Screen(
+    path="with_ai",
+    seen=7,
+    panel=Panel(blocks=(Text("Read."), Asked("What is 1 + 1?")), fields=(OPTIONS,), chat=Chat("Bot", (), 20, 100)),
+    progress=Progress("", 0),
+    actions=("say",),
+)
+TALKERS = ("two_step", "two_step_problem", "two_step_help", "iqa_eval", "persona")
+
+
+class Scripted:
+    """A user's model that says what it is told to, and keeps what it was asked."""
+
+    def __init__(self, *replies: str) -> None:
+        self.replies, self.asked = list(replies), list[Sequence[Mapping[str, str]]]()
+        self.schema: Mapping[str, Any] | None = None
+
+    async def __call__(
+        self, messages: Sequence[Mapping[str, str]], read: Callable[[str], Any], schema: Any = None
+    ) -> Any:
+        self.asked.append(messages)
+        self.schema = schema
+        return read(self.replies.pop(0))
+
+
+def after(turns: int, *actions: str) -> Screen:
+    """The screen after so many messages, each with a reply."""
+    said = tuple(Message(role, f"{role} {n}") for n in range(turns) for role in ("You", "Bot"))
+    chat = replace(SCREEN.panel.chat, messages=said, remaining=20 - turns)
+    return replace(SCREEN, panel=replace(SCREEN.panel, chat=chat), actions=actions or ("say", "submit"))
+
+
+def act(kind: str, screen: Screen, *replies: str) -> tuple[Deed, Scripted]:
+    ask = Scripted(*replies)
+    user = registry.kind(kind).made("seed", "A retired nurse from Leeds")
+    return asyncio.run(user.act(screen, ask)), ask
+
+
+def test_the_kinds_are_registered_with_what_they_need() -> None:
+    kinds = registry.kinds()
+    assert {*TALKERS, "random"} <= kinds.keys()
+    assert {name for name, kind in kinds.items() if kind.model} >= set(TALKERS)
+    assert not kinds["random"].model
+    assert [name for name, kind in kinds.items() if kind.personas] == ["persona"]
+
+
+@pytest.mark.parametrize("kind", TALKERS)
+def test_nobody_answers_before_the_first_message(kind: str) -> None:
+    deed, ask = act(kind, SCREEN, '"YOU: help me with this"')
+    assert deed.kind == "say"
+    if kind == "two_step_help":
+        assert "first step" in deed.values["text"]
+        assert ask.asked == [], "its first message is fixed"
+    else:
+        assert deed == Deed("say", {"text": "help me with this"})
+        (messages,) = ask.asked
+        assert "What is 1 + 1?\nA. three\nB. two" in messages[0]["text"]
+
+
+@pytest.mark.parametrize("kind", TALKERS)
+def test_an_answer_is_given_by_its_option(kind: str) -> None:
+    words = "Good. So, the answer is: B." if kind == "iqa_eval" else "Answer: B"
+    deed, _ = act(kind, after(1), words)
+    assert deed == Deed("submit", {"answer": "B"})
+
+
+@pytest.mark.parametrize("kind", TALKERS)
+def test_after_ten_messages_there_must_be_an_answer(kind: str) -> None:
+    assert act(kind, after(MAX_TURNS - 1), "and why?")[0] == Deed("say", {"text": "and why?"})
+    with pytest.raises(Unusable, match="The conversation is over"):
+        act(kind, after(MAX_TURNS), "and why?")
+    with pytest.raises(Unusable, match="The conversation is over"):
+        act(kind, after(3, "submit"), "and why?")
+
+
+@pytest.mark.parametrize("kind", TALKERS)
+def test_an_answer_that_is_no_option_is_none(kind: str) -> None:
+    words = "So, the answer is: E" if kind == "iqa_eval" else "Answer: E"
+    with pytest.raises(Unusable, match="The answer must be A or B"):
+        act(kind, after(2), words)
+
+
+def test_a_chat_that_cannot_be_left_yet_is_gone_on_with() -> None:
+    deed, ask = act("two_step", after(MAX_TURNS, "say"), "Answer: B")
+    assert deed == Deed("say", {"text": "Answer: B"}), "it was asked for a message, and that is what it said"
+    assert "Answer:" not in ask.asked[0][1]["text"]
+
+
+@pytest.mark.parametrize("reply", ["", "x" * 101], ids=["empty", "too long"])
+def test_a_message_that_could_not_be_sent_is_none(reply: str) -> None:
+    with pytest.raises(Unusable):
+        act("two_step", SCREEN, reply)
+
+
+def test_a_problem_without_options_is_left_with_any_answer() -> None:
+    panel = replace(after(1).panel, fields=())
+    assert act("two_step", replace(after(1), panel=panel), "Answer: it is prime")[0] == Deed("submit")
+
+
+def test_iqa_eval_is_told_the_conversation_from_its_own_side() -> None:
+    _, ask = act("iqa_eval", after(2), "and then?")
+    assert [one["role"] for one in ask.asked[0]] == ["system", "user", "assistant", "user", "assistant", "user"]
+    assert ask.asked[0][2]["text"] == "You 0"
+    _, ask = act("iqa_eval", after(MAX_TURNS), "So, the answer is: A")
+    assert ask.asked[0][-1]["text"].startswith(f"Bot {MAX_TURNS - 1}\n\nThis was my last reply.")
+
+
+@pytest.mark.parametrize("kind", TALKERS)
+def test_what_is_no_conversation_about_a_problem_is_left_to_chance(kind: str) -> None:
+    consent = Panel(blocks=(Text("Do you agree?"),), fields=(Tick(ask="tick", name="agreed"),))
+    deed, ask = act(kind, replace(SCREEN, panel=consent, actions=("submit",)))
+    assert deed == Deed("submit", {"agreed": "on"}, by_chance=True)
+    retry, _ = act(kind, after(1, "retry", "submit"))
+    assert retry == Deed("retry", {}, by_chance=True)
+    assert ask.asked == []
+
+
+def test_a_persona_fills_forms_and_is_told_who_it_is() -> None:
+    fields = (Scale.model_validate({"ask": "scale", "scale": "confidence"}), Tick(ask="tick", name="sure"))
+    form = replace(SCREEN, panel=Panel("Before", (Text("How sure?"),), fields), actions=("submit",))
+    deed, ask = act("persona", form, '{"confidence": "not-confident", "sure": true}')
+    assert deed == Deed("submit", {"confidence": "not-confident", "sure": True})
+    assert "A retired nurse from Leeds" in ask.asked[0][0]["text"]
+    assert "# Before\n\nHow sure?" in ask.asked[0][1]["text"]
+    assert ask.schema is not None
+    assert act("two_step", form)[0].by_chance
+
+
+def test_a_persona_rates_replies_as_well() -> None:
+    rating = (Scale.model_validate({"ask": "scale", "scale": "helpfulness"}),)
+    chat = replace(after(1).panel.chat, rating=rating)
+    screen = replace(SCREEN, panel=replace(SCREEN.panel, chat=chat), actions=("rate",))
+    deed, ask = act("persona", screen, '{"helpfulness": "3"}')
+    assert deed == Deed("rate", {"helpfulness": "3"})
+    assert "Bot: Bot 0" in ask.asked[0][1]["text"]

@@ -1,0 +1,125 @@
+"""How well simulated users do: every measure against values worked out by hand."""
+
+from __future__ import annotations
+
+import json
+from math import exp, log, sqrt
+
+import pandas as pd
+import pytest
+
+from app.analysis.simulators import (
+    ALL,
+    Data,
+    accuracies,
+    alike,
+    alone,
+    first_prompts,
+    fit,
+    quality,
+    targets,
+    text_scores,
+)
+
+
+def answers(rows: list[tuple[str, str, int, str]], answer_type: str = "user-AI") -> pd.DataFrame:
+    """Rows of a question, a model, whether it was right, and a session."""
+    found = pd.DataFrame(rows, columns=["question_id", "model", "acc", "_session"])
+    return found.assign(answer_type=answer_type, acc=found["acc"].astype("Int64"))
+
+
+def talks(rows: list[tuple[str, str, str, str]]) -> pd.DataFrame:
+    """Rows of a question, a model, a first prompt, and a session."""
+    found = pd.DataFrame(rows, columns=["question_id", "model", "said", "_session"])
+    history = [
+        json.dumps([{"role": "You", "content": text}, {"role": "Bot", "content": "Hm."}]) for text in found["said"]
+    ]
+    return found.assign(chat_history=history)
+
+
+def test_accuracy_by_question_counts_answers_with_the_chatbot_alone() -> None:
+    given = pd.concat([answers([("q", "m", 1, "s"), ("q", "m", 0, "t")]), answers([("q", "m", 0, "s")], "user-alone")])
+    found = accuracies(given)
+    assert found.loc["q"].tolist() == [0.5, 2]
+    assert targets(given, 2).to_dict() == {"q": 0.5}
+    assert targets(given, 3).empty
+
+
+def test_the_fit_is_pearsons_correlation_and_the_mean_absolute_error() -> None:
+    people = pd.Series({"a": 0.0, "b": 0.5, "c": 1.0, "only": 1.0})
+    others = pd.Series({"a": 0.2, "b": 0.2, "c": 0.8, "other": 0.0})
+    found = fit(people, others)
+    assert found.questions == 3
+    assert found.r == pytest.approx(0.3 / sqrt(0.5 * 0.24))
+    assert found.mae == pytest.approx((0.2 + 0.3 + 0.2) / 3)
+
+
+@pytest.mark.parametrize(
+    ("others", "questions", "mae"), [({"a": 0.5}, 1, 0.5), ({"a": 0.5, "b": 0.5}, 2, 0.25), ({"z": 1.0}, 0, None)]
+)
+def test_where_nothing_varies_there_is_no_correlation(
+    others: dict[str, float], questions: int, mae: float | None
+) -> None:
+    found = fit(pd.Series({"a": 1.0, "b": 0.5}), pd.Series(others))
+    assert (found.questions, found.r) == (questions, None)
+    assert found.mae == (None if mae is None else pytest.approx(mae))
+
+
+def test_bleu_and_rouge_are_those_of_their_definitions() -> None:
+    bleu, rouge = text_scores()
+    simulated, person = "the cat sat on the mat", "the cat sat on a mat"
+    precisions = (5 / 6, 3 / 5, 2 / 4, 1 / 3)
+    assert bleu(simulated, person) == pytest.approx(exp(sum(map(log, precisions)) / 4))
+    assert rouge(simulated, person) == pytest.approx(2 * (5 / 6) * (5 / 6) / (5 / 6 + 5 / 6))
+    assert bleu("the cat", "the cat sat on") == pytest.approx(exp(1 - 4 / 2)), "brevity is punished"
+    assert rouge("the cat", "the cat sat on") == pytest.approx(2 * 1 * 0.5 / 1.5)
+
+
+def test_every_simulated_prompt_is_held_against_every_persons_and_each_question_counts_once() -> None:
+    people, others = {"q": ["a", "bb"], "r": ["cc"], "s": ["x"]}, {"q": ["a", "ccc"], "r": ["dddd"], "t": ["y"]}
+    questions, pairs, (mean,) = alike(people, others, [lambda one, two: len(one) / len(two)])
+    assert (questions, pairs) == (2, 5)
+    assert mean == pytest.approx(((1 + 0.5 + 3 + 1.5) / 4 + 2) / 2)
+    assert alike(people, {}, [lambda one, two: 1.0]) == (0, 0, (None,))
+
+
+def test_the_first_prompt_is_the_persons_first_message() -> None:
+    history = [{"role": "Bot", "content": "Hi"}, {"role": "You", "content": "one"}, {"role": "You", "content": "two"}]
+    table = pd.DataFrame({"question_id": ["q", "q"], "chat_history": [json.dumps(history), "[]"]})
+    assert first_prompts(table) == {"q": ["one"]}
+
+
+def test_each_user_is_told_by_model_and_over_all() -> None:
+    people = Data(
+        answers([(q, m, acc, f"{q}{m}{n}") for m in "mn" for q, acc in (("q", 1), ("r", 0)) for n in range(2)]),
+        talks([("q", "m", "what is it", "1"), ("few", "m", "what", "2")]),
+    )
+    simulated = Data(
+        answers([("q", "m", 1, "s"), ("r", "m", 0, "s"), ("q", "o", 0, "t")]),
+        talks([("q", "m", "what is it", "s"), ("few", "m", "what", "s")]),
+    )
+    found = {(one.who, one.model): one for one in quality(people, simulated, {"s": "two_step (x)", "t": "random"}, 2)}
+    assert set(found) == {("two_step (x)", "m"), ("two_step (x)", ALL), ("random", ALL)}
+    mine = found["two_step (x)", "m"]
+    assert (mine.answers, mine.fit.questions) == (2, 2)
+    assert (mine.fit.r, mine.fit.mae) == (pytest.approx(1), 0)
+    assert mine.alike is not None
+    assert (mine.alike.questions, mine.alike.pairs) == (1, 1), "too few people answered the other question"
+    assert mine.alike.bleu == pytest.approx(1)
+    assert found["random", ALL].fit.mae == 1
+
+
+def test_models_alone_are_held_against_the_same_people() -> None:
+    people = answers([("q", "m", 1, "1"), ("r", "m", 0, "2")])
+    table = pd.DataFrame(
+        {
+            "model": ["m", "m", "other"],
+            "question_id": ["q", "r", "q"],
+            "free_text_count": [50, 50, 50],
+            "free_text_acc": [0.9, 0.3, 0.0],
+        }
+    )
+    (found,) = alone(people, table, 1)
+    assert (found.who, found.model, found.answers, found.fit.questions) == ("alone: free_text", "m", 100, 2)
+    assert found.fit.mae == pytest.approx(0.2)
+    assert found.alike is None

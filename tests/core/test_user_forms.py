@@ -1,0 +1,84 @@
+"""Forms put to a model: what it answers is taken if a person could have sent it, and not otherwise."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import TypeAdapter
+
+from app.backends.base import Request
+from app.backends.scripted_user import reply
+from app.bots.users import forms
+from app.bots.users.base import Unusable
+from experiments.core.fields import AnyField, Field, read_form
+from experiments.core.screen import Panel, Progress, Screen, Text
+
+ADAPTER: TypeAdapter[Field] = TypeAdapter(AnyField)
+ASKED = [
+    {"ask": "single", "name": "drink", "text": "Which?", "options": {"t": "Tea", "c": "Coffee"}},
+    {"ask": "multiple", "name": "used", "options": ["Pen", "Paper"], "required": False},
+    {"ask": "scale", "name": "agree", "options": {"1": "No", "2": "Yes"}},
+    {"ask": "scale", "name": "help", "scale": "helpfulness"},
+    {"ask": "number", "name": "age", "minimum": 18, "maximum": 99},
+    {"ask": "number", "name": "weight", "whole": False, "minimum": 0.5, "required": False},
+    {"ask": "slider", "name": "trust", "minimum": 10, "maximum": 50, "step": 20, "right": "Fully"},
+    {"ask": "short", "name": "word", "max_chars": 60},
+    {"ask": "long", "name": "why", "required": False},
+    {"ask": "tick", "name": "read"},
+]
+FIELDS = [ADAPTER.validate_python(one) for one in ASKED]
+GOOD = '{"drink": "t", "agree": "2", "help": 3, "age": 30, "trust": 30, "word": "so", "read": true, "why": null}'
+
+
+def test_an_answer_is_what_the_fields_accept() -> None:
+    values = forms.read(FIELDS, GOOD)
+    assert values == {"drink": "t", "agree": "2", "help": 3, "age": 30, "trust": 30, "word": "so", "read": True}
+    assert read_form(FIELDS, values).faults == {}
+    assert forms.read(FIELDS, f"```json\n{GOOD}\n```") == values
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ('"t"', '"Tea"', "drink: Please choose one of the options shown."),
+        ("30,", "17,", "age: Please enter a number from 18 to 99."),
+        ('"trust": 30', '"trust": 40', "trust: Please choose a place on the line."),
+        ('"so"', '""', "word: Please answer this question."),
+        ('"so"', f'"{"x" * 61}"', "word: Please use at most 60 characters; there are 61."),
+        ("true", "false", "read: Please tick the box to go on."),
+        ('"why"', '"whi"', "whi: There is no such key."),
+        ("{", "Here it is: {", "Return one JSON object"),
+        ("{", "[{", "Return one JSON object"),
+    ],
+)
+def test_what_a_field_does_not_accept_is_not_taken_at_all(old: str, new: str, why: str) -> None:
+    with pytest.raises(Unusable, match=why):
+        forms.read(FIELDS, GOOD.replace(old, new, 1))
+
+
+def test_a_list_is_no_answer() -> None:
+    with pytest.raises(Unusable, match="Return one JSON object"):
+        forms.read(FIELDS, "[1]")
+
+
+def test_the_task_says_what_each_field_takes() -> None:
+    screen = Screen("s", 1, Panel("Title", (Text("Please tell us."),), tuple(FIELDS)), Progress("", 0), ("submit",))
+    told = forms.task(screen, FIELDS)
+    for words in (
+        "# Title\n\nPlease tell us.",
+        '- `drink`: Which? (one of "t" (Tea), "c" (Coffee))',
+        '- `used`: (a list of any of "Pen", "Paper" or null, if you leave it out)',
+        "(a whole number, at least 18, at most 99)",
+        "(a whole number from 10 to 50 in steps of 20, from '' to 'Fully')",
+        "(a text of at most 60 characters)",
+        "(true, which ticks the box)",
+    ):
+        assert words in told
+
+
+@given(st.text(max_size=8), st.lists(st.sampled_from(FIELDS), min_size=1, unique_by=lambda field: field.name))
+def test_what_fulfils_the_schema_is_taken(seed: str, fields: list[Field]) -> None:
+    schema = forms.schema(fields)
+    assert forms.read(fields, reply(Request("ann", (), seed=seed, schema=schema))) is not None
+    assert schema["required"] == [field.name for field in fields]

@@ -1,0 +1,142 @@
+"""Cells, and models that do as they are told, for the tests of what asks models alone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from app.alone.cell import Asked, Question, key_of
+from app.alone.engine.plan import Ended, Limits, Plan, Progress
+from app.alone.engine.running import run
+from app.backends import registry
+from app.backends.base import BackendOptions, Delta, End, Message, Request, Whole
+from app.errors import BackendBroken, BackendRejected, BackendUnavailable
+from app.settings import Settings
+from experiments.core.model import Model, Price
+from storage.alone.replies import Reply, stored
+from storage.engine import Database, open_database
+
+BACKEND = "told"
+Told = Callable[[str], Exception | None]
+HASTY = {"retry_wait_s": 0.001, "longest_retry_wait_s": 0.002}
+BUSY = BackendUnavailable("Wait.", reason="status_429", retry_after_s=0.001)
+PRICE = Price(prompt=0, completion=10)
+DOWN = BackendUnavailable("Away.", reason="status_500")
+GONE = BackendUnavailable("The connection broke.", reason="connection")
+GARBLED = BackendBroken("What is this?", reason="malformed")
+NO = BackendBroken("The model refused to reply.", reason="refusal")
+BAD = BackendRejected("Not like this.", reason="status_400")
+NO_KEY = BackendRejected("Who are you?", reason="status_401")
+
+
+@dataclass(frozen=True)
+class Talk:
+    """A cell of some steps, of which each says what was said so far; `last` answers its last step."""
+
+    name: str
+    samples: int = 1
+    steps: int = 1
+    temperature: float = 0.7
+    model: str = "one"
+    last: str = ""
+    price: Price | None = PRICE
+
+    @property
+    def key(self) -> str:
+        return key_of(self.name, self.steps, self.temperature, self.model, self.last)
+
+    def next(self, texts: Sequence[str]) -> Question | None:
+        if len(texts) == self.steps:
+            return None
+        model = self.last if self.last and len(texts) == self.steps - 1 else self.model
+        asked = Asked(model, Model(backend=BACKEND, model=model, price=self.price))
+        said = " | ".join([self.name, *texts])
+        return Question(asked, Request(model, (Message("user", said),), self.temperature, 1_000))
+
+
+class Asking:
+    """What the model was asked, in order, and what it does: `told` hears the seed and says with what it fails."""
+
+    Options = BackendOptions
+
+    def __init__(self, told: Told = lambda seed: None) -> None:
+        self.told = told
+        self.asked: list[str] = []
+        self.texts: list[str] = []
+        self.at_once = self.most_at_once = 0
+
+    def __call__(self, settings: Settings, sleep: Any) -> Asking:
+        return self
+
+    async def whole(self, request: Request) -> Whole:
+        """A reply that names its seed's sample and step, and costs 100 tokens."""
+        self.asked.append(request.seed)
+        self.texts.append(request.messages[-1].text)
+        self.at_once += 1
+        self.most_at_once = max(self.most_at_once, self.at_once)
+        try:
+            await asyncio.sleep(0)
+            error = self.told(request.seed)
+        finally:
+            self.at_once -= 1
+        if error is not None:
+            raise error
+        _, sample, step = request.seed.split(":")
+        return Whole(f"reply {sample}.{step}", End("stop", "v1", 10, 100), "{}", request.messages[-1].text)
+
+    def stream(self, request: Request) -> AsyncGenerator[Delta]:
+        raise NotImplementedError
+
+    async def close(self) -> None:
+        """Nothing."""
+
+
+@contextmanager
+def asking(told: Told = lambda seed: None) -> Iterator[Asking]:
+    """A model that is there meanwhile."""
+    model: Any = Asking(told)
+    registry._BACKENDS[BACKEND] = registry._Entry(model, "none")
+    try:
+        yield model
+    finally:
+        del registry._BACKENDS[BACKEND]
+
+
+def database_in(folder: Path) -> Database:
+    """An empty database."""
+    return open_database(f"sqlite:///{folder}/parley.db")
+
+
+def ask(
+    database: Database,
+    cells: Sequence[Talk],
+    limits: Limits = Limits(concurrency=4, tries=3),  # noqa: B008  (frozen)
+    tell: Callable[[Progress], None] = lambda progress: None,
+    **settings: Any,
+) -> Ended:
+    """Make a run of some cells."""
+    there = Settings(_env_file=None, **{**HASTY, **settings})
+    return asyncio.run(run(database, there, Plan("trial", "alone", cells), limits, tell))
+
+
+def seeds(cells: Sequence[Talk]) -> list[str]:
+    """What a complete run asks: of each cell every sample and step."""
+    return [f"{one.key}:{n}:{step}" for one in cells for n in range(one.samples) for step in range(one.steps)]
+
+
+def rows(database: Database, cells: Sequence[Talk]) -> list[tuple[str, str | None, str | None]]:
+    """What is stored of some cells: seed, text and reason."""
+    found = stored(database, [cell.key for cell in cells])
+    return [(f"{one.cell}:{one.sample}:{one.step}", one.text, one.reason) for one in found]
+
+
+def row(seed: str, reason: str | None = None) -> Reply:
+    """A row as an earlier run has left it."""
+    key, sample, step = seed.split(":")
+    text = None if reason else f"reply {sample}.{step}"
+    told = (None, None, None, None, None, None, 0, 0, 1, text, None, "", "")
+    return Reply(key, int(sample), int(step), "before", reason, "one", "told", *told)

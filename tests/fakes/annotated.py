@@ -1,0 +1,45 @@
+"""Annotations by chance, as models might make them, for sessions of any study."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+from experiments.core.annotated import About
+from experiments.core.events import Action, Event
+from experiments.core.place import State
+from experiments.core.resolve import Study
+from experiments.core.session import decide
+from storage.annotations import Annotation
+
+EFFORTS = ("tried", "known", "low effort")
+ANSWERS: Sequence[dict[str, Any]] = (
+    {"attempted_answer": True, "answer_val": "42", "answer_letter": "B"},
+    {"attempted_answer": True, "answer_val": "a fifth one", "answer_letter": None},
+    {"attempted_answer": False, "answer_val": None, "answer_letter": None},
+)
+
+
+def annotation(about: About, chance: random.Random) -> Annotation:
+    """What an annotator of the release, or another one, might find."""
+    name = chance.choice(["user_effort", "answer", "corrected"])
+    values: dict[str, Any] = {
+        "user_effort": {"user_effort": chance.choice(EFFORTS)},
+        "answer": dict(chance.choice(ANSWERS)),
+        "corrected": {"corrected": False, "corrections": []},
+    }[name]
+    return Annotation(about, name, chance.choice(["judge", "other"]), values, "run", f"{chance.random()}")
+
+
+def annotating(one: Annotation, at_us: int) -> Action:
+    """The action by which it is written."""
+    return Action("annotate", "", one.data, at_us, by="model", key=one.key)
+
+
+def annotated(study: Study, state: State, chance: random.Random, at_us: int = 7) -> tuple[Event, ...]:
+    """The fact of an annotation of some conversation of a session; none where nothing was said."""
+    said = [path for path, facts in state.facts.items() if any(event.kind == "said" for event in facts)]
+    if not said:
+        return ()
+    return decide(study, state, annotating(annotation(About(chance.choice(said)), chance), at_us))

@@ -1,0 +1,50 @@
+"""A run in a process of its own, to be killed: `python -m tests.fakes.asked_alone DATABASE SERVER CELLS SAMPLES`."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.alone.cell import Asked, Question, key_of
+from app.alone.engine.plan import Limits, Plan
+from app.alone.engine.running import run
+from app.backends.base import Message, Request
+from app.settings import Settings
+from experiments.core.model import Model
+from storage.engine import open_database
+
+CONCURRENCY = 16
+MODEL = Model(backend="openai", model="slow")
+
+
+@dataclass(frozen=True)
+class Line:
+    """A cell that says its number."""
+
+    number: int
+    samples: int
+    steps: int = 1
+
+    @property
+    def key(self) -> str:
+        return key_of("line", self.number)
+
+    def next(self, texts: Sequence[str]) -> Question | None:
+        said = f"line {self.number}"
+        return None if texts else Question(Asked("slow", MODEL), Request("fault:brief", (Message("user", said),)))
+
+
+def main(database: str, server: str, cells: str, samples: str) -> None:
+    """Ask for all, and say why it ended."""
+    settings = Settings(_env_file=None, openai_base_url=server, database_url=database)
+    plan = Plan("lines", "alone", [Line(number, int(samples)) for number in range(int(cells))])
+    opened = open_database(database)
+    print("begins", flush=True)
+    ended = asyncio.run(run(opened, settings, plan, Limits(CONCURRENCY), lambda progress: None))
+    print(ended.why)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

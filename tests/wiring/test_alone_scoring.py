@@ -1,0 +1,186 @@
+"""What stored replies come to: outcomes kept apart, released rows, and the same however often they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import select, update
+
+from app.alone.methods import registry
+from app.alone.planning import AloneCell, Wish, cells
+from app.alone.scoring import outcome, score
+from app.library import load_study
+from storage.ai_tables import answers
+from storage.alone.answers import standings
+from storage.alone.replies import Stored
+from storage.engine import Database, open_database, writer
+from storage.projections import differences, rebuild
+from storage.schemas.registry import released
+from tests.fakes.databases import read_tables
+from tests.fakes.replies import keep, row
+
+STUDY = load_study("chatbench")
+DATASET = "elementary_mathematics"
+READ = '{"attempted_answer": true, "answer_val": "13", "answer_letter": "%s"}'
+
+
+def plan(*methods: str, repeats: int = 6, most: int = 1) -> list[AloneCell]:
+    return cells(STUDY, Wish(("tutor-a",), methods or registry.RELEASED, repeats, (DATASET,), most))
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    opened = open_database(database_url)
+    yield opened
+    opened.dispose()
+
+
+def alone_table(database: Database) -> list[dict[str, Any]]:
+    table = released("ai_alone_answers").table()
+    with database.connect() as connection:
+        return [dict(found) for found in connection.execute(select(table).order_by(table.c["_seq"])).mappings()]
+
+
+def stored(database: Database) -> list[tuple[Any, ...]]:
+    order = answers.c.cell, answers.c.sample
+    with database.connect() as connection:
+        return [tuple(found) for found in connection.execute(select(answers).order_by(*order))]
+
+
+def filled(database: Database) -> list[AloneCell]:
+    """One question, by each released method: right (B), wrong, unreadable, refused, failed, and not at its end."""
+    found = plan()
+    zero, few, free = (cell.key for cell in found)
+    rows = [row(zero, n, 0, text) for n, text in enumerate(("B", "C", "Well, B"))]
+    rows += [
+        row(zero, 3, 0, None, "refusal"),
+        row(zero, 4, 0, None, "content_filter"),
+        row(zero, 5, 0, None, "status_500"),
+    ]
+    rows += [row(few, n, 0, "B") for n in range(5)]
+    rows += [row(free, n, 0, "It is 13.") for n in range(5)] + [row(free, 5, 0, None, "refusal")]
+    rows += [row(free, 0, 1, READ % "B"), row(free, 1, 1, READ % "A"), row(free, 2, 1, "B, of course")]
+    rows += [row(free, 3, 1, None, "refusal")]
+    keep(database, STUDY, found, rows)
+    return found
+
+
+def test_wrong_unreadable_refused_and_failed_are_four_things(database: Database) -> None:
+    filled(database)
+    assert score(database, STUDY.name) == 16
+    told = {
+        one.name: (dict(one.outcomes), one.counted, one.right, one.wanted) for one in standings(database, "chatbench")
+    }
+    assert told == {
+        "letter_only_zero_shot": ({"answered": 2, "unparsed": 1, "refused": 2, "failed": 1}, 3, 1, 6),
+        "letter_only_few_shot": ({"answered": 5}, 5, 5, 6),
+        "free_text": ({"answered": 2, "unparsed": 1, "refused": 1, "failed": 1}, 2, 1, 6),
+    }
+
+
+def test_the_released_row_counts_what_the_release_counts(database: Database) -> None:
+    filled(database)
+    score(database, STUDY.name)
+    (found,) = alone_table(database)
+    assert (found["model"], found["dataset"], found["question_id"]) == ("tutor-a", DATASET, f"{DATASET}-redux-0")
+    zero = {"count": 3, "acc": 1 / 3, "invalid": 1 / 3, "acc_valid": 1 / 2, "none": None}
+    few = {"count": 5, "acc": 1.0, "invalid": 0.0, "acc_valid": 1.0, "none": None}
+    free = {"count": 2, "acc": 1 / 2, "invalid": None, "acc_valid": 1 / 2, "none": None}
+    for method, told in zip(registry.RELEASED, (zero, few, free), strict=True):
+        assert {name: found[f"{method}_{name}"] for name in told} == told
+
+
+def test_reading_again_changes_nothing_and_needs_nobody(database: Database) -> None:
+    filled(database)
+    score(database, STUDY.name)
+    before = stored(database), alone_table(database)
+    score(database, STUDY.name)
+    assert (stored(database), alone_table(database)) == before
+
+
+def test_the_rows_are_the_same_after_a_rebuild_and_a_change_of_them_is_found(database: Database) -> None:
+    filled(database)
+    score(database, STUDY.name)
+    before = read_tables(database)
+    assert len(before["ai_alone_answers"]) == 1
+    assert len(before["questions"]) == 60, "the examples are none of the study's questions"
+    rebuild(database)
+    assert read_tables(database) == before
+    assert list(differences(database)) == []
+    table = released("ai_alone_answers").table()
+    with writer(database) as connection, connection.begin():
+        connection.execute(update(table).values(free_text_acc=0.75))
+    (told,) = differences(database)
+    assert "free_text_acc is 0.75" in told
+
+
+def test_what_was_corrected_in_the_reading_shows_when_it_is_read_again(database: Database) -> None:
+    filled(database)
+    score(database, STUDY.name)
+    with writer(database) as connection, connection.begin():
+        connection.execute(update(answers).values(outcome="answered", right=1, answer="B"))
+    score(database, STUDY.name)
+    assert alone_table(database)[0]["letter_only_few_shot_count"] == 5
+    assert alone_table(database)[0]["free_text_acc"] == 1 / 2
+
+
+def test_replies_beyond_those_that_were_wanted_do_not_count(database: Database) -> None:
+    (cell,) = plan("letter_only_few_shot", repeats=2)
+    keep(database, STUDY, [cell], [row(cell.key, n, 0, "B") for n in range(5)])
+    assert score(database, STUDY.name) == 2
+    assert alone_table(database)[0]["letter_only_few_shot_count"] == 2
+
+
+def test_a_method_that_the_release_does_not_know_is_told_by_the_status_alone(database: Database) -> None:
+    (cell,) = plan("zero_shot_cot")
+    keep(database, STUDY, [cell], [row(cell.key, 0, 0, "So it is 13."), row(cell.key, 0, 1, "B")])
+    score(database, STUDY.name)
+    assert alone_table(database) == []
+    (one,) = standings(database, STUDY.name)
+    assert (one.name, one.right, one.counted, one.cost) == ("zero_shot_cot", 1, 1, pytest.approx(0.02))
+
+
+def test_hundreds_of_cells_are_read_in_blocks_and_none_is_lost(database: Database) -> None:
+    found = cells(STUDY, Wish(repeats=2))
+    letters = [cell for cell in found if cell.name != "free_text"]
+    keep(database, STUDY, found, [row(cell.key, n, 0, "A") for cell in letters for n in range(2)])
+    assert score(database, STUDY.name) == 2 * len(letters) == 480
+    rows = alone_table(database)
+    assert len(rows) == 120
+    assert [one["model"] for one in rows] == ["tutor-a"] * 60 + ["tutor-b"] * 60
+    assert all(one["letter_only_few_shot_count"] == 2 and one["free_text_count"] is None for one in rows)
+    assert sum(one["letter_only_zero_shot_acc"] for one in rows) == 30
+
+
+PROBLEM = plan()[0].problem
+CALLS = st.lists(
+    st.tuples(st.sampled_from(["B", "C", "x", READ % "B", ""]), st.sampled_from([None, None, "refusal", "status_429"])),
+    max_size=3,
+)
+
+
+@given(st.sampled_from(registry.names()), CALLS, st.booleans())
+def test_a_sample_is_refused_only_by_the_model_itself_and_never_read_past_what_failed(
+    name: str, calls: list[tuple[str, str | None]], gap: bool
+) -> None:
+    method = registry.find(name)
+    rows = [
+        Stored("c", 0, step + gap, None if reason else text, reason, None, None)
+        for step, (text, reason) in enumerate(calls[: method.steps])
+    ]
+    found = outcome(method, PROBLEM, rows)
+    lost = next((one for one in rows if one.reason), None)
+    if gap and rows:
+        assert found is None
+    elif lost is not None:
+        assert found is not None
+        before = method.read(PROBLEM, [one.text or "" for one in rows[: lost.step]])
+        refused = lost.reason == "refusal" and lost.step < method.own
+        assert found.kind == ("refused" if refused else "failed"), before
+        assert found.right is None
+    else:
+        assert found == method.read(PROBLEM, [text for text, _ in calls[: method.steps]])

@@ -1,0 +1,297 @@
+"""Annotating from the command line, offline: asked once, read strictly, written as facts; and verified by people."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncGenerator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from sqlalchemy import text
+
+from app.backends.base import BackendOptions, Delta, End, Request, Text
+from app.bots.simulate import START_US, simulate
+from app.clock import VirtualClock, WorldClock
+from app.errors import BackendUnavailable
+from app.library import load_study
+from app.runtime import Runtime
+from app.settings import Settings
+from storage.conversations import annotated_in, conversations
+from storage.engine import Database, open_database
+from storage.projections import differences
+from tests.fakes import studies
+from tests.fakes.backends import registered
+from tests.fakes.commanding import Done, parley
+from tests.fakes.served import settings_for
+
+ASKED: list[str] = []
+"""The models that were asked, once for each call."""
+BY_MODEL: dict[str, Any] = {}
+"""What a model of the backend `judge` replies: a text, an exception, or what makes one of the prompt."""
+LABELS = ("tried", "known", "low effort")
+
+
+class Judge:
+    """A backend that replies as BY_MODEL says."""
+
+    Options = BackendOptions
+
+    def __init__(self, settings: Settings, sleep: Any, *_: Any) -> None:
+        pass
+
+    async def stream(self, request: Request) -> AsyncGenerator[Delta]:
+        ASKED.append(request.model)
+        told = BY_MODEL[request.model]
+        said = told(request.messages[-1].text) if callable(told) else told
+        if isinstance(said, Exception):
+            raise said
+        if said:
+            yield Text(said)
+        yield End("stop", request.model, 10, 5)
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+
+@pytest.fixture(autouse=True)
+def judge() -> Iterator[None]:
+    ASKED.clear()
+    BY_MODEL.clear()
+    BY_MODEL["good"] = json.dumps({"user_effort": "tried"})
+    with registered("judge", Judge):
+        yield
+
+
+async def _simulated(folder: Path, file: Path, count: int) -> None:
+    clock = VirtualClock(START_US)
+    runtime = Runtime(open_database(settings_for(folder).database_url), Settings(), clock)
+    found = load_study(str(file))
+    runtime.prepare(found)
+    async for _ in simulate(runtime, clock, found, count, "1"):
+        pass
+    await runtime.close()
+
+
+def simulated(folder: Path, count: int = 6) -> Database:
+    """A database of sessions of the study `talk`, each of which has one conversation."""
+    asyncio.run(_simulated(folder, studies.chat(folder), count))
+    return open_database(settings_for(folder).database_url)
+
+
+def annotate(folder: Path, *words: str) -> Done:
+    return parley("annotate", *words, folder=folder, PARLEY_SECRET="s" * 32)
+
+
+def efforts(database: Database) -> list[str | None]:
+    with database.connect() as connection:
+        query = "SELECT user_effort FROM conversations ORDER BY _session"
+        return list(connection.execute(text(query)).scalars())
+
+
+def facts(database: Database) -> int:
+    with database.connect() as connection:
+        return int(connection.execute(text("SELECT count(*) FROM event WHERE kind = 'annotated'")).scalar_one())
+
+
+def test_a_study_is_annotated_once_and_again_by_another_model(tmp_path: Path) -> None:
+    database = simulated(tmp_path)
+    dry = annotate(tmp_path, "talk", "--with", "user_effort", "--model", "judge:good", "--dry-run")
+    assert (dry.returncode, "6 calls now" in dry.stdout, ASKED, facts(database)) == (0, True, [], 0)
+    done = annotate(tmp_path, "talk", "--with", "user_effort", "--model", "judge:good")
+    assert (done.returncode, len(ASKED), facts(database)) == (0, 6, 6), done.stderr
+    assert "6 new annotations, 0 that were there" in done.stdout
+    assert efforts(database) == ["tried"] * 6
+    again = annotate(tmp_path, "run", "talk", "--with", "user_effort", "--model", "judge:good")
+    assert "0 new annotations, 6 that were there" in again.stdout
+    assert (len(ASKED), facts(database)) == (6, 6), "nothing is asked or written twice"
+    BY_MODEL["other"] = '{"user_effort": "known"}'
+    annotate(tmp_path, "talk", "--with", "user_effort", "--model", "judge:other")
+    assert (efforts(database), facts(database)) == (["known"] * 6, 12)
+    assert list(differences(database)) == []
+    status = annotate(tmp_path, "status", "talk").stdout
+    assert re.search(r"user_effort\s+│\s+good\s+│\s+6 │\s+6 │", status)
+
+
+def test_unparsed_refused_and_failed_are_three_things_and_none_is_filled_in(tmp_path: Path) -> None:
+    database = simulated(tmp_path)
+    busy = BackendUnavailable("busy", reason="status_503")
+    told = ['{"user_effort": "tried"}', "They tried.", '{"user_effort": "Tried"}', "", busy, '{"user_effort": "known"}']
+    met: list[str] = []
+
+    def by_prompt(prompt: str) -> Any:
+        met.extend([prompt] if prompt not in met else [])
+        return told[met.index(prompt)]
+
+    BY_MODEL["odd"] = by_prompt
+    done = annotate(tmp_path, "talk", "--with", "user_effort", "--model", "judge:odd", "--concurrency", "1")
+    assert done.returncode == 0, done.stderr
+    assert "2 new annotations" in done.stdout
+    assert "unparsed: 2" in done.stdout
+    assert "there is no JSON object in it" in done.stdout
+    assert "failed: 2" in done.stdout, "an empty reply is none"
+    assert sorted(efforts(database), key=str) == [None, None, None, None, "known", "tried"]
+    status = annotate(tmp_path, "status", "talk").stdout
+    assert re.search(r"odd\s+│\s+6 │\s+2 │\s+2 │\s+0 │\s+2 │\s+0 │", status)
+    with database.connect() as connection:
+        reasons = connection.execute(text("SELECT reason FROM ai_reply WHERE reason IS NOT NULL")).scalars().all()
+    assert sorted(reasons) == ["empty_reply", "status_503"]
+
+
+def test_what_needs_no_model_and_what_cannot_be_judged_is_told(tmp_path: Path) -> None:
+    database = simulated(tmp_path)
+    BY_MODEL["good"] = '{"corrected": false, "corrections": []}'
+    short = sum(len(one.said) <= 2 for one in conversations(database, "talk", "bot"))
+    done = annotate(tmp_path, "talk", "--with", "corrected", "--model", "judge:good")
+    assert (len(ASKED), f"{short} are known without asking" in done.stdout) == (6 - short, short > 0), done.stdout
+    assert facts(database) == 6
+    assert "(nobody was asked)" in annotate(tmp_path, "status", "talk").stdout
+
+
+OWN: dict[str, Any] = {
+    "prompt": "Does this hedge? {{conversation}}",
+    "schema": {"type": "object", "properties": {"hedges": {"type": "boolean", "description": "Does the AI hedge?"}},
+               "required": ["hedges"]},
+    "model": "judge:own",
+}  # fmt: skip
+
+
+def test_one_of_ones_own_comes_from_the_study_file_or_from_another(tmp_path: Path) -> None:
+    database = simulated(tmp_path)
+    BY_MODEL["own"] = '{"hedges": true}'
+    own = studies.write(tmp_path, {"study": "own", "annotators": {"hedging": OWN}})
+    raw = yaml.safe_load(own.read_text())
+    own.write_text(yaml.safe_dump({"annotators": raw["annotators"]}))
+    done = annotate(tmp_path, "talk", "--from", str(own))
+    assert (done.returncode, facts(database)) == (0, 6), done.stderr
+    inside = yaml.safe_load((tmp_path / "talk.yaml").read_text()) | {"annotators": {"hedging": OWN}}
+    file = studies.write(tmp_path, inside)
+    again = annotate(tmp_path, str(file), "--with", "hedging")
+    assert "0 new annotations, 6 that were there" in again.stdout, again.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("talk", "--with", "user_efort", "--model", "judge:good"), "Did you mean 'user_effort'"),
+        (("talk", "--with", "user_effort"), "has no model"),
+        (("talk", "--model", "judge:good"), "--with is missing"),
+        (("talk", "--with", "user_effort", "--model", "gpt"), "no model of the study"),
+        (("tallk", "--with", "user_effort", "--model", "judge:good"), "Did you mean 'talk'"),
+        (("sample", "talk", "--with", "user_effort", "-o", "x"), "nothing of 'talk'"),
+        (("talk", "--from", "bad.yaml"), "names neither"),
+    ],
+)
+def test_what_is_wrong_is_told_with_what_is_allowed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], told: str
+) -> None:
+    simulated(tmp_path, 1)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.yaml").write_text(yaml.safe_dump({"annotators": {"a": OWN | {"prompt": "?"}}}))
+    done = annotate(tmp_path, *words)
+    assert done.returncode == 2
+    assert told in " ".join(done.stderr.split())
+
+
+def test_everything_runs_with_the_scripted_model_and_no_server(tmp_path: Path) -> None:
+    database = simulated(tmp_path)
+    names = "user_effort,answer,corrected,first_prompt,personal_data"
+    done = annotate(tmp_path, "talk", "--with", names, "--model", "scripted:anybody")
+    assert done.returncode == 0, done.stderr
+    assert facts(database) > 6
+    assert list(differences(database)) == []
+
+
+async def _labelled(folder: Path, study_file: Path, answers: list[Any]) -> None:
+    """People label: each session answers every conversation by what `answers` has for its rater."""
+    found = load_study(str(study_file))
+    database = open_database(settings_for(folder).database_url)
+    runtime = Runtime(database, settings_for(folder), WorldClock())
+    runtime.prepare(found)
+    for answer in answers:
+        live = await runtime.enrol(found, origin="person")
+        for _ in range(100):
+            screen = (await runtime.live(live.stream) or live).screen
+            if screen.ended:
+                break
+            values = {field.name: answer(field, screen) for field in screen.panel.fields}
+            await runtime.participant(
+                live.stream, "submit", screen.path, values, seen=screen.seen, key=f"{screen.seen}"
+            )
+            await runtime.settled(live.stream)
+    await runtime.close()
+
+
+def words_of(screen: Any) -> str:
+    return " ".join(message.text for block in screen.panel.blocks if hasattr(block, "messages")
+                    for message in block.messages)  # fmt: skip
+
+
+def test_people_verify_a_random_sample_and_the_agreement_is_told(tmp_path: Path) -> None:
+    database = simulated(tmp_path, 8)
+    BY_MODEL["good"] = lambda prompt: json.dumps({"user_effort": LABELS[len(prompt) % 2]})
+    annotate(tmp_path, "talk", "--with", "user_effort", "--model", "judge:good")
+    folder = tmp_path / "verify"
+    drawn = annotate(tmp_path, "sample", "talk", "--with", "user_effort", "-n", "5", "--seed", "7", "-o", str(folder))
+    assert drawn.returncode == 0, drawn.stderr
+    first = (folder / "conversations.jsonl").read_text()
+    annotate(tmp_path, "sample", "talk", "--with", "user_effort", "-n", "5", "--seed", "7", "-o", str(folder))
+    assert (folder / "conversations.jsonl").read_text() == first, "the same seed draws the same"
+    annotate(tmp_path, "sample", "talk", "--with", "user_effort", "-n", "5", "--seed", "8", "-o", str(tmp_path / "8"))
+    assert (tmp_path / "8" / "conversations.jsonl").read_text() != first
+    checked = parley("check", str(folder / "study.yaml"), "--bots", "2", folder=tmp_path)
+    assert (checked.returncode, "No faults" in checked.stdout) == (0, True), checked.stdout + checked.stderr
+
+    told = annotated_in(database, "talk", "user_effort")
+    said = {" ".join(message.text for message in one.said): told[one.stream, one.about].data["values"]["user_effort"]
+            for one in conversations(database, "talk", "bot")}  # fmt: skip
+
+    def agrees(field: Any, screen: Any) -> str:
+        return str(said[words_of(screen)])
+
+    def contradicts(field: Any, screen: Any) -> str:
+        return "low effort"
+
+    asyncio.run(_labelled(tmp_path, folder / "study.yaml", [agrees, agrees]))
+    same = ("agreement", "talk", "--with", "user_effort", "--study", "verify-user_effort")
+    found = json.loads(annotate(tmp_path, *same, "--json").stdout)["user_effort"]
+    assert (found["n"], found["conversations"], found["raters"], found["agreement"]["value"]) == (10, 5, 2, 1.0)
+    asyncio.run(_labelled(tmp_path, folder / "study.yaml", [contradicts, contradicts]))
+    found = json.loads(annotate(tmp_path, *same, "--json").stdout)["user_effort"]
+    assert (found["n"], found["raters"], found["agreement"]["value"]) == (20, 4, 0.5)
+    assert found["people"]["value"] < 0.5
+    assert "50.0" in annotate(tmp_path, *same).stdout
+
+
+def test_a_sample_holds_nothing_but_what_was_said_and_asked(tmp_path: Path) -> None:
+    database = simulated(tmp_path)
+    BY_MODEL["good"] = json.dumps({"personal_data": False, "kinds": []})
+    annotate(tmp_path, "talk", "--with", "personal_data", "--model", "judge:good")
+    folder = tmp_path / "verify"
+    done = annotate(tmp_path, "sample", "talk", "--with", "personal_data", "-o", str(folder))
+    assert done.returncode == 0, done.stderr
+    written = "".join(path.read_text() for path in folder.iterdir())
+    with database.connect() as connection:
+        streams = connection.execute(text("SELECT stream FROM session")).scalars().all()
+        workers = connection.execute(text("SELECT DISTINCT worker_id FROM conversations")).scalars().all()
+    assert not any(name in written for name in (*streams, *workers))
+    rows = [json.loads(line) for line in (folder / "conversations.jsonl").read_text().splitlines()]
+    assert len(rows) == 6
+    assert {tuple(sorted(row)) for row in rows} == {("dataset", "dialogue", "id", "text")}
+    assert all(re.fullmatch("c[0-9a-f]{16}", row["id"]) for row in rows)
+
+
+@pytest.mark.parametrize("name", ["answer", "first_prompt", "corrected"])
+def test_every_annotators_sample_can_be_walked_by_bots(tmp_path: Path, name: str) -> None:
+    simulated(tmp_path)
+    annotate(tmp_path, "talk", "--with", name, "--model", "scripted:anybody")
+    folder = tmp_path / "verify"
+    assert annotate(tmp_path, "sample", "talk", "--with", name, "-o", str(folder)).returncode == 0
+    told = "Right answer" in (folder / "conversations.jsonl").read_text()
+    assert told == (name == "first_prompt"), "people are told what the annotator was"
+    asyncio.run(_simulated(tmp_path, folder / "study.yaml", 2))
+    done = annotate(tmp_path, "agreement", "talk", "--with", name, "--study", str(folder / "study.yaml"))
+    assert (done.returncode, "equal" in done.stdout) == (0, True), done.stderr

@@ -1,0 +1,300 @@
+"""Annotations are facts beside a session at work: they refuse no click, are written once, and fill the tables."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from app.bots.random_bot import RandomBot
+from app.bots.simulate import START_US, simulate
+from app.clock import VirtualClock, WorldClock
+from app.library import load_study
+from app.runtime import Runtime
+from app.settings import Settings
+from experiments.core.annotated import About
+from experiments.core.session import fold
+from experiments.core.story import story
+from storage.annotations import Annotation, Annotations, Written
+from storage.conversations import annotated_in, conversations
+from storage.engine import Database, open_database
+from storage.imports.importing import import_files
+from storage.log import Log, load
+from storage.projections import differences, rebuild
+from storage.seating import seat_of
+from storage.studies import Studies
+from tests.fakes import studies
+from tests.fakes.databases import export, read_tables
+from tests.fakes.served import settings_for
+from tests.fakes.sessions import study
+
+pytestmark = pytest.mark.anyio
+EFFORT = Annotation(About(), "user_effort", "judge", {"user_effort": "tried"}, "run-1", "a" * 64)
+ANSWER = {"attempted_answer": True, "answer_val": "42", "answer_letter": None}
+
+
+@dataclass
+class Beside:
+    """Another process that annotates."""
+
+    database: Database
+    log: Log
+
+    def write(self, stream: str, *found: Annotation, study: str = "short") -> Written:
+        writer = Annotations(self.log, Studies(self.database), study, WorldClock().now_us())
+        return writer.write({stream: found})
+
+
+@pytest.fixture
+def beside(database_url: str) -> Iterator[Beside]:
+    database = open_database(database_url)
+    other = Beside(database, Log(database))
+    yield other
+    other.log.close()
+    database.dispose()
+
+
+@dataclass
+class Live:
+    runtime: Runtime
+    stream: str
+    bot: RandomBot
+
+    async def click(self, number: int) -> bool:
+        """The next click of somebody whose page was painted before; whether there was one."""
+        await self.runtime.settled(self.stream)
+        screen = self.runtime._kept[self.stream].screen
+        if screen.ended:
+            return False
+        kind, values = self.bot.act(screen)
+        key = f"click-{number}"
+        await self.runtime.participant(self.stream, kind, screen.path, values, seen=screen.seen, key=key)
+        await self.runtime.settled(self.stream)
+        return True
+
+
+@pytest.fixture
+async def live(tmp_path: Path, database_url: str) -> AsyncIterator[Live]:
+    database = open_database(database_url)
+    runtime = Runtime(database, settings_for(tmp_path), WorldClock())
+    short = load_study(str(studies.short(tmp_path)))
+    runtime.prepare(short)
+    yield Live(runtime, (await runtime.enrol(short, origin="person")).stream, RandomBot("annotated"))
+    await runtime.close()
+    database.dispose()
+
+
+def said_at(beside: Beside, stream: str) -> str | None:
+    facts = fold(load(beside.database, stream)).facts
+    return next((path for path, told in facts.items() if any(event.kind == "said" for event in told)), None)
+
+
+async def test_every_click_works_although_a_model_annotates_in_between(live: Live, beside: Beside) -> None:
+    clicks = written = 0
+    while True:
+        path = said_at(beside, live.stream)
+        if path is not None:
+            found = replace(EFFORT, about=About(path), cell=f"{clicks}")
+            written += (await asyncio.to_thread(beside.write, live.stream, found)).new
+        if not await live.click(clicks):
+            break
+        clicks += 1
+    events = load(beside.database, live.stream)
+    assert fold(events).outcome == "complete"
+    assert written == sum(event.kind == "annotated" for event in events) > 1
+    assert {event.by for event in events if event.kind == "annotated"} == {"model"}
+    assert list(differences(beside.database)) == []
+    (row,) = read_tables(beside.database)["conversations"]
+    assert "tried" in row, "the annotation came before the answer that completed the row, and is in it"
+    told = story(live.runtime._kept[live.stream].study, events)
+    remarks = [one for visit in told.visits for one in visit.remarks] + list(told.remarks)
+    assert ("user_effort: user_effort tried", "judge") in {(one.text, one.who) for one in remarks}
+
+
+async def finished(live: Live, beside: Beside) -> About:
+    """The conversation of a session that has come to its end."""
+    clicks = 0
+    while await live.click(clicks):
+        clicks += 1
+    (held,) = conversations(beside.database, "short", "person")
+    return held.about
+
+
+def cells_of(database: Database) -> dict[str, Any]:
+    with database.connect() as connection:
+        columns = "user_effort, attempted_answer, answer_val, answer_letter"
+        return dict(connection.execute(text(f"SELECT {columns} FROM conversations")).one()._mapping)
+
+
+async def test_findings_fill_the_table_and_the_newest_counts_while_all_stay_in_the_log(
+    live: Live, beside: Beside
+) -> None:
+    about = await finished(live, beside)
+    effort = replace(EFFORT, about=about)
+    assert cells_of(beside.database) == dict.fromkeys(("user_effort", *ANSWER))
+    assert beside.write(live.stream, effort) == Written(new=1)
+    assert cells_of(beside.database)["user_effort"] == "tried"
+    other = replace(effort, model="other", values={"user_effort": "known"}, cell="b" * 64)
+    answer = replace(effort, annotator="answer", values=ANSWER, cell="c" * 64)
+    assert beside.write(live.stream, other, answer) == Written(new=2)
+    assert cells_of(beside.database) == {
+        "user_effort": "known",
+        "attempted_answer": "true",
+        "answer_val": "42",
+        "answer_letter": None,
+    }
+    assert list(differences(beside.database)) == []
+    before = read_tables(beside.database)
+    rebuild(beside.database)
+    assert read_tables(beside.database) == before
+    newest = annotated_in(beside.database, "short", "user_effort")
+    assert [event.data["model"] for event in newest.values()] == ["other"]
+    judge = annotated_in(beside.database, "short", "user_effort", "judge")
+    assert [event.data["values"] for event in judge.values()] == [{"user_effort": "tried"}]
+
+
+async def test_a_finding_is_written_once_however_often_and_by_however_many(live: Live, beside: Beside) -> None:
+    effort = replace(EFFORT, about=await finished(live, beside))
+    others = [replace(effort, cell=f"{number}") for number in range(6)]
+    first = await asyncio.gather(*(asyncio.to_thread(beside.write, live.stream, effort, one) for one in others))
+    assert sum(done.new for done in first) >= 7
+    assert beside.write(live.stream, effort, *others) == Written(known=7)
+    assert beside.write(live.stream, replace(effort, run="run-2")) == Written(known=1), "another run found the same"
+    facts = [event for event in load(beside.database, live.stream) if event.kind == "annotated"]
+    assert len({event.key for event in facts}) == len(facts) == 7
+
+
+async def test_an_annotation_keeps_nobodys_place(live: Live, beside: Beside) -> None:
+    about = await finished(live, beside)
+    short = live.runtime._kept[live.stream].study
+    before = seat_of(short, fold(load(beside.database, live.stream)))
+    beside.write(live.stream, replace(EFFORT, about=about))
+    assert seat_of(short, fold(load(beside.database, live.stream))) == before
+
+
+async def test_nothing_is_written_about_who_withdrew(live: Live, beside: Beside) -> None:
+    about = await finished(live, beside)
+    await live.runtime.participant(live.stream, "withdraw", "", {})
+    assert beside.write(live.stream, replace(EFFORT, about=about)) == Written(gone=1)
+    assert [event.kind for event in load(beside.database, live.stream)] == ["withdrew"]
+    assert list(conversations(beside.database, "short", "person")) == []
+
+
+TALK = [{"role": "You", "content": "What is 6 x 7?"}, {"role": "Bot", "content": "42"}]
+ROW: dict[str, Any] = {
+    "worker_id": "a1B2c3D4e5",
+    "model": "gpt-4o",
+    "condition": "direct-to-AI",
+    "subject": "math",
+    "batch": 1,
+    "phase": 2,
+    "position": 4,
+    "answer_type": "user-AI",
+    "dataset": "elementary_mathematics",
+    "question_id": "elementary_mathematics-redux-1",
+    "confidence": None,
+    "selected_answer": "B",
+    "acc": 1,
+    "chat_history": TALK,
+}
+LABELS: dict[str, Any] = {"user_effort": "", "attempted_answer": None, "answer_val": "", "answer_letter": None}
+QUESTIONS = (
+    "question_id,dataset,question,option_A,option_B,option_C,option_D,answer,question_formatted,option_A_formatted,"
+    "option_B_formatted,option_C_formatted,option_D_formatted\n"
+    "elementary_mathematics-redux-1,elementary_mathematics,6 x 7?,41,42,43,44,B,,,,,\n"
+)
+
+
+def release(folder: Path, rows: list[dict[str, Any]]) -> Path:
+    (folder / "full_study").mkdir(parents=True)
+    (folder / "full_study" / "conversations.json").write_text(json.dumps(rows), encoding="utf-8")
+    (folder / "questions.csv").write_text(QUESTIONS, encoding="utf-8")
+    return folder
+
+
+def exported(database: Database, folder: Path) -> list[dict[str, Any]]:
+    export(database, "imported", "chatbench", folder)
+    found: list[dict[str, Any]] = json.loads((folder / "full_study" / "conversations.json").read_text("utf-8"))
+    return found
+
+
+async def test_imported_conversations_are_annotated_where_they_were_not(tmp_path: Path, beside: Beside) -> None:
+    blank = {**ROW, **LABELS}
+    partly = {**ROW, **LABELS, "position": 5, "user_effort": "known", "answer_val": "released"}
+    files = release(tmp_path / "in", [blank, partly])
+    import_files(beside.database, "chatbench", [files], "imported")
+    held = list(conversations(beside.database, "imported", "import"))
+    assert [(one.question.text, one.question.options["B"], one.question.right) for one in held] == [
+        ("6 x 7?", "42", "B")
+    ] * 2
+    assert [message.text for message in held[0].said] == ["What is 6 x 7?", "42"]
+    found = [replace(EFFORT, about=one.about) for one in held]
+    found += [replace(EFFORT, about=one.about, annotator="answer", values=ANSWER, cell="c") for one in held]
+    assert beside.write(held[0].stream, *found, study="imported") == Written(new=4)
+    assert beside.write(held[0].stream, *found, study="imported") == Written(known=4)
+    first, second = exported(beside.database, tmp_path / "out")
+    assert first == {**ROW, "user_effort": "tried", **ANSWER}
+    assert second == partly, "what was released is never replaced, nor mixed with what we found"
+    before = read_tables(beside.database)
+    rebuild(beside.database)
+    assert read_tables(beside.database) == before
+    assert list(differences(beside.database)) == []
+
+
+async def test_importing_again_after_annotating_is_no_change_and_more_files_are_merged(
+    tmp_path: Path, beside: Beside
+) -> None:
+    files = release(tmp_path / "in", [{**ROW, **LABELS}])
+    import_files(beside.database, "chatbench", [files], "imported")
+    (held,) = conversations(beside.database, "imported", "import")
+    beside.write(held.stream, replace(EFFORT, about=held.about), study="imported")
+    before = read_tables(beside.database)
+    assert [done.new for done in import_files(beside.database, "chatbench", [files], "imported")] == [0, 0]
+    assert read_tables(beside.database) == before
+    more = release(tmp_path / "more", [{**ROW, **LABELS, "position": 7}])
+    import_files(beside.database, "chatbench", [more], "imported")
+    after = list(conversations(beside.database, "imported", "import"))
+    assert [one.about.of for one in after] == [held.about.of, held.about.of + 2], "an annotation stands in between"
+    beside.write(held.stream, replace(EFFORT, about=after[1].about, values={"user_effort": "known"}), study="imported")
+    assert [row["user_effort"] for row in exported(beside.database, tmp_path / "out")] == ["tried", "known"]
+    assert list(differences(beside.database)) == []
+
+
+async def test_a_release_without_the_columns_gets_those_that_were_annotated(tmp_path: Path, beside: Beside) -> None:
+    files = release(tmp_path / "in", [ROW])
+    import_files(beside.database, "chatbench", [files], "imported")
+    assert exported(beside.database, tmp_path / "before") == [ROW]
+    (held,) = conversations(beside.database, "imported", "import")
+    beside.write(held.stream, replace(EFFORT, about=held.about), study="imported")
+    assert exported(beside.database, tmp_path / "after") == [{**ROW, "user_effort": "tried"}]
+
+
+@pytest.mark.parametrize(("name", "kinds"), [("mathconverse", {""}), ("arena", {"a", "b"}), ("demo", {""})])
+async def test_the_chats_of_any_study_are_conversations(tmp_path: Path, name: str, kinds: set[str]) -> None:
+    database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
+    clock = VirtualClock(START_US)
+    runtime = Runtime(database, Settings(), clock)
+    runtime.studies.register(study(name))
+    async for _ in simulate(runtime, clock, study(name), 2, "1"):
+        pass
+    await runtime.close()
+    held = list(conversations(database, name, "bot"))
+    assert {one.about.slot for one in held} == kinds
+    assert len({(one.stream, one.about) for one in held}) == len(held) >= 4
+    assert all({message.role for message in one.said} == {"user", "bot"} for one in held)
+    assert all(bool(one.question.text) == (name != "arena") for one in held)
+    whole = list(conversations(database, name, "bot", whole=True))
+    assert [sum(len(one.talks) for one in whole), len(whole)] == [len(held), 2]
+    log = Log(database)
+    writer = Annotations(log, Studies(database), name, 1)
+    found = [replace(EFFORT, about=one.about) for one in held if one.stream == held[0].stream]
+    assert writer.write({held[0].stream: found}) == Written(new=len(found))
+    log.close()
+    assert list(differences(database)) == []
+    database.dispose()

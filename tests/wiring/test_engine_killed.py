@@ -1,0 +1,101 @@
+"""A run of models alone that is killed, or told to end, by signals to a real process against a real server."""
+
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from storage.alone.replies import stored
+from storage.alone.runs import runs
+from storage.engine import open_database
+from tests.fakes.asked_alone import CONCURRENCY, Line
+from tests.fakes.model_server import serve
+
+ROOT = Path(__file__).parents[2]
+CELLS, SAMPLES = 30, 5
+LATE = 20
+"""More than how many replies come in a tenth of a second: 16 at once, 0.3 s each."""
+
+
+@pytest.fixture
+def server():
+    with serve() as running:
+        yield running
+
+
+@pytest.fixture
+def begin(server, database_url):
+    begun = []
+
+    def beginning():
+        command = (sys.executable, "-m", "tests.fakes.asked_alone", database_url, server.base_url)
+        process = subprocess.Popen([*command, f"{CELLS}", f"{SAMPLES}"], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        begun.append(process)
+        return process
+
+    yield beginning
+    for process in begun:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def answers(database_url):
+    database = open_database(database_url)
+    found = list(stored(database, [Line(number, SAMPLES).key for number in range(CELLS)]))
+    told = runs(database)
+    database.dispose()
+    return found, told
+
+
+def wait_for(server, requests):
+    give_up = time.monotonic() + 60
+    while len(server.requests) < requests:
+        assert time.monotonic() < give_up
+        time.sleep(0.005)
+
+
+def test_what_was_stored_before_kill_9_is_never_asked_again(begin, server, database_url):
+    for more in (30, 35, 45):
+        process, before = begin(), len(server.requests)
+        wait_for(server, before + more)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert begin().communicate()[0].split() == ["begins", "done"]
+    found, told = answers(database_url)
+    assert Counter((one.cell, one.sample) for one in found) == Counter(
+        (Line(number, SAMPLES).key, sample) for number in range(CELLS) for sample in range(SAMPLES)
+    )
+    assert all(one.text for one in found)
+    lost = len(server.requests) - len(found)
+    assert 0 <= lost <= 3 * (CONCURRENCY + LATE)
+    assert [one.ended and one.ended["why"] for one in told] == [None, None, None, "done"]
+    assert sum(one.replied for one in told) == CELLS * SAMPLES
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_a_run_that_is_told_to_end_waits_for_what_is_on_its_way(number, begin, server, database_url):
+    process = begin()
+    wait_for(server, 40)
+    process.send_signal(number)
+    assert process.communicate()[0].split() == ["begins", "interrupted"]
+    found, (told,) = answers(database_url)
+    assert len(found) == len(server.requests) == told.replied
+    assert told.ended["asked"] == len(found) < CELLS * SAMPLES
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_told_twice_it_ends_at_once(begin, server, database_url):
+    process = begin()
+    wait_for(server, 40)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    assert process.communicate()[0].split() == ["begins", "interrupted"]
+    found, (told,) = answers(database_url)
+    assert told.replied == len(found) < len(server.requests)

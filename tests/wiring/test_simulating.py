@@ -1,0 +1,217 @@
+"""Simulated users in a whole study: who they are is told, what they cost is apart, and what stops can be resumed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from app.backends import registry as backends
+from app.bots.cast import Cast, Persona, cast, read_personas
+from app.bots.crowd import Crowd, Stopped, clocks_for, play
+from app.bots.simulate import Walked
+from app.clock import LivingClock
+from app.errors import UserUnknown
+from app.library import STUDIES, load_study, read_yaml
+from app.naming import Asked, asked
+from app.runtime import Runtime
+from experiments.core.model import Model
+from experiments.core.resolve import Study
+from storage import tables
+from storage.engine import Database, open_database
+from storage.simulated import simulated
+from storage.spending import USER, costs
+from tests.fakes import studies
+from tests.fakes.served import settings_for
+
+pytestmark = pytest.mark.anyio
+
+PRICED = {"prompt": 1000, "completion": 1000}
+Ended = list[Walked | Stopped]
+
+
+def speaker(**options: Any) -> Asked:
+    return Asked("ann", Model(backend="scripted-user", options=options))
+
+
+def study_in(folder: Path) -> Study:
+    """ChatBench's study, short: one question alone and two with a chatbot, in both conditions, at known prices."""
+    raw = read_yaml(STUDIES / "chatbench.yaml")
+    for model in raw["models"].values():
+        model["price"] = PRICED
+    for phase, take in ((raw["flow"][3], 1), (raw["flow"][7], 2)):
+        phase["flow"][0]["take"] = take
+    raw["problems"]["questions"]["groups"]["size"] = 5
+    return load_study(str(studies.write(folder, raw)))
+
+
+async def played(folder: Path, who: Cast, count: int, most: int = 99, at_once: int = 4, seed: str = "1") -> Ended:
+    """Let some take part, until so many have ended; then all is dropped as by Ctrl-C."""
+    settings, study = settings_for(folder), study_in(folder)
+    database = open_database(settings.database_url)
+    clocks = clocks_for(study, who)
+    runtime = Runtime(database, settings, clocks)
+    found: Ended = []
+    try:
+        runtime.prepare(study)
+        async with aclosing(play(runtime, clocks, Crowd(study, who, count, seed, at_once))) as ended:
+            async for one in ended:
+                found.append(one)
+                if len(found) == most:
+                    break
+    finally:
+        await runtime.close()
+        database.dispose()
+    return found
+
+
+def rows(database: Database, table: Any, *columns: Any) -> list[Any]:
+    with database.connect() as connection:
+        return list(connection.execute(select(*columns or (table,)).order_by(*table.primary_key)))
+
+
+def database_in(folder: Path) -> Database:
+    return open_database(settings_for(folder).database_url)
+
+
+async def test_users_with_a_model_finish_both_conditions_and_are_told_apart(tmp_path: Path) -> None:
+    two_step, by_chance = cast("two_step", speaker()), cast("random")
+    ended = [*await played(tmp_path, two_step, 6), *await played(tmp_path, by_chance, 2, at_once=1)]
+    assert all(isinstance(one, Walked) and one.live.state.outcome == "complete" for one in ended)
+    conditions = {one.live.state.factors["condition"] for one in ended if isinstance(one, Walked)}
+    assert conditions == {"answer-first", "direct-to-AI"}
+    database = database_in(tmp_path)
+    assert {origin for (origin,) in rows(database, tables.sessions, tables.sessions.c.origin)} == {"bot"}
+    assert Counter(map(str, simulated(database, "chatbench").values())) == {"two_step (ann)": 6, "random": 2}
+    enrolled = next(data for kind, data in rows(database, tables.events, tables.events.c.kind, tables.events.c.data)
+                    if kind == "enrolled" and data["user"]["kind"] == "two_step")  # fmt: skip
+    model = {"model": "ann", "name": "ann", "backend": "scripted-user", "server": None, "temperature": 1.0}
+    assert enrolled["user"] == {"kind": "two_step", **model}
+
+
+async def test_what_is_said_in_the_chats_is_what_the_model_said(tmp_path: Path) -> None:
+    await played(tmp_path, cast("two_step", speaker()), 3)
+    database = database_in(tmp_path)
+    own = [row for row in rows(database, tables.attempts) if row.slot == USER]
+    assert {(row.model, row.backend) for row in own} == {("user:ann", "scripted-user")}
+    assert {row.request["temperature"] for row in own} == {1.0}
+    facts = {(e.stream, e.seq): e for e in rows(database, tables.events)}
+    for row in own:
+        after = facts[row.stream, row.turn + 1]
+        said = after.data["text"] if after.kind == "said" else f"Answer: {after.data['answer']}"
+        assert row.text == said
+        assert row.request["messages"][0]["role"] == "system"
+    talked = [e for e in facts.values() if e.kind == "said"]
+    assert len(talked) + sum(row.text.startswith("Answer: ") for row in own) == len(own)
+
+
+async def test_who_is_interrupted_goes_on_and_no_reply_that_was_used_is_asked_for_again(tmp_path: Path) -> None:
+    who = cast("two_step", speaker())
+    assert len(await played(tmp_path, who, 6, most=2)) == 2
+    database = database_in(tmp_path)
+    before = rows(database, tables.attempts)
+    reached = Counter(e.stream for e in rows(database, tables.events))
+    assert 2 < len(reached) < 7, "some were in the midst of it"
+    ended = await played(tmp_path, who, 6)
+    assert [isinstance(one, Walked) for one in ended] == [True] * 6
+    after = rows(database, tables.attempts)
+    assert all(row in after for row in before)
+    new = [row for row in after if row not in before]
+    assert all(row.turn >= reached[row.stream] for row in new)
+    assert len(rows(database, tables.sessions)) == 6
+    assert await played(tmp_path, who, 6)
+    assert rows(database, tables.attempts) == after, "those who are complete are left alone"
+
+
+async def test_a_model_that_gives_no_answer_stops_its_session_and_nothing_is_invented(tmp_path: Path) -> None:
+    ended = await played(tmp_path, cast("two_step", speaker(mute=1)), 2)
+    stopped = [one for one in ended if isinstance(one, Stopped)]
+    assert len(stopped) == 2
+    assert "user:ann at phase-2/question[0]/with_ai, asked 2 times: The answer must be A, B, C or D" in stopped[0].why
+    database = database_in(tmp_path)
+    assert not [e for e in rows(database, tables.events) if e.kind == "submitted" and e.path.endswith("with_ai")]
+    assert {row.number for row in rows(database, tables.attempts) if row.slot == USER} == {1, 2}
+    tries = [row.request["messages"] for row in rows(database, tables.attempts) if row.slot == USER]
+    assert any("That cannot be used." in messages[-1]["text"] for messages in tries)
+
+
+async def test_who_stopped_is_asked_anew_when_the_session_is_resumed(tmp_path: Path) -> None:
+    who = cast("two_step", speaker(mute=0.6))
+    stops = [sum(isinstance(one, Stopped) for one in await played(tmp_path, who, 4)) for _ in range(12)]
+    assert stops[0] > 0
+    assert stops[-1] == 0, "another reply is drawn each time"
+
+
+async def test_what_speaks_for_users_is_paid_for_apart(tmp_path: Path) -> None:
+    priced = Asked("dear", Model(backend="scripted-user", price=PRICED))
+    await played(tmp_path, cast("iqa_eval", priced), 2)
+    database = database_in(tmp_path)
+    by_model = costs(database, "chatbench", "model")
+    assert by_model["user:dear"].cost > 0
+    for by in ("condition", "participant"):
+        told = costs(database, "chatbench", by)
+        own = {name: cost for name, cost in told.items() if name.endswith(" (simulated users)")}
+        assert sum(cost.cost for cost in own.values()) == pytest.approx(by_model["user:dear"].cost)
+        assert len(own) * 2 == len(told)
+
+
+async def test_a_persona_is_drawn_for_each_and_kept(tmp_path: Path) -> None:
+    (tmp_path / "who.yaml").write_text("nurse: A retired nurse.\nstudent: A student in a hurry.\n")
+    personas = read_personas(str(tmp_path / "who.yaml"))
+    assert personas == (Persona("nurse", "A retired nurse."), Persona("student", "A student in a hurry."))
+    who = cast("persona", speaker(), str(tmp_path / "who.yaml"))
+    assert all(isinstance(one, Walked) for one in await played(tmp_path, who, 6))
+    database = database_in(tmp_path)
+    names = {stream: user.persona for stream, user in simulated(database, "chatbench").items()}
+    assert set(names.values()) == {"nurse", "student"}
+    texts = {one.name: one.text for one in personas}
+    for row in rows(database, tables.attempts):
+        if row.slot == USER:
+            assert texts[names[row.stream]] in row.request["messages"][0]["text"]
+    feedback = [e.data for e in rows(database, tables.events) if (e.path, e.kind) == ("feedback", "submitted")]
+    assert len(feedback) == 6
+
+
+async def test_one_after_another_the_same_seed_gives_the_same_sessions(tmp_path: Path) -> None:
+    found = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        await played(tmp_path / name, cast("two_step_problem", speaker()), 2, at_once=1)
+        columns = [column for column in tables.events.c if column.name != "recorded_us"]
+        found.append(rows(database_in(tmp_path / name), tables.events, *columns))
+    assert found[0] == found[1]
+
+
+async def test_clocks_move_with_the_world_where_a_server_is_asked(tmp_path: Path) -> None:
+    study = study_in(tmp_path)
+    server = Asked("gpt", Model(backend="openai"))
+    assert isinstance(clocks_for(study, cast("two_step", server)).begin(0), LivingClock)
+    assert not isinstance(clocks_for(study, cast("two_step", speaker())).begin(0), LivingClock)
+    assert backends.asks_servers("openai")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("twostep",), "Did you mean 'two_step'?"),
+        (("two_step",), "needs a model"),
+        (("random", speaker()), "asks no model"),
+        (("persona", speaker()), "needs somebody to play"),
+        (("two_step", speaker(), "A nurse"), "plays no persona"),
+        (("persona", speaker(), "nowhere.yaml"), "cannot be read"),
+    ],
+)
+async def test_who_cannot_play_is_told_why(words: tuple[Any, ...], said: str) -> None:
+    with pytest.raises(UserUnknown, match=said):
+        cast(*words)
+
+
+async def test_a_model_of_the_study_can_speak_as_well(tmp_path: Path) -> None:
+    study = study_in(tmp_path)
+    who = cast("two_step", asked(study, "tutor-a"))
+    model = who.speaking(study).file.models["user:tutor-a"]
+    assert (model.model, model.temperature, model.max_tokens) == ("tutor-a", 1.0, 1000)
