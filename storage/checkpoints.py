@@ -26,9 +26,7 @@ PATIENCE_MS = 20
 def leave_checkpoints(connection: Connection) -> None:
     """Let a connection make none itself."""
     if connection.dialect.name == "sqlite":
-        driver = connection.connection.driver_connection
-        assert driver is not None
-        driver.execute("PRAGMA wal_autocheckpoint=0")
+        connection.connection.cursor().execute("PRAGMA wal_autocheckpoint=0")
 
 
 class Checkpoints:

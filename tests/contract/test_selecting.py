@@ -77,8 +77,8 @@ def seats(database: Database) -> list[Sitting]:
 def exclude(database: Database, numbers: Mapping[int, str]) -> None:
     with database.begin() as connection:
         for number, seat in enumerate(seats(database)):
-            why = {"excluded": numbers.get(number)}
-            connection.execute(update(tables.seats).where(tables.seats.c.stream == seat.stream).values(why))
+            its = update(tables.seats).where(tables.seats.c.stream == seat.stream)
+            connection.execute(its.values(excluded=numbers.get(number)))
 
 
 def rows(database: Database, wish: Wish, path: str) -> list[dict[str, Any]]:
@@ -92,9 +92,8 @@ def rows(database: Database, wish: Wish, path: str) -> list[dict[str, Any]]:
 
 def workers(database: Database) -> dict[str, str]:
     """Sessions by the id under which the data know them."""
-    query = text("SELECT DISTINCT worker_id, _session FROM user_answers")
     with database.connect() as connection:
-        return {worker: stream for worker, stream in connection.execute(query)}
+        return dict(connection.execute(text("SELECT DISTINCT worker_id, _session FROM user_answers")).all())
 
 
 def passes(seat: Sitting, asked: Selection) -> bool:
@@ -251,7 +250,6 @@ def test_the_card_tells_every_filter_and_what_it_left_out(lab: Database, tmp_pat
         assert words in card
     assert f"{len(stay)} of {COUNT} sessions are here." in described
     assert "3 excluded by a researcher" in described
-    assert made.selected is not None
     assert sum(number for _, number in made.selected.left_out) + len(stay) == COUNT
 
 
@@ -270,8 +268,7 @@ def test_an_export_can_be_stopped_while_it_runs(lab: Database, tmp_path: Path) -
         export(lab, EVERYBODY, tmp_path, tell)
     assert [path for path, _ in told if path == FILES[0]]
     assert max(count for path, count in told if path == FILES[0]) == len(rows(lab, EVERYBODY, FILES[0]))
-    left = set(contents(tmp_path))
-    assert left == set(FILES[:2]), "no half file and no description of what is not there"
+    assert set(contents(tmp_path)) == set(FILES[:2]), "no half file and no description of what is not there"
 
 
 def test_a_date_as_an_end_is_the_end_of_its_day() -> None:
@@ -295,9 +292,8 @@ def test_what_there_is_data_of_is_offered_and_imports_take_no_filter(
     import_files(database, STUDY, [tmp_path / "out"], "copy")
     assert offers(database, "copy").schemas == {"import": (STUDY,)}
     wish = Wish("copy", STUDY, "import")
-    assert [file.path for file in files(database, wish).files] == [
-        chosen.path(chosen.parts[0]) for chosen in schema_of(STUDY).tables if chosen.name != "ai_alone_answers"
-    ]
+    there = [chosen for chosen in schema_of(STUDY).tables if chosen.name != "ai_alone_answers"]
+    assert [file.path for file in files(database, wish).files] == [one.path(one.parts[0]) for one in there]
     assert len(preview(database, wish, FILES[0], 3).rows) == 3
     for asked in (Selection(complete=True), Selection(with_excluded=True), Selection(where=(("a", "b"),))):
         with pytest.raises(StorageError, match=r"'copy' was imported: .* leave out every filter but the origin"):

@@ -26,7 +26,7 @@ from experiments.core.texts import WORD, texts_in
 ROOT = Path(__file__).parents[2]
 SAID = {"Refused": 1, "Invalid": 0, "say": 0}
 """Calls that say something to a participant, each with the place of its text among the arguments."""
-INSIDE = {"_researcher", "_system", "_model", "expired", "enrol"}
+INSIDE = {"_researcher", "_refuse_erased", "_annotated", "_system", "_model", "expired", "enrol"}
 """Functions whose refusals only programs read: no participant can make these actions."""
 RESEARCHERS = ROOT / "app" / "web" / "console"
 """Where English is spoken."""

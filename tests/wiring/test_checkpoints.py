@@ -1,4 +1,4 @@
-"""SQLite's write-ahead log is copied beside the writer: it stays short, and closing leaves no thread and no file open."""
+"""SQLite's write-ahead log is copied beside the writer: it stays short, and no thread outlives the log."""
 
 from __future__ import annotations
 

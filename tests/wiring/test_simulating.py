@@ -141,9 +141,11 @@ async def test_a_model_that_gives_no_answer_stops_its_session_and_nothing_is_inv
 
 async def test_who_stopped_is_asked_anew_when_the_session_is_resumed(tmp_path: Path) -> None:
     who = cast("two_step", speaker(mute=0.6))
-    stops = [sum(isinstance(one, Stopped) for one in await played(tmp_path, who, 4)) for _ in range(12)]
-    assert stops[0] > 0
-    assert stops[-1] == 0, "another reply is drawn each time"
+    stops = [4]
+    while stops[-1] and len(stops) < 40:  # another reply is drawn each time, so it ends
+        stops.append(sum(isinstance(one, Stopped) for one in await played(tmp_path, who, 4)))
+    assert stops[1] > 0
+    assert stops[-1] == 0
 
 
 async def test_what_speaks_for_users_is_paid_for_apart(tmp_path: Path) -> None:
