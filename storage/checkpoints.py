@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from sqlite3 import OperationalError
+from sqlite3 import Error
+from typing import Any
 
 from sqlalchemy import Connection, Engine
 
@@ -34,6 +35,8 @@ class Checkpoints:
 
     def __init__(self, engine: Engine) -> None:
         self._engine, self._closing = engine, threading.Event()
+        self.idle = threading.Lock()
+        """Held by whoever makes a checkpoint: two at once are refused."""
         self._thread = threading.Thread(target=self._run, name="parley-checkpoints", daemon=True)
         if file_of(str(engine.url)) is not None:
             self._thread.start()
@@ -51,12 +54,17 @@ class Checkpoints:
             cursor.execute(f"PRAGMA busy_timeout={PATIENCE_MS}")
             while not self._closing.wait(EVERY_S):
                 try:
-                    _, pages, _ = cursor.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-                    if pages > LONG:
-                        cursor.execute("PRAGMA wal_checkpoint(FULL)").fetchone()
-                except OperationalError as error:  # the disk is full, or the file is away: commits tell of that
+                    with self.idle:
+                        _checkpoint(cursor)
+                except Error as error:  # the disk is full, or the file is away: commits tell of that
                     log.warning("the write-ahead log was not copied: %s", error)
             cursor.close()
         finally:
             connection.invalidate()
             connection.close()
+
+
+def _checkpoint(cursor: Any) -> None:
+    (_, pages, _) = cursor.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+    if pages > LONG:
+        cursor.execute("PRAGMA wal_checkpoint(FULL)").fetchone()

@@ -132,6 +132,9 @@ class Log:
                     closing = item is CLOSE
                     batch += [] if item is None else [item]
                 _commit(connection, batch)
+                if any(isinstance(item.work, Append) and item.work.erases for item in batch):
+                    with self._checkpoints.idle:
+                        empty_journal(connection)
                 if closing:
                     return
 
@@ -177,8 +180,6 @@ def _commit(connection: Connection, items: Sequence[_Item]) -> None:
             item.future.set_exception(outcome)
         else:
             item.future.set_result(outcome)
-    if any(isinstance(item.work, Append) and item.work.erases for item in batch):
-        empty_journal(connection)
 
 
 def _outcomes(connection: Connection, batch: Sequence[_Item]) -> list[Append | BaseException | None]:

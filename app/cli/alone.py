@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -20,7 +19,7 @@ from app.alone.engine.running import run
 from app.alone.methods import registry
 from app.alone.planning import Wish, cells
 from app.alone.scoring import score
-from app.cli.common import StudyName, app, name_of, out, settings_in_use
+from app.cli.common import StudyName, app, finish, name_of, out, settings_in_use
 from app.library import load_study, shipped
 from experiments.core.resolve import Study
 from storage.alone.answers import Standing, standings, sum_of
@@ -95,7 +94,7 @@ def run_(
     keep_cells(database, found.name, (cell.stored(number) for number, cell in enumerate(planned)))
     limits = Limits(concurrency, requests_per_minute, tokens_per_minute, budget)
     with Display(out).showing() as display:
-        ended = asyncio.run(run(database, settings, plan, limits, display))
+        ended = finish(run(database, settings, plan, limits, display))
     show_summary(out, ended)
     score(database, found.name)
     _show(database, found.name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,7 +17,7 @@ from app.alone.engine.display import Display, show_summary
 from app.alone.engine.estimate import Estimate, estimate
 from app.alone.engine.plan import Limits, Plan
 from app.alone.engine.running import run
-from app.cli.common import StudyName, app, err, name_of, out, settings_in_use
+from app.cli.common import StudyName, app, err, finish, name_of, out, settings_in_use
 from app.clock import WorldClock
 from app.errors import AnnotatorUnknown
 from app.library import load_study, read_yaml
@@ -108,7 +107,7 @@ def _asked(database: Database, settings: Settings, plan: Plan, limits: Limits) -
     """Ask what is missing; the name of the run."""
     display = Display(err)
     with display.showing():
-        ended = asyncio.run(run(database, settings, plan, limits, display))
+        ended = finish(run(database, settings, plan, limits, display))
     show_summary(out, ended)
     return ended.run
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from collections.abc import Coroutine
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console
@@ -13,6 +15,7 @@ from app import settings as configuration
 from app.library import find, read_yaml
 from app.settings import Settings
 
+Result = TypeVar("Result")
 app = typer.Typer(
     name="parley",
     help="Studies in which people work with language models. Begin with `parley demo`.",
@@ -47,3 +50,12 @@ def settings_in_use() -> Settings:
     settings = configuration.load()
     logging.basicConfig(level=settings.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     return settings
+
+
+def finish(work: Coroutine[Any, Any, Result]) -> Result:
+    """Run something to its end, on the quicker event loop where there is one: it makes nearly twice as many calls."""
+    try:
+        import uvloop
+    except ImportError:  # Windows
+        return asyncio.run(work)
+    return uvloop.run(work)
