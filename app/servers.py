@@ -7,6 +7,7 @@ secret is a SecretStr, so that no listing, log or error message shows it by acci
 import json
 import re
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
@@ -66,15 +67,22 @@ class Server(BaseModel):
 
     def mask(self, text: str) -> str:
         """The text with every secret of this server covered."""
-        given = [part.get_secret_value() for part in (*self.headers.values(), *self.query.values())]
-        secrets = [word for value in given for word in (value, *value.split()) if len(word) >= SHORTEST_SECRET]
-        if self.key:
-            secrets.append(self.key.get_secret_value())
-        for secret in sorted(secrets, key=len, reverse=True):
+        if not any(secret[:SHORTEST_SECRET] in text for secret in self.secrets):
+            return text
+        for secret in self.secrets:
             text = text.replace(secret, "***")
             if len(secret) > 2 * SHORTEST_SECRET:  # where a quotation was cut, the beginning of one is left
                 text = re.sub(re.escape(secret[:SHORTEST_SECRET]) + r"[\w.~+/=-]*", "***", text)
         return text
+
+    @cached_property
+    def secrets(self) -> tuple[str, ...]:
+        """What nobody may read, the longest first."""
+        given = [part.get_secret_value() for part in (*self.headers.values(), *self.query.values())]
+        found = [word for value in given for word in (value, *value.split()) if len(word) >= SHORTEST_SECRET]
+        if self.key:
+            found.append(self.key.get_secret_value())
+        return tuple(sorted(filter(None, found), key=len, reverse=True))
 
 
 def revealed(values: Mapping[str, SecretStr]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What the stored replies of models alone come to: read again at any time, without a call, a hundred cells at once.
+"""What the stored replies of models alone come to: read again at any time, without a call, some cells at once.
 
 An outcome is derived and never the truth: answers are dropped and made anew, and the released tables after them.
 """
@@ -16,7 +16,8 @@ from storage.alone.cells import StoredCell, cells_of
 from storage.alone.replies import Stored, stored
 from storage.engine import Database
 
-AT_ONCE = 100
+AT_ONCE = 20
+"""With 50 samples each they are some megabytes."""
 
 
 def score(database: Database, study: str) -> int:

@@ -162,7 +162,7 @@ def _about(conversation: Conversation, *, right: bool) -> str:
 
 def _study(annotator: Annotator, asked: Sequence[Mapping[str, Any]], number: int, *, shown: bool) -> dict[str, Any]:
     guide = _plain(annotator.guide())
-    survey = {"step": "survey", "id": STEP, "title": "The conversation", "show_problem": shown, "show_dialogue": True}
+    survey = {"step": "survey", "id": STEP, "title": "Read and judge", "show_problem": shown, "show_dialogue": True}
     return {
         "study": f"verify-{annotator.name}"[:60],
         "title": "Reading conversations",

@@ -18,6 +18,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from storage.ai_tables import SETTLED, replies
+from storage.checkpoints import leave_checkpoints
 from storage.engine import Database, writer
 from storage.errors import StorageError
 from storage.log import IN_THE_WAY, TRIES
@@ -25,6 +26,8 @@ from storage.log import IN_THE_WAY, TRIES
 log = logging.getLogger(__name__)
 EVERY_S = 0.05
 """How long a reply waits for others with which it is committed."""
+PAGES = 10_000
+"""How long SQLite's write-ahead log may become (40 MB): what many commits touch is then copied once."""
 KEYS_AT_ONCE = 200
 ROWS_AT_ONCE = 500
 _own = replies.c
@@ -104,6 +107,7 @@ class Replies:
     def _run(self) -> None:
         try:
             with writer(self._database) as connection:
+                leave_checkpoints(connection, PAGES)
                 while (first := self._queue.get()) is not CLOSE:
                     self._closing.wait(EVERY_S)
                     write(connection, [first, *self._waiting()])

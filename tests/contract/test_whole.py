@@ -150,7 +150,7 @@ def test_a_schema_is_sent_as_each_protocol_has_it(name, settings, server):
     assert server.requests[-1].body.items() >= SENT[name].items()
 
 
-@pytest.mark.parametrize("name", ["scripted", "replay", "http-none"])
+@pytest.mark.parametrize("name", ["replay", "http-none"])
 def test_who_cannot_hold_a_model_to_a_schema_leaves_it_out(name, settings):
     assert ask_whole(settings, ALL[name], schema=SCHEMA).text == ask_whole(settings, ALL[name]).text
 

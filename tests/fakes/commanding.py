@@ -8,8 +8,10 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from app.cli import app
+from app.cli import app, common
 from problems.errors import ParleyError
+
+WIDTH = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +27,11 @@ class Done:
 
 def parley(*words: str, folder: Path, typed: str = "", **settings: str) -> Done:
     """Run a command in a folder and over its database, with what somebody types at it."""
-    env = {"PARLEY_DATABASE_URL": f"sqlite:///{folder}/parley.db", "COLUMNS": "200", "TERM": "dumb", **settings}
+    env = {"PARLEY_DATABASE_URL": f"sqlite:///{folder}/parley.db", "TERM": "dumb", **settings}
+    common.out.width = common.err.width = WIDTH  # they were made when they were first needed, and by that environment
     with chdir(folder):
         result = CliRunner().invoke(app, list(words), input=typed, env=env)
-    if isinstance(result.exception, ParleyError):
+    if isinstance(result.exception, ParleyError | OSError):
         return Done(2, result.stdout, result.stderr + str(result.exception))
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
