@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from app.alone.annotators.base import AnnotationCell, Annotator
 from app.alone.annotators.reading import Unparsed, Values
-from app.alone.cell import Asked
+from app.naming import Asked
 from storage.ai_tables import SETTLED
 from storage.alone.cells import StoredCell, keep_cells
 from storage.alone.forgetting import forget_erased

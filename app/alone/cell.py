@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import orjson
 
 from app.backends.base import Request
-from app.naming import Asked as Asked
+from app.naming import Asked
 
 
 @dataclass(frozen=True, slots=True)

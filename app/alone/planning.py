@@ -11,11 +11,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from app.alone.cell import Asked, Question, key_of, request_parts
+from app.alone.cell import Question, key_of, request_parts
 from app.alone.methods import registry
 from app.alone.methods.base import Method, Terms
 from app.errors import AloneError
-from app.naming import asked
+from app.naming import Asked, asked
 from experiments.core.alone import alone_of, examples, questions
 from experiments.core.resolve import Study
 from experiments.core.study import OneOf, weights

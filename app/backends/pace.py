@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 
 from pydantic import Field
 
-from app.backends.base import BackendOptions, Sleep, Text
+from app.backends.base import BackendOptions, Delta, End, Request, Sleep, Text
 
 PIECE = re.compile(r"\s*\S+(?:\s+$)?")
 
@@ -30,3 +31,18 @@ async def paced(words: Sequence[str], options: PacedOptions, sleep: Sleep) -> As
     for word in words:
         yield Text(word)
         await sleep(options.pace_ms / 1000)
+
+
+async def spoken(text: str, request: Request, options: PacedOptions, sleep: Sleep) -> AsyncGenerator[Delta]:
+    """Give a text as the whole reply to a request: cut at its max_tokens, a word counting as one, with its end."""
+    words = words_of(text)
+    told = words[: request.max_tokens]
+    async with aclosing(paced(told, options, sleep)) as pieces:
+        async for piece in pieces:
+            yield piece
+    yield End(
+        finish_reason="stop" if len(told) == len(words) else "length",
+        model=request.model,
+        prompt_tokens=sum(len(words_of(message.text)) for message in request.messages),
+        completion_tokens=len(told),
+    )

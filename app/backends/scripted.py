@@ -12,8 +12,8 @@ from contextlib import aclosing
 from pydantic import Field
 
 from app.backends import tutor
-from app.backends.base import Delta, End, Request, Sleep, parse_options
-from app.backends.pace import PacedOptions, paced, words_of
+from app.backends.base import Delta, Request, Sleep, parse_options
+from app.backends.pace import PacedOptions, spoken
 from app.backends.registry import backend
 from app.backends.tutor.shaped import shaped
 from app.settings import Settings
@@ -38,17 +38,10 @@ class Scripted:
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:
         """Give the tutor's reply word by word."""
         options = parse_options(ScriptedOptions, request.options)
-        words = words_of(_said(request, options.wrong))
-        told = words[: request.max_tokens]
-        async with aclosing(paced(told, options, self._sleep)) as texts:
-            async for text in texts:
-                yield text
-        yield End(
-            finish_reason="stop" if len(told) == len(words) else "length",
-            model=request.model,
-            prompt_tokens=sum(len(words_of(message.text)) for message in request.messages),
-            completion_tokens=len(told),
-        )
+        said = _said(request, options.wrong)
+        async with aclosing(spoken(said, request, options, self._sleep)) as deltas:
+            async for delta in deltas:
+                yield delta
 
     async def close(self) -> None:
         """Nothing to let go of."""

@@ -14,8 +14,8 @@ from typing import Any
 import orjson
 from pydantic import Field
 
-from app.backends.base import Delta, End, Request, Sleep, parse_options
-from app.backends.pace import PacedOptions, paced, words_of
+from app.backends.base import Delta, Request, Sleep, parse_options
+from app.backends.pace import PacedOptions, spoken
 from app.backends.registry import backend
 from app.backends.tutor import choices
 from app.backends.tutor.turn import FINAL, chance
@@ -63,17 +63,10 @@ class ScriptedUser:
         """Give the reply word by word."""
         options = parse_options(UserOptions, request.options)
         mute = chance(request.seed, "mute") < options.mute
-        words = words_of("Answer: none of them" if mute else reply(request))
-        told = words[: request.max_tokens]
-        async with aclosing(paced(told, options, self._sleep)) as texts:
-            async for text in texts:
-                yield text
-        yield End(
-            finish_reason="stop" if len(told) == len(words) else "length",
-            model=request.model,
-            prompt_tokens=sum(len(words_of(message.text)) for message in request.messages),
-            completion_tokens=len(told),
-        )
+        said = "Answer: none of them" if mute else reply(request)
+        async with aclosing(spoken(said, request, options, self._sleep)) as deltas:
+            async for delta in deltas:
+                yield delta
 
     async def close(self) -> None:
         """Nothing to let go of."""

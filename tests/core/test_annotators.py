@@ -13,8 +13,8 @@ from pydantic import ValidationError
 from app.alone.annotators.base import Annotator
 from app.alone.annotators.reading import Unparsed
 from app.alone.annotators.registry import annotators, kinds
-from app.alone.cell import Asked
 from app.errors import AnnotatorUnknown
+from app.naming import Asked
 from experiments.core.annotated import About
 from experiments.core.annotating import Annotating
 from experiments.core.model import Model

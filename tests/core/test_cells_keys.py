@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
-from app.alone.cell import Asked, Question, key_of, request_parts
+from app.alone.cell import Question, key_of, request_parts
 from app.backends.base import Message, Request
+from app.naming import Asked
 from experiments.core.model import Model
 
 QUESTION = Question(

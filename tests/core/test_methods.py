@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.alone.cell import Asked
 from app.alone.methods import registry
 from app.alone.methods.base import Outcome, Terms
 from app.alone.methods.extracting import extracted
 from app.alone.methods.free_text_no_options import close
 from app.alone.methods.letters import read_letter
 from app.errors import AloneError, MethodUnknown
+from app.naming import Asked
 from experiments.core.alone import Alone
 from experiments.core.model import Model
 from problems.item import Option, Problem

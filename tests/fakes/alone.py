@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app.alone.cell import Asked, Question, key_of
+from app.alone.cell import Question, key_of
 from app.alone.engine.plan import Ended, Limits, Plan, Progress
 from app.alone.engine.running import run
 from app.backends import registry
 from app.backends.base import BackendOptions, Delta, End, Message, Request, Whole
 from app.errors import BackendBroken, BackendRejected, BackendUnavailable
+from app.naming import Asked
 from app.settings import Settings
 from experiments.core.model import Model, Price
 from storage.alone.replies import Reply, stored

@@ -7,10 +7,11 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.alone.cell import Asked, Question, key_of
+from app.alone.cell import Question, key_of
 from app.alone.engine.plan import Limits, Plan
 from app.alone.engine.running import run
 from app.backends.base import Message, Request
+from app.naming import Asked
 from app.settings import Settings
 from experiments.core.model import Model
 from storage.engine import open_database

@@ -22,10 +22,11 @@ from pathlib import Path
 import uvloop
 from pydantic import SecretStr
 
-from app.alone.cell import Asked, Question, key_of, request_parts
+from app.alone.cell import Question, key_of, request_parts
 from app.alone.engine.plan import Limits, Plan, Progress
 from app.alone.engine.running import run
 from app.backends.base import Message, Request
+from app.naming import Asked
 from app.settings import Settings
 from experiments.core.model import Model
 from storage.engine import open_database

@@ -15,7 +15,7 @@ from app.errors import PriceUnknown
 from storage.ai_tables import replies
 from storage.alone.replies import write
 from storage.alone.runs import runs
-from storage.engine import open_database, writer
+from storage.engine import writer
 from tests.fakes.alone import (
     BAD,
     BUSY,
@@ -36,40 +36,26 @@ from tests.fakes.alone import (
 CELLS = [Talk("a", 3), Talk("b", 2, steps=2), Talk("c", 2, steps=3, last="two")]
 
 
-@pytest.fixture
-def database(database_url):
-    made = open_database(database_url)
-    yield made
-    made.dispose()
-
-
-@pytest.fixture
-def lite(tmp_path):
-    made = database_in(tmp_path)
-    yield made
-    made.dispose()
-
-
 def first(seed, *errors):
     """Fail a call that many times, then reply."""
     left = {seed: list(errors)}
     return lambda now: left[now].pop(0) if left.get(now) else None
 
 
-def test_everything_is_asked_once_and_then_never_again(database):
+def test_everything_is_asked_once_and_then_never_again(each_database):
     with asking() as model:
-        ended = ask(database, CELLS)
+        ended = ask(each_database, CELLS)
         assert sorted(model.asked) == sorted(seeds(CELLS))
         assert (ended.why, ended.asked, ended.reused, ended.failed) == ("done", 13, 0, 0)
-        again = ask(database, CELLS)
+        again = ask(each_database, CELLS)
         assert len(model.asked) == 13
         assert (again.why, again.asked, again.reused) == ("done", 0, 7)
-    assert sorted(seed for seed, *_ in rows(database, CELLS)) == sorted(seeds(CELLS))
+    assert sorted(seed for seed, *_ in rows(each_database, CELLS)) == sorted(seeds(CELLS))
 
 
-def test_each_step_is_told_the_texts_before_it(lite):
+def test_each_step_is_told_the_texts_before_it(database):
     with asking() as model:
-        ask(lite, [Talk("x", steps=3, last="two")])
+        ask(database, [Talk("x", steps=3, last="two")])
     assert model.texts == ["x", "x | reply 0.0", "x | reply 0.0 | reply 0.1"]
 
 
@@ -95,90 +81,90 @@ def test_after_any_prefix_of_rows_exactly_the_missing_is_asked(tmp_path_factory,
     database.dispose()
 
 
-def test_more_samples_ask_only_for_more(lite):
+def test_more_samples_ask_only_for_more(database):
     with asking() as model:
-        ask(lite, [Talk("x", 5)])
+        ask(database, [Talk("x", 5)])
         model.asked.clear()
-        ended = ask(lite, [Talk("x", 10)])
+        ended = ask(database, [Talk("x", 10)])
     assert sorted(int(seed.split(":")[1]) for seed in model.asked) == [5, 6, 7, 8, 9]
     assert (ended.asked, ended.reused) == (5, 5)
 
 
-def test_another_temperature_shares_nothing(lite):
+def test_another_temperature_shares_nothing(database):
     with asking() as model:
-        ask(lite, [Talk("x", 5)])
-        ask(lite, [Talk("x", 5, temperature=0.8)])
+        ask(database, [Talk("x", 5)])
+        ask(database, [Talk("x", 5, temperature=0.8)])
     assert len({*model.asked}) == 10
 
 
-def test_two_cells_that_ask_the_same_are_asked_as_one(lite):
+def test_two_cells_that_ask_the_same_are_asked_as_one(database):
     with asking() as model:
-        ended = ask(lite, [Talk("x", 2), Talk("x", 3)])
+        ended = ask(database, [Talk("x", 2), Talk("x", 3)])
     assert len(model.asked) == 3
     assert ended.progress.samples == 3
 
 
-def test_breadth_comes_first(lite):
+def test_breadth_comes_first(database):
     cells = [Talk(f"{number}", 3) for number in range(5)]
     with asking() as model:
-        ask(lite, cells, Limits(concurrency=1))
+        ask(database, cells, Limits(concurrency=1))
     assert [int(seed.split(":")[1]) for seed in model.asked] == [0] * 5 + [1] * 5 + [2] * 5
 
 
-def test_no_more_calls_are_made_at_once_than_allowed(lite):
+def test_no_more_calls_are_made_at_once_than_allowed(database):
     with asking() as model:
-        ask(lite, [Talk("x", 40), Talk("y", 40, model="two"), Talk("z", 40, steps=2, last="three")], Limits(6))
+        ask(database, [Talk("x", 40), Talk("y", 40, model="two"), Talk("z", 40, steps=2, last="three")], Limits(6))
     assert model.most_at_once == 6
 
 
-def test_being_told_to_wait_is_no_try(lite):
+def test_being_told_to_wait_is_no_try(database):
     cell = Talk("x")
     with asking(first(seeds([cell])[0], *[BUSY] * 20)) as model:
-        assert ask(lite, [cell], Limits(4, tries=2)).failed == 0
+        assert ask(database, [cell], Limits(4, tries=2)).failed == 0
     assert len(model.asked) == 21
 
 
 @pytest.mark.parametrize(("errors", "requests"), [([DOWN, GONE], 3), ([GARBLED], 2), ([DOWN, GARBLED, DOWN], 4)])
-def test_what_passes_is_tried_again(errors, requests, lite):
+def test_what_passes_is_tried_again(errors, requests, database):
     cell = Talk("x")
     with asking(first(seeds([cell])[0], *errors)) as model:
-        assert ask(lite, [cell]).failed == 0
+        assert ask(database, [cell]).failed == 0
     assert len(model.asked) == requests
-    (found,) = read(lite)
+    (found,) = read(database)
     assert (found.tries, found.reason, found.text) == (requests, None, "reply 0.0")
 
 
 @pytest.mark.parametrize(("error", "requests"), [(DOWN, 3), (GONE, 3), (GARBLED, 2), (BAD, 1)])
-def test_what_stays_is_a_failed_row_and_asked_again_by_the_next_run(error, requests, lite):
+def test_what_stays_is_a_failed_row_and_asked_again_by_the_next_run(error, requests, database):
     cells = [Talk("x"), Talk("y")]
     hurt = seeds(cells)[0]
     with asking(lambda seed: error if seed == hurt else None) as model:
-        ended = ask(lite, cells)
+        ended = ask(database, cells)
         assert (ended.why, ended.failed, ended.asked) == ("done", 1, 1)
         assert model.asked.count(hurt) == requests
-        assert dict((seed, reason) for seed, _, reason in rows(lite, cells))[hurt] == error.reason
+        assert dict((seed, reason) for seed, _, reason in rows(database, cells))[hurt] == error.reason
         model.told = lambda seed: None
-        again = ask(lite, cells)
+        again = ask(database, cells)
     assert (again.asked, again.reused, again.failed) == (1, 1, 0)
-    assert {reason for *_, reason in rows(lite, cells)} == {None}
+    assert {reason for *_, reason in rows(database, cells)} == {None}
 
 
-def test_a_refusal_is_an_outcome_and_not_asked_again(lite):
+def test_a_refusal_is_an_outcome_and_not_asked_again(database):
     cells = [Talk("x", steps=2), Talk("y", steps=2)]
     hurt = seeds(cells)[0]
     with asking(lambda seed: NO if seed == hurt else None) as model:
-        ended = ask(lite, cells)
+        ended = ask(database, cells)
         assert (ended.refused, ended.failed, ended.asked) == (1, 0, 3)
         assert model.asked.count(hurt) == 1
-        assert ask(lite, cells).reused == 2
+        assert ask(database, cells).reused == 2
         assert len(model.asked) == 3
-    assert (hurt, None, "refusal") in rows(lite, cells)
+    assert (hurt, None, "refusal") in rows(database, cells)
 
 
-def test_a_key_that_is_refused_ends_the_asking_of_that_model_alone(lite):
+def test_a_key_that_is_refused_ends_the_asking_of_that_model_alone(database):
     cells = [Talk("x", 200), Talk("y", 3, model="two")]
     with asking(lambda seed: NO_KEY if seed.startswith(cells[0].key) else None) as model:
-        ended = ask(lite, cells)
+        ended = ask(database, cells)
     assert ended.why == "stopped"
     one, two = ended.models
     assert "Who are you?" in one.stopped
@@ -186,30 +172,30 @@ def test_a_key_that_is_refused_ends_the_asking_of_that_model_alone(lite):
     assert len(model.asked) < 15
 
 
-def test_a_server_that_is_away_is_given_up(lite):
+def test_a_server_that_is_away_is_given_up(database):
     with asking(lambda seed: DOWN):
-        ended = ask(lite, [Talk("x", 500)], Limits(4, tries=1))
+        ended = ask(database, [Talk("x", 500)], Limits(4, tries=1))
     assert ended.why == "stopped"
     assert 50 <= ended.failed < 60
 
 
-def test_the_budget_is_never_exceeded_and_nearly_used(lite):
+def test_the_budget_is_never_exceeded_and_nearly_used(database):
     cells = [Talk("x", 1_000)]  # each reply costs 0.001, and could cost 0.01
     with asking():
-        ended = ask(lite, cells, Limits(8, budget=0.05))
+        ended = ask(database, cells, Limits(8, budget=0.05))
         assert ended.why == "budget"
         assert 0.035 <= ended.cost <= 0.05
-        more = ask(lite, cells, Limits(8, budget=0.05))
+        more = ask(database, cells, Limits(8, budget=0.05))
     assert more.reused == ended.asked
-    assert sum(one.cost for one in runs(lite)) == pytest.approx(ended.cost + more.cost)
+    assert sum(one.cost for one in runs(database)) == pytest.approx(ended.cost + more.cost)
 
 
-def test_a_budget_needs_a_price(lite):
+def test_a_budget_needs_a_price(database):
     with asking(), pytest.raises(PriceUnknown, match="one: nobody knows"):
-        ask(lite, [Talk("x", price=None)], Limits(budget=1.0))
+        ask(database, [Talk("x", price=None)], Limits(budget=1.0))
 
 
-def test_ctrl_c_keeps_what_came_and_the_next_run_goes_on(lite):
+def test_ctrl_c_keeps_what_came_and_the_next_run_goes_on(database):
     cells = [Talk("x", 300, steps=2)]
 
     def told(seed):
@@ -217,30 +203,30 @@ def test_ctrl_c_keeps_what_came_and_the_next_run_goes_on(lite):
             os.kill(os.getpid(), signal.SIGINT)
 
     with asking(told) as model:
-        ended = ask(lite, cells)
+        ended = ask(database, cells)
         assert ended.why == "interrupted"
         assert 120 <= len(model.asked) == len({*model.asked}) < 160
-        rest = ask(lite, cells)
+        rest = ask(database, cells)
     assert rest.why == "done"
     assert Counter(model.asked) == Counter(seeds(cells))
-    assert [one.ended["why"] for one in runs(lite)] == ["interrupted", "done"]
+    assert [one.ended["why"] for one in runs(database)] == ["interrupted", "done"]
 
 
-def test_a_run_is_a_fact(lite):
+def test_a_run_is_a_fact(database):
     with asking():
-        ended = ask(lite, CELLS, Limits(budget=5.0))
-    (run,) = runs(lite, "trial")
+        ended = ask(database, CELLS, Limits(budget=5.0))
+    (run,) = runs(database, "trial")
     assert run.run == ended.run
     assert run.began == {"study": "trial", "what": "alone", "budget": 5.0}
     assert (run.replied, run.refused, run.failed) == (13, 0, 0)
     assert run.ended["asked"] == 13
-    assert runs(lite, "another") == []
+    assert runs(database, "another") == []
 
 
-def test_progress_is_told_to_the_end(lite):
+def test_progress_is_told_to_the_end(database):
     told = []
     with asking():
-        ask(lite, CELLS, tell=told.append)
+        ask(database, CELLS, tell=told.append)
     assert (told[-1].samples, told[-1].done, told[-1].calls, told[-1].seconds_left) == (7, 7, 13, 0.0)
 
 
@@ -249,12 +235,12 @@ def read(database):
         return connection.execute(select(replies)).all()
 
 
-def test_asking_leaves_no_task_behind(lite):
+def test_asking_leaves_no_task_behind(database):
     async def inside():
         from app.alone.engine.running import run
         from app.settings import Settings
 
-        await run(lite, Settings(_env_file=None), Plan("trial", "alone", CELLS), Limits(4), lambda progress: None)
+        await run(database, Settings(_env_file=None), Plan("trial", "alone", CELLS), Limits(4), lambda progress: None)
         return len(asyncio.all_tasks())
 
     with asking():

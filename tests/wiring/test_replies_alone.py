@@ -11,59 +11,45 @@ from app.alone.engine.plan import Plan
 from storage.ai_tables import replies
 from storage.alone.replies import Replies, write
 from storage.alone.runs import asking as only_one
-from storage.engine import open_database, writer
+from storage.engine import writer
 from storage.errors import StorageError
-from tests.fakes.alone import NO, Talk, ask, asking, database_in, row, rows, seeds
+from tests.fakes.alone import NO, Talk, ask, asking, row, rows, seeds
 
 CELLS = [Talk("a", 3), Talk("b", 2, steps=2)]
 
 
-@pytest.fixture
-def database(database_url):
-    made = open_database(database_url)
-    yield made
-    made.dispose()
-
-
-@pytest.fixture
-def lite(tmp_path):
-    made = database_in(tmp_path)
-    yield made
-    made.dispose()
-
-
-def test_only_one_asks_over_a_database(database):
-    with asking() as model, only_one(database), pytest.raises(StorageError, match="another run asks"):
-        ask(database, CELLS)
+def test_only_one_asks_over_a_database(each_database):
+    with asking() as model, only_one(each_database), pytest.raises(StorageError, match="another run asks"):
+        ask(each_database, CELLS)
     assert model.asked == []
     with asking():
-        assert ask(database, CELLS).why == "done"
+        assert ask(each_database, CELLS).why == "done"
 
 
-def test_a_reply_is_never_changed_nor_deleted(database):
+def test_a_reply_is_never_changed_nor_deleted(each_database):
     cells = [Talk("x"), Talk("y")]
     hurt = seeds(cells)[0]
     with asking(lambda seed: NO if seed == hurt else None):
-        ask(database, cells)
-    before = rows(database, cells)
+        ask(each_database, cells)
+    before = rows(each_database, cells)
     for statement in (update(replies).values(text="Better."), delete(replies)):
-        with pytest.raises(DatabaseError, match="a reply is"), writer(database) as connection, connection.begin():
+        with pytest.raises(DatabaseError, match="a reply is"), writer(each_database) as connection, connection.begin():
             connection.execute(statement)
-    with writer(database) as connection:
+    with writer(each_database) as connection:
         write(connection, [row(seed)._replace(text="Another.") for seed in seeds(cells)])
-    assert rows(database, cells) == before
+    assert rows(each_database, cells) == before
 
 
-def test_what_was_put_is_there_after_close(database):
+def test_what_was_put_is_there_after_close(each_database):
     cell = Talk("x", 777)
-    keeping = Replies(database)
+    keeping = Replies(each_database)
     for seed in seeds([cell]):
         keeping.put(row(seed))
     keeping.close()
-    assert len(rows(database, [cell])) == 777
+    assert len(rows(each_database, [cell])) == 777
 
 
-def test_a_fault_in_a_plan_is_raised_and_what_came_is_kept(lite):
+def test_a_fault_in_a_plan_is_raised_and_what_came_is_kept(database):
     class Faulty(Talk):
         def next(self, texts):
             if texts:
@@ -71,19 +57,19 @@ def test_a_fault_in_a_plan_is_raised_and_what_came_is_kept(lite):
             return super().next(texts)
 
     with asking(), pytest.raises(ValueError, match="own fault"):
-        ask(lite, [Faulty("x", steps=2)])
-    assert len(rows(lite, [Talk("x", steps=2)])) == 1
+        ask(database, [Faulty("x", steps=2)])
+    assert len(rows(database, [Talk("x", steps=2)])) == 1
 
 
-def test_an_estimate_counts_what_is_missing(lite):
+def test_an_estimate_counts_what_is_missing(database):
     cells = [Talk("x" * 400, 10), Talk("y" * 400, 10, steps=2, last="two")]
     told = Plan("trial", "alone", cells)
-    before = estimate(lite, told, 50)
+    before = estimate(database, told, 50)
     assert (before.samples, before.stored, before.calls, before.left) == (20, 0, 30, 30)
     assert {one.label: one.calls for one in before.models} == {"one": 20, "two": 10}
     assert before.completion_tokens == 30 * 50
     assert before.cost == pytest.approx(30 * 50 * 10 / 1e6)
     with asking():
-        ask(lite, [replace(cell, samples=4) for cell in cells])
-    after = estimate(lite, told, 50)
+        ask(database, [replace(cell, samples=4) for cell in cells])
+    after = estimate(database, told, 50)
     assert (after.stored, after.calls, after.left) == (8, 30, 18)

@@ -15,8 +15,9 @@ from types import MappingProxyType
 from typing import Any
 
 from app.alone.annotators.reading import Schema, Unparsed, Values, read_object
-from app.alone.cell import Asked, Question, key_of, request_parts
+from app.alone.cell import Question, key_of, request_parts
 from app.backends.base import Message, Request
+from app.naming import Asked
 from storage.conversations import Conversation, Talk
 
 SPEAKERS = MappingProxyType({"user": "USER", "bot": "AI"})

@@ -10,12 +10,12 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from app.alone.cell import Asked
 from app.alone.engine.pace import Pace
 from app.alone.engine.plan import Used
 from app.alone.engine.survey import Sample
 from app.backends.base import Backend, Whole
 from app.errors import BackendError, BackendRejected, BackendUnavailable
+from app.naming import Asked
 from storage.ai_tables import SETTLED
 
 HOPELESS = ("status_401", "status_402", "status_403", "status_404", "insufficient_quota", "settings", "bad_options")

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from app.alone.cell import Asked, Question
+from app.alone.cell import Question
 from app.alone.engine.calling import Caller, Stop
 from app.alone.engine.lane import Lane
 from app.alone.engine.pace import Pace
@@ -29,6 +29,7 @@ from app.alone.engine.tally import Tally
 from app.alone.engine.wallet import Wallet
 from app.backends import registry
 from app.backends.base import Backend
+from app.naming import Asked
 from app.settings import Settings
 from storage.alone.replies import Replies, brought, texts
 from storage.alone.runs import asking, begin_run, end_run

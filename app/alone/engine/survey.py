@@ -10,7 +10,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from app.alone.cell import Asked, Cell
+from app.alone.cell import Cell
+from app.naming import Asked
 from storage.alone.replies import KEYS_AT_ONCE, progress
 from storage.engine import Database
 

@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from app.alone.cell import Asked, Question
+from app.alone.cell import Question
 from app.backends.base import Message, Request
 from app.errors import AloneError
+from app.naming import Asked
 from experiments.core.alone import Alone
 from problems.item import Problem
 
