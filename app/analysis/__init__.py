@@ -6,11 +6,12 @@
 Each gives findings: estimates with their intervals, and the sentences that a methods section would say.
 """
 
-from app.analysis.accuracy import accuracy
-from app.analysis.agreement import agreement, alpha
+from app.analysis.arena.votes import wins
+from app.analysis.chatbench.accuracy import accuracy
+from app.analysis.dices.agreement import agreement, alpha
 from app.analysis.estimates import Estimate, Finding
-from app.analysis.preference import ranks, wins
-from app.analysis.ratings import ratings, turns
+from app.analysis.mathconverse.preference import ranks
+from app.analysis.mathconverse.ratings import ratings, turns
 from app.analysis.reading import frame
 from app.analysis.results import Results, results
 from app.analysis.simulators import Quality, quality

@@ -7,7 +7,7 @@ cannot be had the estimate says why.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from app.analysis.intervals import Interval
@@ -25,7 +25,7 @@ class Estimate:
     """A figure of a group: of `n` answers (ratings, votes) of so many participants."""
 
     name: str
-    """Stable, with dots: `chatbench.accuracy.direct-to-AI.with_AI`."""
+    """Stable, with dots: `chatbench.accuracy_by_condition.direct-to-AI.with_AI`."""
     label: str
     """The group in words."""
     value: float
@@ -38,6 +38,8 @@ class Estimate:
     sentence: str
     why: str = ""
     """Why there is no interval."""
+    further: Mapping[str, float] = field(default_factory=dict)
+    """Other numbers that belong to it, by name: `p`, `standard_error_paper`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +74,16 @@ class Finding:
     """What else is to be known: what was left out."""
 
 
-def estimate(group: Group, found: Interval, said: str, unit: Unit, counts: str) -> Estimate:
+def estimate(
+    group: Group, found: Interval, said: str, unit: Unit, counts: str, *, further: Mapping[str, float] | None = None
+) -> Estimate:
     """An estimate with its sentence; `said` is one without its full stop and with a place `{}` for the value."""
     sure = f"95 % interval {between(found.low, found.high, unit)}; " if found.low is not None else ""
     people = "participant" if group.participants == 1 else "participants"
     size = f"n = {group.n:,} {counts} of {group.participants:,} {people}"
     sentence = f"{said.replace('{}', written(found.value, unit))} ({sure}{size})."
     values = (found.value, found.low, found.high, group.n, group.participants)
-    return Estimate(group.name, group.label, *values, group.groups, sentence, found.why)
+    return Estimate(group.name, group.label, *values, group.groups, sentence, found.why, further or {})
 
 
 def written(value: float | None, unit: Unit) -> str:

@@ -2,37 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from types import MappingProxyType
 
-import pandas as pd
-
-from app.analysis.accuracy import COLUMNS as ANSWER_COLUMNS
-from app.analysis.accuracy import TABLE as ANSWERS
-from app.analysis.accuracy import accuracy
-from app.analysis.agreement import agreement
+from app.analysis import arena, chatbench, dices, mathconverse
 from app.analysis.estimates import Finding
-from app.analysis.preference import RANK_COLUMNS, VOTE_COLUMNS, VOTES, ranks, wins
-from app.analysis.ratings import COLUMNS as RATING_COLUMNS
-from app.analysis.ratings import TABLE as INTERACTIONS
-from app.analysis.ratings import ratings
+from app.analysis.parts import Part
 from app.analysis.reading import SESSION, frame
-from storage.dices import OVERALL
 from storage.engine import Database
 from storage.reading import recorded
 
-Analyse = Callable[[pd.DataFrame], tuple[Finding, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class Analysis:
-    """What is made of a released table, and which of its columns that needs."""
-
-    table: str
-    columns: tuple[str, ...]
-    analyse: Analyse
+PARTS: Mapping[str, tuple[Part, ...]] = MappingProxyType(
+    {
+        "chatbench": chatbench.PARTS,
+        "mathconverse": mathconverse.PARTS,
+        "arena": arena.PARTS,
+        "dices-350": dices.parts("dices-350"),
+        "dices-990": dices.parts("dices-990"),
+    }
+)
+"""What is made of each schema."""
+NAMES: Mapping[str, str] = MappingProxyType(
+    dict(sorted((arena.NAMES | chatbench.NAMES | dices.NAMES | mathconverse.NAMES).items()))  # type: ignore[operator]
+)
+"""Patterns of all estimates' names, each with what the figure says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,36 +40,29 @@ class Results:
     findings: tuple[Finding, ...]
 
 
-def _dices(edition: str) -> Analysis:
-    columns = tuple(reversed(OVERALL[edition]))
-    analyse = partial(agreement, columns=columns, edition=edition)
-    return Analysis(edition.replace("-", "_"), ("rater_id", "item_id", *columns), analyse)
+Steps = Callable[[list[Part]], Iterable[Part]]
+"""Goes through parts one by one, perhaps with a display of progress."""
 
 
-def _conversations(interactions: pd.DataFrame) -> tuple[Finding, ...]:
-    return ratings(interactions) + ranks(interactions)
+def results(database: Database, study: str, origin: str, *, whole: bool = False, steps: Steps = iter) -> Results:
+    """Compute what there is of a study, without the sessions that were excluded; bounded by the rows of its tables.
 
-
-ANALYSES: Mapping[str, Analysis] = MappingProxyType(
-    {
-        "chatbench": Analysis(ANSWERS, ANSWER_COLUMNS, accuracy),
-        "mathconverse": Analysis(INTERACTIONS, tuple(dict.fromkeys((*RATING_COLUMNS, *RANK_COLUMNS))), _conversations),
-        "arena": Analysis(VOTES, VOTE_COLUMNS, wins),
-        "dices-350": _dices("dices-350"),
-        "dices-990": _dices("dices-990"),
-    }
-)
-"""What is made of each schema."""
-
-
-def results(database: Database, study: str, origin: str) -> Results:
-    """Compute everything of a study, without the sessions that were excluded; bounded by the rows of its tables."""
-    fills = tuple(name for name in recorded(database, study) if name in ANALYSES)
+    Only what is quickly had, unless the `whole` is asked for.
+    """
+    fills = tuple(name for name in recorded(database, study) if name in PARTS)
+    parts = [part for name in fills for part in PARTS[name] if whole or part.quick]
+    read = {table: frame(database, study, table, origin, columns=columns) for table, columns in _needed(parts).items()}
     found: list[Finding] = []
-    analysed: set[str] = set()
-    for name in fills:
-        wanted = ANALYSES[name]
-        data = frame(database, study, wanted.table, origin, columns=wanted.columns)
-        found += wanted.analyse(data)
-        analysed |= set(data[SESSION])
+    for part in steps(parts):
+        found += part.analyse({table: read[table][[*columns, SESSION]] for table, columns in part.tables.items()})
+    analysed = {session for table in read.values() for session in table[SESSION]}
     return Results(study, origin, fills, len(analysed), tuple(found))
+
+
+def _needed(parts: Iterable[Part]) -> Mapping[str, tuple[str, ...]]:
+    """Which columns of which tables any of the parts reads."""
+    needed: dict[str, tuple[str, ...]] = {}
+    for part in parts:
+        for table, columns in part.tables.items():
+            needed[table] = tuple(dict.fromkeys((*needed.get(table, ()), *columns)))
+    return needed

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from app.analysis.agreement import ENOUGH, SAMPLES, SEED, alpha_interval, counts_of
+from app.analysis.dices.agreement import ENOUGH, SAMPLES, SEED, alpha_interval, counts_of
 from app.analysis.intervals import FEWEST, LEVEL, Interval, codes, share_of
 
 Tables = npt.NDArray[np.float64]

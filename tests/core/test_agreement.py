@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.analysis.agreement import ORDER, Metric, agreement, alpha, alpha_interval, counts_of
+from app.analysis.dices.agreement import ORDER, Metric, agreement, alpha, alpha_interval, counts_of
 
 Ratings = list[list[int]]
 """The ratings (0, 1 or 2) of each item."""

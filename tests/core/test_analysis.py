@@ -51,10 +51,10 @@ def test_accuracy_is_told_by_condition_and_moment(small: pd.DataFrame) -> None:
     found = named(accuracy(small))
     values = {name: (one.value, one.n, one.participants) for name, one in found.items()}
     assert values == {
-        "chatbench.accuracy.answer-first.alone": (1, 2, 2),
-        "chatbench.accuracy.answer-first.before": (pytest.approx(1 / 3), 6, 2),
-        "chatbench.accuracy.answer-first.with_AI": (pytest.approx(2 / 3), 6, 2),
-        "chatbench.accuracy.direct-to-AI.with_AI": (0.5, 2, 2),
+        "chatbench.accuracy_by_condition.answer-first.alone": (1, 2, 2),
+        "chatbench.accuracy_by_condition.answer-first.before": (pytest.approx(1 / 3), 6, 2),
+        "chatbench.accuracy_by_condition.answer-first.with_AI": (pytest.approx(2 / 3), 6, 2),
+        "chatbench.accuracy_by_condition.direct-to-AI.with_AI": (0.5, 2, 2),
         "chatbench.accuracy_by_model.m1": (pytest.approx(2 / 3), 6, 2),
         "chatbench.accuracy_by_model.m_2": (0.5, 2, 2),
         "chatbench.change.m1": (pytest.approx(1 / 3), 6, 2),
@@ -68,7 +68,7 @@ def test_the_attention_check_is_left_out_and_it_is_said(small: pd.DataFrame) -> 
 
 
 def test_the_sentence_says_value_interval_and_size(small: pd.DataFrame) -> None:
-    one = named(accuracy(small))["chatbench.accuracy.answer-first.with_AI"]
+    one = named(accuracy(small))["chatbench.accuracy_by_condition.answer-first.with_AI"]
     interval = between(one.low, one.high, "share")
     assert one.sentence == (
         "Participants in answer-first answered 66.7 % of questions correctly with the chatbot "

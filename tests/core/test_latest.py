@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.analysis.latest import MOST, Latest, Seen
 from app.clock import VirtualClock
+from app.web.console.latest import MOST, Latest, Seen
 from tests.fakes.workers import Held
 
 START_US = 1_000_000_000

@@ -14,11 +14,11 @@ import gradio as gr
 from gradio.components import Component
 
 from app.analysis.estimates import between, written
-from app.analysis.latest import Latest, Seen
 from app.analysis.report import WARNINGS
 from app.analysis.results import Results, results
 from app.web.console.desk import Desk
 from app.web.console.dots import drawn
+from app.web.console.latest import Latest, Seen
 from app.web.console.room import At, Place
 from app.web.console.visitor import Visitor
 from app.web.console.words import WHOSE

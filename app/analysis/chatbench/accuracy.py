@@ -55,8 +55,9 @@ def prepared(answers: pd.DataFrame) -> pd.DataFrame:
 def accuracy(answers: pd.DataFrame) -> tuple[Finding, ...]:
     """Accuracy by condition and moment, with the chatbot by model, and what it changed by model.
 
-    `answers` has the columns of ChatBench's user_answers. Names: `chatbench.accuracy.<condition>.<moment>`,
-    `chatbench.accuracy_by_model.<model>`, `chatbench.change.<model>`. Nothing where there are no answers.
+    `answers` has the columns of ChatBench's user_answers. Names:
+    `chatbench.accuracy_by_condition.<condition>.<moment>`, `chatbench.accuracy_by_model.<model>`,
+    `chatbench.change.<model>`. Nothing where there are no answers.
     """
     counted = prepared(answers)
     checks = int((answers["dataset"] == ATTENTION).sum())
@@ -64,8 +65,8 @@ def accuracy(answers: pd.DataFrame) -> tuple[Finding, ...]:
     with_ai = counted[counted["moment"] == "with_AI"]
     found = (
         Finding(
-            "chatbench.accuracy", "Accuracy by condition", "answers", SHARE, (0, 1), tuple(_by_condition(counted)),
-            METHOD, _code("accuracy"), note=note,
+            "chatbench.accuracy_by_condition", "Accuracy by condition", "answers", SHARE, (0, 1),
+            tuple(_by_condition(counted)), METHOD, _code("accuracy"), note=note,
         ),
         Finding(
             "chatbench.accuracy_by_model", "Accuracy with the chatbot, by model", "answers", SHARE, (0, 1),
@@ -91,7 +92,9 @@ def _by_condition(counted: pd.DataFrame) -> Iterator[Estimate]:
             if not rows.empty:
                 groups = {"condition": str(condition), "moment": moment}
                 where = "" if condition == "all" else f" in {condition}"
-                group = _group(f"chatbench.accuracy.{slug(condition)}.{moment}", f"{condition}: {words}", rows, groups)
+                group = _group(
+                    f"chatbench.accuracy_by_condition.{slug(condition)}.{moment}", f"{condition}: {words}", rows, groups
+                )
                 said = f"Participants{where} answered {{}} of questions correctly {words}"
                 yield estimate(group, _share(rows), said, SHARE, "answers")
 
