@@ -119,7 +119,7 @@ answer = st.tuples(
 def test_every_answer_that_counts_is_counted_once(rows: list[tuple[object, ...]]) -> None:
     counted = [row for row in rows if row[4] != "attention_check" and row[6] is not None]
     findings = {finding.name: finding for finding in accuracy(answers(*rows))}
-    by_condition = findings["chatbench.accuracy"].estimates if findings else ()
+    by_condition = findings["chatbench.accuracy_by_condition"].estimates if findings else ()
     assert sum(one.n for one in by_condition) == len(counted)
     right = sum(one.n * one.value for one in by_condition)
     assert right == pytest.approx(sum(int(str(row[6])) for row in counted))
