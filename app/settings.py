@@ -121,6 +121,12 @@ class Settings(BaseSettings):
         description="Requests a second that one participant may make, on average.",
     )
     request_burst: int = Field(30, ge=1, description="Requests that one participant may make at once.")
+    people_per_address: int = Field(
+        10,
+        ge=1,
+        description="How many times as much all who are not known yet may ask from one address as one participant: a "
+        "whole class may sit behind it.",
+    )
     log_level: LogLevel = Field("INFO", description="How much is logged: DEBUG, INFO, WARNING, ERROR or CRITICAL.")
 
     @property

@@ -1,8 +1,8 @@
 """The log: facts appended in group commits by one writer thread, with the rows that they imply.
 
-Inserting the next number of a stream is the lock: of two writers one wins and the other gets Conflict. Each append is a
-savepoint of a shared transaction, so a conflict of one participant harms nobody else, and a future is done only after
-the commit: what somebody was told is saved is on disk.
+Inserting the next number of a stream is the lock: of two writers one wins and the other gets Conflict. Where a piece of
+work fails, its batch is written again with a savepoint for each, so a conflict of one participant harms nobody else. A
+future is done only after the commit: what somebody was told is saved is on disk.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ import queue
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Transaction, func, select
+from sqlalchemy import Connection, Engine, func, select
 from sqlalchemy.exc import IntegrityError, InternalError, OperationalError, StatementError
 
 from experiments.core.events import Event
@@ -188,12 +189,7 @@ def _outcomes(connection: Connection, batch: Sequence[_Item]) -> list[Append | B
         try:
             if len(batch) == 1:
                 return [_write(connection, batch[0].work, connection.begin)]
-            with connection.begin():
-                if _counting(batch):
-                    lock(connection)  # before any row is, or two batches might wait for each other
-                if sum(isinstance(item.work, Attempt) for item in batch) > 1:
-                    usage.lock(connection)
-                return [_write(connection, item.work, connection.begin_nested) for item in batch]
+            return _together(connection, batch) or _apart(connection, batch)
         except OperationalError as error:
             if not left or not any(words in str(error.orig) for words in IN_THE_WAY):
                 raise
@@ -201,7 +197,37 @@ def _outcomes(connection: Connection, batch: Sequence[_Item]) -> list[Append | B
     raise AssertionError  # the last try returns or raises
 
 
-def _write(connection: Connection, work: Work, within: Callable[[], Transaction]) -> Append | BaseException | None:
+def _together(connection: Connection, batch: Sequence[_Item]) -> list[Append | BaseException | None]:
+    """Write a batch in one transaction without savepoints, a third of the work; empty, and nothing is written, where
+    something is amiss."""
+    with connection.begin() as transaction:
+        _lock(connection, batch)
+        outcomes: list[Append | BaseException | None] = []
+        for item in batch:
+            outcomes.append(_write(connection, item.work, nullcontext))
+            if isinstance(outcomes[-1], BaseException):
+                transaction.rollback()
+                return []
+    return outcomes
+
+
+def _apart(connection: Connection, batch: Sequence[_Item]) -> list[Append | BaseException | None]:
+    """Write a batch in one transaction, each piece in a savepoint of its own."""
+    with connection.begin():
+        _lock(connection, batch)
+        return [_write(connection, item.work, connection.begin_nested) for item in batch]
+
+
+def _lock(connection: Connection, batch: Sequence[_Item]) -> None:
+    if _counting(batch):
+        lock(connection)  # before any row is, or two batches might wait for each other
+    if sum(isinstance(item.work, Attempt) for item in batch) > 1:
+        usage.lock(connection)
+
+
+def _write(
+    connection: Connection, work: Work, within: Callable[[], AbstractContextManager[Any]]
+) -> Append | BaseException | None:
     """Write one piece of work, in a transaction or a savepoint of its own. A conflict, a refusal, or a value that does
     not fit is its own outcome; what ails the database ends the batch."""
     try:

@@ -20,6 +20,7 @@ from experiments.core.cells import Cell, Counts, cells
 from experiments.core.resolve import Study
 from storage import tables
 from storage.engine import alone
+from storage.prepared import Prepared
 
 COMPLETE = "complete"
 ONE_AT_A_TIME = 0x5EA75
@@ -54,11 +55,9 @@ class Seat:
     """Why a researcher has excluded it, if it is."""
 
 
-_changing = attrgetter("outcome", "due_us", "last_us", "place", "furthest", "flags", "excluded")
-_CHANGE = (
-    "UPDATE seat SET outcome = ?, due_us = ?, last_us = ?, place = ?, furthest = ?, flags = ?, excluded = ? "
-    "WHERE stream = ?"
-)
+CHANGING = ("outcome", "due_us", "last_us", "place", "furthest", "flags", "excluded")
+_changing = attrgetter(*CHANGING)
+_CHANGE = Prepared(lambda _: update(tables.seats).where(_seat.stream == bindparam("at_stream")), CHANGING)
 
 
 def lock(connection: Connection) -> None:
@@ -73,14 +72,7 @@ def take(connection: Connection, stream: str, seat: Mapping[str, Any], cell: Map
 
 def change(connection: Connection, stream: str, seat: Seat) -> None:
     """Write what facts change in a seat."""
-    values = (*_changing(seat), stream)
-    if connection.dialect.name == "sqlite":
-        # Past SQLAlchemy, where a transaction is open: it is part of every click, and an eighth of the work.
-        driver = connection.connection.driver_connection
-        assert driver is not None  # noqa: S101  (it is open)
-        driver.execute(_CHANGE, values).close()
-    else:
-        connection.exec_driver_sql(_CHANGE.replace("?", "%s"), values)
+    _CHANGE.run(connection, [{**dict(zip(CHANGING, _changing(seat), strict=True)), "at_stream": stream}])
 
 
 def release(connection: Connection, stream: str, now_us: int) -> bool:

@@ -6,12 +6,13 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, or_, select, update
 
 from storage import tables, usage
 from storage.erasure import EMPTIED, erase, erased
 from storage.errors import Conflict
 from storage.others import Others
+from storage.prepared import Prepared
 from storage.seats import change, lock, take
 from storage.telemetry import Telemetry, write_telemetry
 from storage.upserts import Whose, upsert, upsert_rows
@@ -19,12 +20,27 @@ from storage.work import Append, Attempt, Counted, Draft, Enrolment, Spent, Work
 
 LEFT = ("submitted", "expired")
 """Facts by which a place is left behind."""
-_draft = tables.drafts.c
+_event, _draft, _attempt = tables.events.c, tables.drafts.c, tables.attempts.c
 _THERE = (_draft.stream == bindparam("at_stream"), _draft.path == bindparam("at_path"))
 _TYPED = select(_draft.data).where(*_THERE)
-_FORGET = delete(tables.drafts).where(*_THERE)
 _KEEP = update(tables.drafts).where(*_THERE)
-"""Made once: they are part of nearly every click."""
+_FORGET = Prepared(lambda _: delete(tables.drafts).where(*_THERE))
+_FACTS = Prepared(lambda _: insert(tables.events))
+_LEFT = Prepared(
+    lambda _: select(_event.seq).where(
+        _event.stream == bindparam("stream"),
+        _event.path == bindparam("path"),
+        or_(*(_event.kind == kind for kind in LEFT)),
+    )
+)
+_LAST_TRY = Prepared(
+    lambda _: select(func.max(_attempt.number)).where(
+        _attempt.stream == bindparam("stream"),
+        _attempt.turn == bindparam("turn"),
+        _attempt.slot == bindparam("slot"),
+    )
+)
+_TRIED = Prepared(lambda _: insert(tables.attempts))
 
 
 def write(connection: Connection, work: Work) -> Append | None:
@@ -54,19 +70,15 @@ def _write_draft(connection: Connection, work: Draft) -> None:
 
 def _write_attempt(connection: Connection, values: Mapping[str, Any]) -> None:
     """Attempts for one reply count from 1, also over a restart of the server that was asking."""
-    t = tables.attempts.c
-    same = (t.stream == values["stream"], t.turn == values["turn"], t.slot == values["slot"])
-    last = connection.execute(select(func.max(t.number)).where(*same)).scalar() or 0
+    last = _LAST_TRY.first(connection, values) or 0
     emptied = EMPTIED if erased(connection, values["stream"]) else {}
-    connection.execute(insert(tables.attempts), [{**values, **emptied, "number": last + 1}])
+    _TRIED.run(connection, [{**values, **emptied, "number": last + 1}])
     usage.add(connection, values)
 
 
 def _is_done(connection: Connection, work: Draft) -> bool:
     """Whether the place was left before its draft arrived: what was sent is no draft any more."""
-    t = tables.events.c
-    done = select(t.seq).where(t.stream == work.stream, t.path == work.path, t.kind.in_(LEFT))
-    return connection.execute(done).first() is not None
+    return _LEFT.first(connection, {"stream": work.stream, "path": work.path}) is not None
 
 
 def _write_append(connection: Connection, work: Append) -> None:
@@ -87,7 +99,7 @@ def _write_append(connection: Connection, work: Append) -> None:
         }
         for event in work.events
     ]
-    connection.execute(insert(tables.events), numbered)
+    _FACTS.run(connection, numbered)
     # Only after the insert, which holds the lock: numbers that were erased are free again for who knows nothing of it.
     if work.erases:
         erase(connection, work.stream, work.events[0])
@@ -104,7 +116,7 @@ def _write_append(connection: Connection, work: Append) -> None:
 def _spend(connection: Connection, stream: str, spent: Spent) -> None:
     there = {"at_stream": stream, "at_path": spent.path}
     if spent.names is None:
-        connection.execute(_FORGET, there)
+        _FORGET.run(connection, [there])
         return
     typed = connection.execute(_TYPED, there).scalar()
     if typed is not None:

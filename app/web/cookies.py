@@ -10,6 +10,9 @@ from itsdangerous import BadSignature, URLSafeSerializer
 from starlette.requests import Request
 from starlette.responses import Response
 
+READ = "parley.cookies"
+"""Where a request keeps what its cookies were found to say."""
+
 
 class Cookies:
     """Signs and reads the participant's cookie."""
@@ -21,8 +24,15 @@ class Cookies:
 
     def read(self, request: Request, study: str = "") -> str | None:
         """The session that the request belongs to, or the browser's last one in a study; None without our cookie."""
+        name = self._named(study)
+        read: dict[str, str | None] = request.scope.setdefault(READ, {})  # the gate and the API ask the same
+        if name not in read:
+            read[name] = self._checked(request.cookies.get(name, ""))
+        return read[name]
+
+    def _checked(self, cookie: str) -> str | None:
         try:
-            stream = self._signer.loads(request.cookies.get(self._named(study), ""))
+            stream = self._signer.loads(cookie)
         except BadSignature:
             return None
         return stream if isinstance(stream, str) else None

@@ -9,21 +9,18 @@ from __future__ import annotations
 
 import re
 import secrets
+import time
 from collections.abc import Callable, Mapping
 
-from limits import RateLimitItem, RateLimitItemPerSecond
-from limits.storage import MemoryStorage
-from limits.strategies import MovingWindowRateLimiter
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.web.allowance import Allowance
 from app.web.tongue import browsers
 
 MOST_BODY = 64 * 1024
-CLASSROOM = 10
-"""How many times as much one address may ask as one person: a whole class may sit behind it."""
 ALLOWED: Mapping[str, re.Pattern[str]] = {
     "GET": re.compile(
         r"/|/s/[\w-]{1,60}|/walk/[\w.-]{1,200}|/out|/api/reply|/parley/[\w.-]+|/healthz|/robots\.txt"
@@ -49,17 +46,18 @@ FOREVER = "public, max-age=31536000, immutable"
 class Gate:
     """An ASGI application before another.
 
-    `rate` is requests a second, `burst` how many at once, for one person: whom `known` names, else for one address.
-    `known` goes by what cannot be forged, or each request of a flood would bring a name of its own.
+    `rate` is requests a second, `burst` how many at once, for one person: whom `known` names. All others of an address
+    together may ask `people` times as much. `known` goes by what cannot be forged, or each request of a flood would
+    bring a name of its own.
     """
 
-    def __init__(self, app: ASGIApp, *, known: Callable[[Request], str | None], rate: float, burst: int) -> None:
+    def __init__(
+        self, app: ASGIApp, *, known: Callable[[Request], str | None], rate: float, burst: int, people: int
+    ) -> None:
         self._app = app
         self._known = known
-        self._limiter = MovingWindowRateLimiter(MemoryStorage())
-        seconds = max(1, round(burst / rate))
-        self._limit: RateLimitItem = RateLimitItemPerSecond(burst, seconds)
-        self._limit_of_address: RateLimitItem = RateLimitItemPerSecond(CLASSROOM * burst, seconds)
+        self._person = Allowance(rate, burst)
+        self._address = Allowance(people * rate, people * burst)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or answer it here."""
@@ -101,9 +99,9 @@ class Gate:
         person = self._known(Request(scope))
         if person is not None:
             apart = " telemetry" if scope["path"] == "/api/telemetry" else ""  # it takes nothing from their clicks
-            return not self._limiter.hit(self._limit, person + apart)
+            return not self._person.take(person + apart, time.monotonic())
         address = (scope.get("client") or ("unknown",))[0]
-        return not self._limiter.hit(self._limit_of_address, f"address {address}")
+        return not self._address.take(address, time.monotonic())
 
 
 class Answer:

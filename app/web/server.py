@@ -86,7 +86,13 @@ def build_app(
     app.add_exception_handler(RequestValidationError, _no_request)
     page.mount(app)
     inner = _Doorstep(app, cookies, arrival)
-    return Gate(inner, known=cookies.read, rate=settings.requests_per_second, burst=settings.request_burst)
+    return Gate(
+        inner,
+        known=cookies.read,
+        rate=settings.requests_per_second,
+        burst=settings.request_burst,
+        people=settings.people_per_address,
+    )
 
 
 async def _sweep(runtime: Runtime) -> None:

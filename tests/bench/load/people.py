@@ -1,0 +1,156 @@
+"""Simulated participants: they load the page, look, click, type, chat, and tell of themselves as page.js and watch.js do.
+
+One after another for ever: whoever has finished makes room for somebody new, so that as many are there all the time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from tests.bench.load.model import EACH_S, FIRST_S, TOKENS
+from tests.bench.load.wire import Reply, Wire
+
+THINK_S = (1.0, 3.0)
+DRAFT_S = 0.8
+"""After so long without a key the page keeps what is typed."""
+WHOLE_S = FIRST_S + EACH_S * (TOKENS - 1)
+"""How long the model takes for a reply."""
+MESSAGES = ("Here is my question: what is the value of f(x) at the point where both are equal?", "So which one is it?")
+SCRIPT: tuple[tuple[str, Mapping[str, Any]], ...] = (
+    ("submit", {"agreed": "on"}),
+    ("submit", {"heard": "From a friend"}),
+    ("submit", {"confidence": "somewhat-confident"}),
+    ("submit", {"answer": "B"}),
+    *(("say", {"text": text}) for text in MESSAGES),
+    ("submit", {"answer": "A"}),
+)
+"""What a participant does, screen by screen."""
+
+
+@dataclass
+class Found:
+    """Milliseconds by what was done, and what went wrong; only while `measuring`."""
+
+    times: dict[str, list[float]] = field(default_factory=dict)
+    errors: Counter[str] = field(default_factory=Counter)
+    requests: int = 0
+    finished: int = 0
+    measuring: bool = False
+
+    def note(self, what: str, seconds: float) -> None:
+        """Something took so long."""
+        if self.measuring:
+            self.times.setdefault(what, []).append(1e3 * seconds)
+
+    def p(self, what: str, share: float) -> float:
+        """The milliseconds below which that share lies."""
+        some = sorted(self.times.get(what, [float("nan")]))
+        return some[min(len(some) - 1, int(share * len(some)))]
+
+
+class Participant:
+    """One of them."""
+
+    def __init__(self, wire: Wire, found: Found, study: str, chance: random.Random) -> None:
+        self._wire, self._found, self._study, self._chance = wire, found, study, chance
+        self._now: dict[str, Any] = {}
+
+    async def takes_part(self) -> None:
+        """From the link to the last screen."""
+        await self._expect(await self._wire.ask("GET", f"/s/{self._study}"), 200)
+        await self._expect(await self._wire.ask("POST", f"/s/{self._study}", b""), 303)
+        begun = time.perf_counter()
+        await self._expect(await self._wire.ask("GET", "/"), 200)
+        self._found.note("page", time.perf_counter() - begun)
+        await self._ask("/api/look", {}, "look")
+        for number, (kind, values) in enumerate(SCRIPT):
+            await self._think(values)
+            await self._act(number, kind, values)
+            if kind == "say":
+                await self._ask("/api/look", {}, "look")
+        if not self._now["ended"]:
+            raise RuntimeError("is not at the end")
+        self._found.finished += self._found.measuring
+
+    async def _think(self, values: Mapping[str, Any]) -> None:
+        """Think and type; what is typed is kept after a pause."""
+        think_s = self._chance.uniform(*THINK_S)
+        await asyncio.sleep(think_s - DRAFT_S)
+        body = orjson.dumps({"path": self._now["path"], "values": values})
+        await self._expect(await self._wire.ask("POST", "/api/draft", body), 200)
+        await asyncio.sleep(DRAFT_S)
+
+    async def _act(self, number: int, kind: str, values: Mapping[str, Any]) -> None:
+        begun = time.perf_counter()
+        key = f"{self._chance.getrandbits(128):032x}"
+        at = {"path": self._now["path"], "seen": self._now["seen"]}
+        await self._ask("/api/act", {"kind": kind, **at, "key": key, "values": values}, "click")
+        if self._now["note"] or self._now["faults"]:
+            raise RuntimeError(f"{kind} {number} was refused: {self._now['note']} {self._now['faults']}")
+        if kind == "say":
+            await self._listen(begun)
+        else:
+            await self._tell()
+
+    async def _tell(self) -> None:
+        """What watch.js tells when a screen is left."""
+        if self._now.get("telemetry"):
+            record = {"kind": "here", "path": self._now["path"], "ago_ms": 10}
+            body = orjson.dumps({"key": f"{self._chance.getrandbits(128):032x}", "records": [record]})
+            await self._expect(await self._wire.ask("POST", "/api/telemetry", body), 204)
+
+    async def _listen(self, begun: float) -> None:
+        words: list[float] = []
+
+        def heard(piece: bytes) -> None:
+            if not words and b'"text":"' in piece and b'"text":""' not in piece:
+                words.append(time.perf_counter())
+
+        reply = await self._wire.ask("GET", "/api/reply", heard=heard)
+        await self._expect(reply, 200)
+        over = time.perf_counter()
+        if not words or b"event: done" not in reply.body:
+            raise RuntimeError("a reply was not whole")
+        self._found.requests += self._found.measuring
+        self._found.note("first token", words[0] - begun - FIRST_S)
+        self._found.note("whole reply", over - begun - WHOLE_S)
+
+    async def _ask(self, path: str, body: Mapping[str, Any], what: str) -> None:
+        begun = time.perf_counter()
+        asked = {**body, "shown": self._now.get("shown"), "view": "page"}
+        reply = await self._wire.ask("POST", path, orjson.dumps(asked))
+        self._found.note(what, time.perf_counter() - begun)
+        await self._expect(reply, 200)
+        self._now = orjson.loads(reply.body)
+
+    async def _expect(self, reply: Reply, status: int) -> None:
+        self._found.requests += self._found.measuring
+        if reply.status != status:
+            raise RuntimeError(f"answered {reply.status}, not {status}: {reply.body[:200].decode(errors='replace')}")
+
+
+async def crowd(host: str, port: int, study: str, number: int, found: Found, ramp_s: float) -> None:
+    """So many at once, for ever, coming over `ramp_s`; ends when it is cancelled."""
+
+    async def place(index: int) -> None:
+        await asyncio.sleep(ramp_s * index / number)
+        for visit in range(1_000_000):
+            async with Wire(host, port) as wire:
+                chance = random.Random(f"{index} {visit}")
+                try:
+                    await Participant(wire, found, study, chance).takes_part()
+                except (RuntimeError, OSError, TimeoutError, KeyError, orjson.JSONDecodeError) as error:
+                    found.errors[f"{type(error).__name__}: {error}"[:160]] += 1
+                    await asyncio.sleep(1)
+
+    async with asyncio.TaskGroup() as tasks:
+        for index in range(number):
+            tasks.create_task(place(index))

@@ -1,0 +1,36 @@
+"""How often somebody may ask: never more than the burst and what has come back, for nobody less than that."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.web.allowance import FEWEST, Allowance
+
+TIMES = st.lists(st.floats(0, 100, allow_nan=False), min_size=1, max_size=60).map(sorted)
+
+
+@given(st.floats(0.1, 50), st.integers(1, 40), TIMES)
+def test_it_is_a_bucket(rate: float, burst: int, times: list[float]) -> None:
+    allowance, left, at_s = Allowance(rate, burst), float(burst), times[0]
+    for now_s in times:
+        left, at_s = min(burst, left + rate * (now_s - at_s)), now_s
+        if abs(left - 1) < 1e-6:  # either is right
+            return
+        assert allowance.take("somebody", now_s) == (left >= 1)
+        left -= left >= 1
+
+
+@given(st.integers(1, 30))
+def test_nobody_takes_anything_from_another(burst: int) -> None:
+    allowance = Allowance(1.0, burst)
+    assert [allowance.take("one", 0.0) for _ in range(burst + 1)] == [True] * burst + [False]
+    assert allowance.take("another", 0.0)
+
+
+def test_who_may_take_everything_again_is_forgotten() -> None:
+    allowance = Allowance(1.0, 2)
+    for number in range(10 * FEWEST):
+        assert allowance.take(str(number), float(number))
+    assert len(allowance) <= 2 * FEWEST
+    assert allowance.take("0", 10.0 * FEWEST)
