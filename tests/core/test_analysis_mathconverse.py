@@ -5,30 +5,31 @@ from __future__ import annotations
 import ast
 import csv
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
-from math import atanh, sqrt, tanh
 from pathlib import Path
 from statistics import correlation as pearson
 from statistics import fmean, linear_regression, median
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from app.analysis import Estimate, Finding, best_alone, complete_ranks, conversation_lengths, divergence
-from app.analysis import correlation as correlated
-from app.analysis.intervals import codes, student
 from app.analysis.mathconverse import PARTS, QUESTIONS, TAXONOMY
-from app.analysis.mathconverse.trend import slope
 from app.analysis.results import NAMES
 from storage.schemas.mathconverse import SCHEMA
-from tests.fakes.names import pattern_of
+from tests.fakes.figures import midranks, pattern_of
 
 COLUMNS = ("model", "uid", "helpfulness_ratings", "correctness_ratings", "final_prefs", "interaction_set_idx")
+SHORT = {
+    "Current undergraduate studying mathematics": "undergraduate",
+    "Undegraduate degree in mathematics": "degree",
+    "Masters degree in mathematics": "masters",
+    "PhD in mathematics": "phd",
+    "Professor in mathematics": "professor",
+    "Never studied for a math degree / not enrolled in math degree": "never",
+}
 Turn = tuple[str, str, int, int, int, int, str, str]
 """Model, participant, conversation, turn, helpfulness, correctness, expertise, confidence."""
 
@@ -43,6 +44,10 @@ def named(findings: Sequence[Finding]) -> Mapping[str, Estimate]:
     names = {estimate.name: estimate for estimate in every}
     assert len(names) == len(every)
     return names
+
+
+def short(value: str) -> str:
+    return SHORT.get(value, value.replace(" ", "_"))
 
 
 def rows_of(path: Path) -> list[dict[str, Any]]:
@@ -60,7 +65,9 @@ def rows(shared: Path) -> list[dict[str, Any]]:
 def told(rows: list[dict[str, Any]]) -> list[Turn]:
     found = []
     for number, row in enumerate(rows):
-        both = zip(ast.literal_eval(row["helpfulness_ratings"]), ast.literal_eval(row["correctness_ratings"]))
+        both = zip(
+            ast.literal_eval(row["helpfulness_ratings"]), ast.literal_eval(row["correctness_ratings"]), strict=True
+        )
         for turn, (helpful, correct) in enumerate(both, 1):
             who = (row["model"], row["uid"], number, turn)
             found.append((*who, helpful, correct, row["mth_bkgrd"], row["solo_solve"]))
@@ -70,12 +77,6 @@ def told(rows: list[dict[str, Any]]) -> list[Turn]:
 @pytest.fixture(scope="module")
 def estimates(shared: Path) -> Mapping[str, Estimate]:
     return found(pd.read_csv(shared / "mathconverse_part.csv", keep_default_na=False))
-
-
-def midranks(values: Sequence[float]) -> list[float]:
-    return [
-        sum(other < value for other in values) + (sum(other == value for other in values) + 1) / 2 for value in values
-    ]
 
 
 def check(one: Estimate, value: float, n: int) -> None:
@@ -94,11 +95,9 @@ def test_means_are_those_of_an_independent_count(told: list[Turn], estimates: Ma
             for turn in told:
                 groups[str(turn[column])].append(turn[at])
             start = f"mathconverse.by_{by}.{scale}."
-            assert {name for name in estimates if name.startswith(start)} == {
-                start + value.replace(" ", "_") for value in groups
-            }
+            assert {name for name in estimates if name.startswith(start)} == {start + short(value) for value in groups}
             for value, own in groups.items():
-                check(estimates[start + value.replace(" ", "_")], fmean(own), len(own))
+                check(estimates[start + short(value)], fmean(own), len(own))
 
 
 def test_correlations_are_those_of_an_independent_count(told: list[Turn], estimates: Mapping[str, Estimate]) -> None:
@@ -148,7 +147,7 @@ def test_divergence_lengths_and_backgrounds_are_those_of_an_independent_count(
         people = Counter({row["uid"]: row[column] for row in rows}.values())
         start = f"mathconverse.participants.{name}."
         counts = {one.name: one.further["count"] for one in estimates.values() if one.name.startswith(start)}
-        assert counts == {start + value.replace(" ", "_"): number for value, number in people.items()}
+        assert counts == {start + short(value): number for value, number in people.items()}
 
 
 def test_preferences_are_those_of_an_independent_count(
@@ -173,7 +172,7 @@ def test_preferences_are_those_of_an_independent_count(
             alone = sum(
                 sorted(ranks, key=ranks.get)[0] == model and Counter(ranks.values())[ranks[model]] == 1
                 for ranks in sets.values()
-            )  # noqa: E501
+            )
             assert estimates[f"mathconverse.strict_best{end}.{model}"].further["count"] == alone
     for one, other in combinations(("chatgpt", "chatgpt4", "instructgpt"), 2):
         wins = fmean((ranks[one] < ranks[other]) + (ranks[one] == ranks[other]) / 2 for ranks in every.values())
@@ -252,57 +251,3 @@ def test_nobody_is_best_alone_where_the_best_rank_is_shared() -> None:
     estimates = named(best_alone(data))
     assert [estimates[f"mathconverse.strict_best.{model}"].value for model in "mno"] == [0, 0, 0]
     assert (estimates["mathconverse.ties.some"].value, estimates["mathconverse.ties.all"].value) == (1, 0.5)
-
-
-def left_out_by_hand(rows: list[tuple[int, int, int]], statistic: Callable[..., float]) -> tuple[float, float]:
-    """Value and half of an interval, by computing it anew without each participant."""
-    people = sorted({who for who, _, _ in rows})
-    value = statistic([x for _, x, _ in rows], [y for _, _, y in rows])
-    without = [statistic(*zip(*((x, y) for who, x, y in rows if who != out), strict=True)) for out in people]
-    spread = (len(people) - 1) / len(people) * sum((one - value) ** 2 for one in without)
-    return value, student(len(people) - 1) * sqrt(spread)
-
-
-ROWS = [(0, 1, 2), (0, 3, 3), (0, 6, 4), (1, 2, 6), (1, 4, 4), (2, 0, 1), (2, 5, 5), (2, 6, 6), (3, 3, 1), (3, 1, 2)]
-
-
-@pytest.mark.parametrize("ranked", [False, True])
-def test_a_correlations_interval_leaves_out_each_participant_on_fishers_scale(ranked: bool) -> None:
-    def z(x: Sequence[float], y: Sequence[float]) -> float:
-        return atanh(pearson(midranks(x), midranks(y)) if ranked else pearson(x, y))
-
-    value, half = left_out_by_hand(ROWS, z)
-    people, x, y = (np.array(column) for column in zip(*ROWS, strict=True))
-    one = correlated(x, y, codes(people), ranked=ranked)
-    assert (one.value, one.low, one.high) == pytest.approx((tanh(value), tanh(value - half), tanh(value + half)))
-
-
-def test_a_slopes_interval_leaves_out_each_participant() -> None:
-    value, half = left_out_by_hand(ROWS, lambda x, y: linear_regression(x, y)[0])
-    people, x, y = (np.array(column, float) for column in zip(*ROWS, strict=True))
-    one = slope(x, y, codes(people))
-    assert (one.value, one.low, one.high) == pytest.approx((value, value - half, value + half))
-
-
-def test_what_does_not_vary_has_no_correlation_and_what_rests_on_one_person_no_interval() -> None:
-    people, x = codes(["a", "a", "b", "b"]), np.array([1.0, 2.0, 3.0, 3.0])
-    assert np.isnan(correlated(x, np.ones(4), people).value)
-    one = correlated(x, np.array([1.0, 2.0, 2.0, 3.0]), people)
-    assert one.low is None
-    assert "single participant" in one.why
-    assert np.isnan(slope(np.ones(4), x, people).value)
-
-
-pairs = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 6), st.integers(0, 6)), min_size=3, max_size=40)
-
-
-@given(pairs)
-def test_a_correlation_lies_between_its_ends_and_does_not_know_which_side_is_first(
-    rows: list[tuple[int, int, int]],
-) -> None:
-    people, x, y = (np.array(column) for column in zip(*rows, strict=True))
-    for ranked in (False, True):
-        one, other = (correlated(*both, codes(people), ranked=ranked) for both in ((x, y), (y, x)))
-        assert one.value == pytest.approx(other.value, nan_ok=True)
-        if one.low is not None and one.high is not None:
-            assert -1 <= one.low <= one.value <= one.high <= 1

@@ -18,6 +18,8 @@ ASKED = {
     "topic": ("selected_topic", TOPICS, "topic"),
 }
 """What a participant is asked: its column, its options and what it is."""
+SHORT = dict(zip(EXPERTISE, ("undergraduate", "degree", "masters", "phd", "professor", "never"), strict=True))
+"""Experience with mathematics, in estimates' names."""
 METHOD = (
     "Each participant counts once. The 95 % interval is Wilson's with Student's t: of the share among all who might "
     "have come."
@@ -48,7 +50,9 @@ def _options(people: pd.DataFrame, name: str) -> Iterator[Estimate]:
         hits = (people[column] == option).to_numpy(dtype="float64")
         if hits.any():
             label = "not said" if option == MISSING else option
-            group = grouped(f"mathconverse.participants.{name}.{slug(option)}", label, people, {column: option})
+            group = grouped(
+                f"mathconverse.participants.{name}.{slug(SHORT.get(option, option))}", label, people, {column: option}
+            )
             said = f"{{}} of participants ({int(hits.sum()):,}) had the {words} “{label}”"
             found = share_of(hits, codes(people["uid"]))
             yield estimate(group, found, said, SHARE, "answers", further={"count": float(hits.sum())})

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 import pandas as pd
 
 from app.analysis.estimates import NUMBER, Estimate, Finding, slug
+from app.analysis.mathconverse.backgrounds import SHORT
 from app.analysis.mathconverse.ratings import COLUMNS, METHOD, SCALE, SCALES, TABLE, grouped, mean_rating, turns
 from storage.schemas.mathconverse import EXPERTISE, MISSING
 
@@ -81,5 +82,5 @@ def _estimates(rated: pd.DataFrame, name: str, column: str, values: Sequence[str
         rows = rated[rated[column] == value]
         if len(rows):
             label, said = words(value)
-            group = grouped(f"{name}.{slug(value)}", label, rows, {column: value})
+            group = grouped(f"{name}.{slug(SHORT.get(value, value))}", label, rows, {column: value})
             yield mean_rating(group, rows, scale, f"{said} had a mean {scale} of {{}} (of 6)")
