@@ -19,7 +19,7 @@ from app.analysis.arena.comparisons import HALF, compared
 from app.analysis.arena.strength import joined, strengths
 from app.analysis.arena.votes import VOTES
 from app.analysis.estimates import NUMBER, Estimate, Finding, Group, estimate, slug
-from app.analysis.intervals import Interval, Values, codes, number_of
+from app.analysis.intervals import Codes, Interval, Values, codes, number_of
 from app.analysis.resampling import DRAWN, SAMPLES, SEED, draws, middle
 
 MEAN, POINTS = 1000.0, 400 / log(10)
@@ -51,12 +51,14 @@ def fitted(votes: pd.DataFrame, samples: int = SAMPLES, seed: int = SEED) -> Fit
     won = met["won"].to_numpy(dtype="float64")
     cells = np.concatenate([one * size + other, other * size + one])
     shares, whose = np.concatenate([won, 1 - won]), np.concatenate([people, people])
+    cells, shares, whose = cells[shares > 0], shares[shares > 0], whose[shares > 0]
 
-    def counted(times: Values) -> Values:
-        return np.bincount(cells, weights=shares * times[whose], minlength=size * size).reshape(size, size)
+    def counted(times: Codes) -> Values:
+        found = np.bincount(cells, weights=shares * times[whose], minlength=size * size)
+        return np.asarray(found.reshape(size, size), dtype=np.float64)
 
     count = number_of(people)
-    wins = counted(np.ones(count))
+    wins = counted(np.ones(count, dtype=np.int64))
     values = strengths(wins)
     has = ~np.isnan(values)
     drawn = np.full((samples, size), np.nan)
@@ -111,11 +113,11 @@ def _estimates(found: Fitted, sizes: pd.DataFrame, *, elo: bool) -> Iterator[Est
             f"arena.{'elo' if elo else 'bradley_terry'}.{slug(model)}", model, n, participants, {"model": model}
         )
         one = middle(float(found.values[place]), found.samples[:, place], everybody)
-        ends = (None if end is None else anchor + scale * end for end in (one.low, one.high))
+        low, high = (None if end is None else anchor + scale * end for end in (one.low, one.high))
         said = f"{model} had a strength of {{}} (log-odds against one of mean strength)"
         if elo:
             said = f"{model} had a rating of {{}} (400 points are odds of 10 to 1, the mean is 1000)"
-        yield estimate(group, Interval(anchor + scale * one.value, *ends, one.why), said, NUMBER, "votes")
+        yield estimate(group, Interval(anchor + scale * one.value, low, high, one.why), said, NUMBER, "votes")
 
 
 def _left(found: Fitted) -> str:

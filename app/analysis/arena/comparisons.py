@@ -62,7 +62,8 @@ def as_votes(conversations: pd.DataFrame) -> pd.DataFrame:
     return found.assign(model_c=None, model_d=None)
 
 
-def _itself(told: pd.DataFrame) -> pd.Index:
+def _itself(told: pd.DataFrame) -> pd.Series:
     """The votes in which a model met itself."""
-    shown = told[[f"model_{slot}" for slot in SLOTS]].stack().dropna().rename("model").reset_index()
-    return pd.Index(shown[shown.duplicated(["level_0", "model"])]["level_0"].unique())
+    shown = told[[f"model_{slot}" for slot in SLOTS]].melt(ignore_index=False, value_name="model").dropna()
+    shown = shown.rename_axis("vote").reset_index()
+    return shown[shown.duplicated(["vote", "model"])]["vote"]

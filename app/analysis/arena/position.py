@@ -44,7 +44,7 @@ def _places(decided: pd.DataFrame, sizes: pd.Series) -> Iterator[Estimate]:
         if len(rows):
             people = codes(rows["participant"])
             group = Group(f"arena.position.{slot}", place, len(rows), number_of(people), {"slot": slot})
-            won = (rows["winner"] == f"model_{slot}").to_numpy(dtype="float64")
+            won = (rows["winner"] == f"model_{slot}").to_numpy().astype(float)
             chance = float((1 / sizes[there]).mean())
             said = f"The {place} place won {{}} of the votes with a winner; chance is {100 * chance:.1f} %"
             yield estimate(group, share_of(won, people), said, SHARE, "votes", further={"chance": chance})

@@ -48,7 +48,7 @@ def _maximum(wins: Values, found: Values) -> Values:
     np.fill_diagonal(games, 0)
     met = games > 0
     for _ in range(STEPS):
-        chance = 1 / (1 + np.exp(found[None, :] - found[:, None]))
+        chance = (1 + np.tanh((found[:, None] - found[None, :]) / 2)) / 2  # as above, and never too large for a number
         gain = (np.where(met, wins, 0) - games * chance).sum(axis=1)
         weight = games * chance * (1 - chance)
         step = np.linalg.solve(np.diag(weight.sum(axis=1)) - weight + weight.max(), gain)

@@ -47,7 +47,7 @@ def backgrounds(interactions: pd.DataFrame) -> tuple[Finding, ...]:
 def _options(people: pd.DataFrame, name: str) -> Iterator[Estimate]:
     column, options, words = ASKED[name]
     for option in (*options, MISSING):
-        hits = (people[column] == option).to_numpy(dtype="float64")
+        hits = (people[column] == option).to_numpy().astype(float)
         if hits.any():
             label = "not said" if option == MISSING else option
             group = grouped(

@@ -53,6 +53,6 @@ def _cells(rated: pd.DataFrame) -> Iterator[Estimate]:
     }
     for name, (label, hits) in cells.items():
         group = grouped(f"mathconverse.divergence.{name}", label, rated, {"cell": name})
-        found = share_of(hits.to_numpy(dtype="float64"), codes(rated["uid"]))
+        found = share_of(hits.to_numpy().astype(float), codes(rated["uid"]))
         said = f"{{}} of replies ({int(hits.sum()):,}) had {label}"
         yield estimate(group, found, said, SHARE, "ratings", further={"count": float(hits.sum())})

@@ -84,7 +84,7 @@ def _by_model(told: pd.DataFrame) -> Iterator[Estimate]:
 
 def _stopped(told: pd.DataFrame) -> Iterator[Estimate]:
     for turns in sorted(told["turns"].unique()):
-        hits = (told["turns"] == turns).to_numpy(dtype="float64")
+        hits = (told["turns"] == turns).to_numpy().astype(float)
         group = grouped(f"mathconverse.stopped_after.{turns:.0f}", f"{turns:.0f}", told, {"turns": f"{turns:.0f}"})
         said = f"{{}} of conversations ({int(hits.sum()):,}) had {turns:.0f} turn{'' if turns == 1 else 's'}"
         found = share_of(hits, codes(told["uid"]))

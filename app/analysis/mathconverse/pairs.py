@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from app.analysis.estimates import SHARE, Estimate, Finding, estimate, slug
-from app.analysis.intervals import codes, share_of
+from app.analysis.intervals import Values, codes, share_of
 from app.analysis.mathconverse.preference import RANK_COLUMNS, RANKS, SET, ranked
 from app.analysis.mathconverse.ratings import COLUMNS, SCALES, grouped, turns
 
@@ -79,6 +79,6 @@ def _predicted(interactions: pd.DataFrame) -> Iterator[Estimate]:
             yield estimate(group, share_of(hits, codes(known["uid"])), said, SHARE, "pairs")
 
 
-def _better(one: pd.Series, other: pd.Series) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _better(one: pd.Series, other: pd.Series) -> Values:
     """1 where the one is larger, a half where they are equal."""
-    return ((one > other) + (one == other) / 2).to_numpy(dtype="float64")
+    return np.asarray((one > other) + (one == other) / 2, dtype=np.float64)

@@ -27,10 +27,7 @@ METHOD = (
     "The 95 % interval is Wilson's, for the number of independent messages that they are worth, as messages share "
     "conversations (cluster jackknife), with Student's t of one degree of freedom less than there are conversations."
 )
-SEVERAL = {
-    "none": ("none of the ten labels", lambda number: number == 0),
-    "several": ("several of the ten labels", lambda number: number > 1),
-}
+NUMBERS = {"none": "none of the ten labels", "several": "several of the ten labels"}
 
 
 def marks(queries: pd.DataFrame) -> pd.DataFrame:
@@ -76,14 +73,15 @@ def _labels(marked: pd.DataFrame, talks: Codes, size: tuple[int, int]) -> Iterat
     for name in marked:
         label = LABELS.get(str(name), "Something else, in their own words")
         group = Group(f"taxonomy.label.{name}", label, *size, {"label": str(name)})
-        yield _share(group, marked[name].to_numpy(dtype="float64"), talks, f"were labelled “{label}”")
+        yield _share(group, marked[name].to_numpy().astype(float), talks, f"were labelled “{label}”")
 
 
 def _numbers(marked: pd.DataFrame, talks: Codes, size: tuple[int, int]) -> Iterator[Estimate]:
     number = marked[list(HEADERS)].sum(axis=1)
-    for name, (label, fits) in SEVERAL.items():
+    fits = {"none": number == 0, "several": number > 1}
+    for name, label in NUMBERS.items():
         group = Group(f"taxonomy.labels.{name}", label, *size, {"labels": name})
-        yield _share(group, fits(number).to_numpy(dtype="float64"), talks, f"had {label}")
+        yield _share(group, fits[name].to_numpy().astype(float), talks, f"had {label}")
 
 
 def _share(group: Group, hits: Values, talks: Codes, what: str) -> Estimate:
