@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import permutations
 from math import log
+from random import Random
 
 import numpy as np
 import pandas as pd
@@ -69,13 +70,13 @@ tables = st.integers(2, 5).flatmap(
 
 @given(tables, st.randoms(use_true_random=False))
 def test_other_labels_give_the_same_strengths_and_no_others_are_likelier(
-    rows: list[list[float]], chance: object
+    rows: list[list[float]], chance: Random
 ) -> None:
     wins = np.array(rows)
     np.fill_diagonal(wins, 0)
     found = strengths(wins)
     assume(joined(wins).all())
-    order = np.random.default_rng(len(rows)).permutation(len(wins))
+    order = chance.sample(range(len(wins)), len(wins))
     assert strengths(wins[np.ix_(order, order)]) == pytest.approx(found[order], abs=1e-8)
     expected = (wins + wins.T) / (1 + np.exp(found[None, :] - found[:, None]))
     assert expected.sum(axis=1) == pytest.approx(wins.sum(axis=1), abs=1e-6)  # the likelihood's only stationary point

@@ -79,7 +79,7 @@ def ratings_overall(interactions: pd.DataFrame) -> tuple[Finding, ...]:
         replace(
             _finding(
                 mathematical(told), "helpfulness", "helpfulness_without_0",
-                "Helpfulness by model, without replies of correctness 0", WITHOUT,
+                "Helpfulness by model, without replies of correctness 0", WITHOUT_TOO,
             ),
             code=code,
         ),
