@@ -6,12 +6,26 @@
 Each gives findings: estimates with their intervals, and the sentences that a methods section would say.
 """
 
+from app.analysis.arena.bradley_terry import bradley_terry
+from app.analysis.arena.comparisons import as_votes, win_matrix
+from app.analysis.arena.pairwise import pairwise
+from app.analysis.arena.position import positions
+from app.analysis.arena.strength import strengths
 from app.analysis.arena.votes import wins
 from app.analysis.chatbench.accuracy import accuracy
 from app.analysis.dices.agreement import agreement, alpha
 from app.analysis.estimates import Estimate, Finding
-from app.analysis.mathconverse.preference import ranks
-from app.analysis.mathconverse.ratings import ratings, turns
+from app.analysis.mathconverse.backgrounds import backgrounds
+from app.analysis.mathconverse.correlation import correlation, rating_correlations
+from app.analysis.mathconverse.divergence import divergence
+from app.analysis.mathconverse.groups import ratings_by_confidence, ratings_by_expertise, ratings_by_turn
+from app.analysis.mathconverse.lengths import conversation_lengths
+from app.analysis.mathconverse.pairs import preference_predicted, preferred
+from app.analysis.mathconverse.preference import complete_ranks, ranks
+from app.analysis.mathconverse.ratings import ratings, ratings_overall, turns
+from app.analysis.mathconverse.taxonomy import query_labels
+from app.analysis.mathconverse.ties import best_alone
+from app.analysis.mathconverse.trend import rating_trend
 from app.analysis.reading import frame
 from app.analysis.results import Results, results
 from app.analysis.simulators import Quality, quality
@@ -24,11 +38,32 @@ __all__ = [
     "accuracy",
     "agreement",
     "alpha",
+    "as_votes",
+    "backgrounds",
+    "best_alone",
+    "bradley_terry",
+    "complete_ranks",
+    "conversation_lengths",
+    "correlation",
+    "divergence",
     "frame",
+    "pairwise",
+    "positions",
+    "preference_predicted",
+    "preferred",
     "quality",
+    "query_labels",
     "ranks",
+    "rating_correlations",
+    "rating_trend",
     "ratings",
+    "ratings_by_confidence",
+    "ratings_by_expertise",
+    "ratings_by_turn",
+    "ratings_overall",
     "results",
+    "strengths",
     "turns",
+    "win_matrix",
     "wins",
 ]

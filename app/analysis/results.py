@@ -17,6 +17,7 @@ PARTS: Mapping[str, tuple[Part, ...]] = MappingProxyType(
     {
         "chatbench": chatbench.PARTS,
         "mathconverse": mathconverse.PARTS,
+        "taxonomy": mathconverse.TAXONOMY,
         "arena": arena.PARTS,
         "dices-350": dices.parts("dices-350"),
         "dices-990": dices.parts("dices-990"),

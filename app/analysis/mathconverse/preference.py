@@ -16,6 +16,9 @@ from app.analysis.intervals import codes, mean_of, number_of, share_of
 RANKS = "mathconverse_interactions"
 RANK_COLUMNS = ("uid", "interaction_set_idx", "final_prefs")
 """The columns that are needed."""
+COMPLETE_COLUMNS = (*RANK_COLUMNS, "model")
+SET = ["uid", "interaction_set_idx"]
+WHOLE = "Complete sets: those with a conversation with each of the models that were ranked."
 BEST = (
     "The share of the sets of problems in which the model has rank 1; ties are allowed. The 95 % interval is Wilson's, "
     "for the number of independent sets that they are worth, as sets share participants (cluster jackknife), with "
@@ -34,41 +37,63 @@ def ranks(interactions: pd.DataFrame) -> tuple[Finding, ...]:
     `interactions` has the columns of MathConverse's release. Names: `mathconverse.mean_rank.<model>`,
     `mathconverse.best_or_tied.<model>`.
     """
-    given = ranked(interactions)
-    code = f'ranks(frame(database, study, "{RANKS}", origin))'
+    return _findings(ranked(interactions), f'ranks(frame(database, study, "{RANKS}", origin))')
+
+
+def complete_ranks(interactions: pd.DataFrame) -> tuple[Finding, ...]:
+    """The same of the sets in which each model that was ranked was also met; which sets count can turn an order round.
+
+    Names: `mathconverse.mean_rank_complete.<model>`, `mathconverse.best_or_tied_complete.<model>`.
+    """
+    code = f'complete_ranks(frame(database, study, "{RANKS}", origin))'
+    return _findings(ranked(interactions, complete=True), code, "_complete", ", complete sets", WHOLE)
+
+
+def _findings(given: pd.DataFrame, code: str, end: str = "", where: str = "", note: str = "") -> tuple[Finding, ...]:
     most = float(given["rank"].max()) if len(given) else 1.0
+    whole = " in complete sets" if end else ""
     means, best = [], []
     for model, rows in given.groupby("model", sort=True):
         people = codes(rows["uid"])
         known = (str(model), len(rows), number_of(people), {"model": str(model)})
         mean = mean_of(rows["rank"].to_numpy(), people, scale=(1, most))
-        said = f"{model} had a mean rank of {{}} (1 is the best)"
-        means.append(estimate(Group(f"mathconverse.mean_rank.{slug(model)}", *known), mean, said, NUMBER, "ranks"))
+        said = f"{model} had a mean rank of {{}}{whole} (1 is the best)"
+        means.append(estimate(Group(f"mathconverse.mean_rank{end}.{slug(model)}", *known), mean, said, NUMBER, "ranks"))
         first = share_of((rows["rank"] == 1).to_numpy().astype(float), people)
-        said = f"{model} was ranked best, alone or tied, in {{}} of sets"
-        best.append(estimate(Group(f"mathconverse.best_or_tied.{slug(model)}", *known), first, said, SHARE, "ranks"))
+        said = f"{model} was ranked best, alone or tied, in {{}} of {'complete ' if end else ''}sets"
+        name = f"mathconverse.best_or_tied{end}.{slug(model)}"
+        best.append(estimate(Group(name, *known), first, said, SHARE, "ranks"))
     found = (
         Finding(
-            "mathconverse.mean_rank", "Preference: mean rank by model", "ranks", NUMBER, (1, max(2, most)),
-            tuple(means), MEAN_RANK, code, note="1 is the best.",
+            f"mathconverse.mean_rank{end}", f"Preference: mean rank by model{where}", "ranks", NUMBER,
+            (1, max(2, most)), tuple(means), MEAN_RANK, code, note=f"1 is the best. {note}".strip(),
         ),
         Finding(
-            "mathconverse.best_or_tied", "Preference: ranked best, alone or tied", "ranks", SHARE, (0, 1), tuple(best),
-            BEST, code,
+            f"mathconverse.best_or_tied{end}", f"Preference: ranked best, alone or tied{where}", "ranks", SHARE, (0, 1),
+            tuple(best), BEST, code, note=note,
         ),
     )  # fmt: skip
     return tuple(finding for finding in found if finding.estimates)
 
 
-def ranked(interactions: pd.DataFrame) -> pd.DataFrame:
-    """A row for each rank that was given: `uid`, `interaction_set_idx`, `model`, `rank` (1 is the best)."""
-    sets = interactions[interactions["final_prefs"] != "MISSING"].drop_duplicates(["uid", "interaction_set_idx"])
+def ranked(interactions: pd.DataFrame, *, complete: bool = False) -> pd.DataFrame:
+    """A row for each rank that was given: `uid`, `interaction_set_idx`, `model`, `rank` (1 is the best).
+
+    With `complete` only of sets that have a conversation with each of the models that were ranked.
+    """
+    given = interactions[interactions["final_prefs"] != "MISSING"]
+    sets = given.drop_duplicates(SET)
     rows = [
         (person, number, model, float(rank))
         for person, number, cell in sets[list(RANK_COLUMNS)].itertuples(index=False)
         for model, rank in _preference(cell).items()
     ]
-    return pd.DataFrame(rows, columns=["uid", "interaction_set_idx", "model", "rank"])
+    found = pd.DataFrame(rows, columns=[*SET, "model", "rank"])
+    if not complete:
+        return found
+    met = found.merge(given[[*SET, "model"]].drop_duplicates(), how="left", on=[*SET, "model"], indicator=True)
+    missed = met.assign(missed=met["_merge"] != "both").groupby(SET)["missed"].transform("any")
+    return found[~missed]
 
 
 @lru_cache(maxsize=10_000)

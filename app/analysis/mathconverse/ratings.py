@@ -7,17 +7,19 @@ it as a number, so both are given, with it and without.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import orjson
 import pandas as pd
 
 from app.analysis.estimates import NUMBER, Estimate, Finding, Group, estimate, slug
-from app.analysis.intervals import codes, mean_of, number_of
+from app.analysis.intervals import codes, mean_of
 
 TABLE = "mathconverse_interactions"
 COLUMNS = ("model", "uid", "helpfulness_ratings", "correctness_ratings")
 """The columns that are needed."""
+SCALES = ("helpfulness", "correctness")
 SCALE = (0, 6)
 METHOD = (
     "Means are over rated replies, on the scale from 0 to 6. The 95 % interval is mean ± t standard errors, by leaving "
@@ -25,17 +27,20 @@ METHOD = (
     "2023), with one degree of freedom less than there are participants."
 )
 WITHOUT = "Replies of correctness 0, which hold no mathematics, are left out here; the published means count them as 0."
+WITHOUT_TOO = "Without correctness 0: without the replies that hold no mathematics."
 CODE = f'ratings(frame(database, study, "{TABLE}", origin))'
 
 
-def turns(interactions: pd.DataFrame) -> pd.DataFrame:
+def turns(interactions: pd.DataFrame, also: tuple[str, ...] = ()) -> pd.DataFrame:
     """A row for each reply: `model`, `uid`, `turn` from 1, `helpfulness` and `correctness`; unrated ones are unknown.
 
-    `interactions` has the columns of MathConverse's release, whose cells are lists as Python writes them.
+    `interactions` has the columns of MathConverse's release, whose cells are lists as Python writes them. `also` are
+    more of its columns; `trace` numbers the conversations.
     """
-    found = interactions[["model", "uid"]].copy()
-    for name in ("helpfulness", "correctness"):
-        found[name] = [_listed(cell) for cell in interactions[f"{name}_ratings"]]
+    found = interactions[["model", "uid", *also]].copy()
+    found["trace"] = range(len(found))
+    for name in SCALES:
+        found[name] = [listed(cell) for cell in interactions[f"{name}_ratings"]]
     found["turn"] = [list(range(1, len(given) + 1)) for given in found["helpfulness"]]
     found = found[found["turn"].map(len) > 0]
     told = found.explode(["helpfulness", "correctness", "turn"], ignore_index=True)
@@ -49,16 +54,68 @@ def ratings(interactions: pd.DataFrame) -> tuple[Finding, ...]:
     `mathconverse.mean.correctness_without_0.<model>`.
     """
     told = turns(interactions)
-    mathematical = told.assign(correctness=told["correctness"].where(told["correctness"] > 0))
+    without = mathematical(told)
     found = (
         _finding(told, "helpfulness", "helpfulness", "Helpfulness by model"),
         _finding(told, "correctness", "correctness", "Correctness by model"),
-        _finding(mathematical, "correctness", "correctness_without_0", "Correctness by model, without 0", WITHOUT),
+        _finding(without, "correctness", "correctness_without_0", "Correctness by model, without 0", WITHOUT),
     )
     return tuple(finding for finding in found if finding.estimates)
 
 
-def _listed(cell: str) -> list[int | None]:
+def ratings_overall(interactions: pd.DataFrame) -> tuple[Finding, ...]:
+    """Mean helpfulness and correctness over all models, and the helpfulness of replies that hold mathematics by model.
+
+    Names: `mathconverse.mean.helpfulness.all`, `mathconverse.mean.correctness.all`, both also as `..._without_0.all`;
+    `mathconverse.mean.helpfulness_without_0.<model>`.
+    """
+    told = turns(interactions)
+    code = f'ratings_overall(frame(database, study, "{TABLE}", origin))'
+    found = (
+        Finding(
+            "mathconverse.mean_of_all", "Helpfulness and correctness over all models", "ratings", NUMBER, SCALE,
+            tuple(_of_all(told)), METHOD, code, note=WITHOUT_TOO,
+        ),
+        replace(
+            _finding(
+                mathematical(told), "helpfulness", "helpfulness_without_0",
+                "Helpfulness by model, without replies of correctness 0", WITHOUT_TOO,
+            ),
+            code=code,
+        ),
+    )  # fmt: skip
+    return tuple(finding for finding in found if finding.estimates)
+
+
+def _of_all(told: pd.DataFrame) -> Iterator[Estimate]:
+    for end, some, but in (("", told, ""), ("_without_0", mathematical(told), " where they hold mathematics")):
+        for scale in SCALES:
+            rows = some[some[scale].notna()]
+            label = f"{scale}, without correctness 0" if end else scale
+            if len(rows):
+                group = grouped(f"mathconverse.mean.{scale}{end}.all", label, rows, {"model": "all"})
+                yield mean_rating(
+                    group, rows, scale, f"Over all models, replies had a mean {scale} of {{}} (of 6){but}"
+                )
+
+
+def mathematical(told: pd.DataFrame) -> pd.DataFrame:
+    """The turns whose reply is rated for correctness and holds mathematics."""
+    return told[told["correctness"] > 0]
+
+
+def mean_rating(group: Group, rows: pd.DataFrame, column: str, said: str) -> Estimate:
+    """The mean of some replies' ratings, with its interval by participants."""
+    found = mean_of(rows[column].to_numpy(), codes(rows["uid"]), scale=SCALE)
+    return estimate(group, found, said, NUMBER, "ratings")
+
+
+def grouped(name: str, label: str, rows: pd.DataFrame, groups: Mapping[str, str]) -> Group:
+    """The group that rows of participants (`uid`) make."""
+    return Group(name, label, len(rows), rows["uid"].nunique(), groups)
+
+
+def listed(cell: str) -> list[int | None]:
     """A cell's ratings: numbers or None, as Python writes them, which is JSON but for the word for nothing."""
     found: list[int | None] = orjson.loads(cell.replace("None", "null"))
     return found
@@ -72,10 +129,7 @@ def _finding(told: pd.DataFrame, column: str, name: str, title: str, note: str =
 
 def _by_model(rated: pd.DataFrame, column: str, name: str) -> Iterator[Estimate]:
     for model, rows in rated.groupby("model", sort=True):
-        people = codes(rows["uid"])
-        group = Group(
-            f"mathconverse.mean.{name}.{slug(model)}", str(model), len(rows), number_of(people), {"model": str(model)}
-        )
+        group = grouped(f"mathconverse.mean.{name}.{slug(model)}", str(model), rows, {"model": str(model)})
         but = " where they hold mathematics" if name.endswith("_0") else ""
         said = f"Replies of {model} had a mean {column} of {{}} (of 6){but}"
-        yield estimate(group, mean_of(rows[column].to_numpy(), people, scale=SCALE), said, NUMBER, "ratings")
+        yield mean_rating(group, rows, column, said)

@@ -1,0 +1,42 @@
+"""How often each model beats each other one that it met: the arena's matrix of win rates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from app.analysis.arena.comparisons import HALF, compared
+from app.analysis.arena.votes import VOTES, WORTH
+from app.analysis.estimates import SHARE, Estimate, Finding, Group, estimate, slug
+from app.analysis.intervals import codes, number_of, share_of
+
+METHOD = f"The share of the votes between two models that the first of them won. {HALF} {WORTH}"
+
+
+def pairwise(votes: pd.DataFrame) -> tuple[Finding, ...]:
+    """The share of the votes between two models that the first won, ties counting half; nothing where none met.
+
+    Names: `arena.pairwise.<model>.<model>`, the first in the alphabet first: the other's share is what is left of 1.
+    """
+    found = Finding(
+        "arena.pairwise", "Win rate between two models", "votes", SHARE, (0, 1), tuple(_pairs(compared(votes))),
+        METHOD, f'pairwise(frame(database, study, "{VOTES}", origin))', reference=0.5,
+    )  # fmt: skip
+    return (found,) if found.estimates else ()
+
+
+def _pairs(met: pd.DataFrame) -> Iterator[Estimate]:
+    turned = (met["one"] > met["other"]).to_numpy(dtype=bool)
+    ordered = met.assign(
+        one=np.where(turned, met["other"], met["one"]),
+        other=np.where(turned, met["one"], met["other"]),
+        won=np.where(turned, 1 - met["won"], met["won"]),
+    )
+    for (one, other), rows in ordered.groupby(["one", "other"], sort=True):
+        people = codes(rows["participant"])
+        known = (f"{one} against {other}", len(rows), number_of(people), {"model": str(one), "other": str(other)})
+        group = Group(f"arena.pairwise.{slug(one)}.{slug(other)}", *known)
+        said = f"Against {other}, {one} won {{}} of votes, ties counting half"
+        yield estimate(group, share_of(rows["won"].to_numpy(), people), said, SHARE, "votes")

@@ -1,0 +1,50 @@
+"""Whether the place on the screen matters: how often each place wins, against chance.
+
+Models are put in their places at random, so that each place should win as often as any other. Votes in which a model
+met itself count too: nothing but its place can have decided them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from app.analysis.arena.votes import SLOTS, TIES, VOTES, WORTH
+from app.analysis.estimates import SHARE, Estimate, Finding, Group, estimate
+from app.analysis.intervals import codes, number_of, share_of
+
+PLACES = {"a": "first (left)", "b": "second", "c": "third", "d": "fourth"}
+METHOD = (
+    "The share of the votes with a winner that the model in a place won, of those that showed one there. By chance it "
+    f"is one by the number of models shown. {WORTH}"
+)
+
+
+def positions(votes: pd.DataFrame) -> tuple[Finding, ...]:
+    """The share of the votes with a winner that each place won; nothing where no vote has a winner.
+
+    Names: `arena.position.<slot>`, a to d; chance is in `further["chance"]`.
+    """
+    decided = votes[~votes["winner"].isin(TIES)]
+    sizes = decided[[f"model_{slot}" for slot in SLOTS]].notna().sum(axis=1)
+    chances = (1 / sizes).unique()
+    found = Finding(
+        "arena.position", "Win rate by place", "votes with a winner", SHARE, (0, 1), tuple(_places(decided, sizes)),
+        METHOD, f'positions(frame(database, study, "{VOTES}", origin))',
+        reference=float(chances[0]) if len(chances) == 1 else None,
+    )  # fmt: skip
+    return (found,) if found.estimates else ()
+
+
+def _places(decided: pd.DataFrame, sizes: pd.Series) -> Iterator[Estimate]:
+    for slot, place in PLACES.items():
+        there = decided[f"model_{slot}"].notna()
+        rows = decided[there]
+        if len(rows):
+            people = codes(rows["participant"])
+            group = Group(f"arena.position.{slot}", place, len(rows), number_of(people), {"slot": slot})
+            won = (rows["winner"] == f"model_{slot}").to_numpy().astype(float)
+            chance = float((1 / sizes[there]).mean())
+            said = f"The {place} place won {{}} of the votes with a winner; chance is {100 * chance:.1f} %"
+            yield estimate(group, share_of(won, people), said, SHARE, "votes", further={"chance": chance})

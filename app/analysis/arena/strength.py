@@ -1,0 +1,59 @@
+"""How strong models are by how often each beat each: Bradley and Terry's strengths (1952), by maximum likelihood.
+
+    P(i beats j) = 1 / (1 + exp(s_j - s_i)),  sum of all s = 0;  in log-odds
+
+The likelihood is concave. Newton's steps are cut so that no two compared models part by more than 1 in a step; by Bach
+(2010, Electronic Journal of Statistics 4:384) each then makes it larger, so they find its one maximum. It has one if
+and only if, however the models are parted in two, some of each side beat some of the other (Ford 1957; Hunter 2004,
+Annals of Statistics 32:384). If not, a model that never lost would be infinitely strong: strengths are found for the
+largest part of the models of which it holds, and the others have none.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from app.analysis.intervals import Values
+
+STEPS = 200
+SMALL = 1e-10
+"""Steps shorter than this end the search; they shrink quadratically."""
+
+
+def strengths(wins: Values, start: Values | None = None) -> Values:
+    """The strength of each model from how often it (row) beat each other one (column); NaN for those that have none."""
+    found = np.full(len(wins), np.nan)
+    chosen = joined(wins)
+    if chosen.sum() > 1:
+        own = wins[np.ix_(chosen, chosen)]
+        found[chosen] = _maximum(own, np.zeros(len(own)) if start is None else start[chosen])
+    return found
+
+
+def joined(wins: Values) -> npt.NDArray[np.bool_]:
+    """Which models are of the largest part in which each beat each, itself or over others."""
+    reach = (wins > 0) | np.eye(len(wins), dtype=bool)
+    for _ in range(max(1, len(wins)).bit_length()):
+        reach = (reach.astype(float) @ reach.astype(float)) > 0
+    both = reach & reach.T
+    votes = both @ (wins.sum(axis=0) + wins.sum(axis=1))  # of parts as large, that with most votes
+    best = max(range(len(wins)), key=lambda model: (both[model].sum(), votes[model]), default=None)
+    return np.zeros(0, dtype=bool) if best is None else both[best]
+
+
+def _maximum(wins: Values, found: Values) -> Values:
+    """The most likely strengths of models of which each has one; NaN should the search not end."""
+    games = wins + wins.T
+    np.fill_diagonal(games, 0)
+    met = games > 0
+    for _ in range(STEPS):
+        chance = (1 + np.tanh((found[:, None] - found[None, :]) / 2)) / 2  # as above, and never too large for a number
+        gain = (np.where(met, wins, 0) - games * chance).sum(axis=1)
+        weight = games * chance * (1 - chance)
+        step = np.linalg.solve(np.diag(weight.sum(axis=1)) - weight + weight.max(), gain)
+        apart = np.abs(step[:, None] - step[None, :])[met].max()
+        found = found + step / max(1.0, apart)
+        if apart < SMALL:
+            return np.asarray(found - found.mean())
+    return np.full(len(wins), np.nan)
