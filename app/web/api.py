@@ -21,6 +21,7 @@ from app.counting import Live
 from app.languages import catalogue
 from app.runtime import Runtime
 from app.web.cookies import Cookies
+from app.web.direct import Call
 from app.web.look import StudyLook, page_words
 from app.web.paint import needs_draft, paint, shows_talk
 from app.web.tongue import browsers
@@ -90,6 +91,17 @@ class Telemetry(BaseModel):
     records: Annotated[tuple[AnyRecord, ...], Field(max_length=100)]
 
 
+class Listen(BaseModel):
+    """Read the reply on its way."""
+
+    model_config = ConfigDict(frozen=True)
+
+    offset: Annotated[int, Field(ge=0)] = 0
+    """After so many of its characters."""
+    slot: Annotated[str, Field(max_length=16)] = ""
+    """Which of several."""
+
+
 class ParticipantApi:
     """The routes under /api, over a runtime; the cookie says whose session it is."""
 
@@ -98,7 +110,7 @@ class ParticipantApi:
         self._cookies = cookies
 
     def router(self) -> APIRouter:
-        """The routes, described for OpenAPI."""
+        """The routes as FastAPI describes them for OpenAPI; they are served by `calls` (direct.py)."""
         api = APIRouter(prefix="/api")
         api.post("/look", summary="The present screen")(self.look)
         api.post("/act", summary="Act on the present screen")(self.act)
@@ -106,6 +118,16 @@ class ParticipantApi:
         api.post("/telemetry", summary="What the page tells of itself", status_code=204)(self.telemetry)
         api.get("/reply", summary="The reply on its way, as server-sent events")(self.reply)
         return api
+
+    def calls(self) -> Mapping[str, Call]:
+        """What is called at each path, and with what."""
+        return {
+            "/api/look": Call("POST", Look, self.look),
+            "/api/act": Call("POST", Act, self.act),
+            "/api/draft": Call("POST", Draft, self.draft),
+            "/api/telemetry": Call("POST", Telemetry, self.telemetry),
+            "/api/reply": Call("GET", Listen, self.reply),
+        }
 
     async def look(self, body: Look, request: Request) -> Response:
         """The screen as it is now."""
@@ -144,18 +166,13 @@ class ParticipantApi:
         self._runtime.record_telemetry(live, body.key, body.records)
         return Response(status_code=204)
 
-    async def reply(
-        self,
-        request: Request,
-        offset: Annotated[int, Query(ge=0)] = 0,
-        slot: Annotated[str, Query(max_length=16)] = "",
-    ) -> Response:
+    async def reply(self, asked: Annotated[Listen, Query()], request: Request) -> Response:
         """Events `delta` (text, and the offset after it; 0 where the reply begins anew), then `done`."""
         live = await self._known(request)
         if live is None:
             return _nobody(request)
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-        events = _events(self._runtime, live.stream, offset, slot)
+        events = _events(self._runtime, live.stream, asked.offset, asked.slot)
         return StreamingResponse(events, media_type="text/event-stream", headers=headers)
 
     async def _known(self, request: Request) -> Live | None:

@@ -40,7 +40,10 @@ log = logging.getLogger(__name__)
 TICKET_CHARS = 32
 
 _TEMPLATES = Environment(
-    loader=FileSystemLoader(Path(__file__).parent / "pages"), autoescape=True, undefined=StrictUndefined
+    loader=FileSystemLoader(Path(__file__).parent / "pages"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    auto_reload=False,
 )
 
 

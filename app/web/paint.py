@@ -273,6 +273,7 @@ def _templates(language: str) -> Environment:
     """The templates in a language, which say what is their own by `t`."""
     known = Environment(
         loader=FileSystemLoader(FORMS),
+        auto_reload=False,
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -8,9 +8,8 @@ import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
-import orjson
 from fastapi import FastAPI
-from fastapi.exceptions import RequestValidationError
+from starlette.middleware.errors import ServerErrorMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -23,6 +22,7 @@ from app.web import page
 from app.web.api import ParticipantApi
 from app.web.arrival import Arrival
 from app.web.cookies import Cookies
+from app.web.direct import Direct
 from app.web.gate import Gate
 from app.web.health import health
 from app.web.offered import Offered
@@ -37,7 +37,6 @@ from storage.participants import Participants
 from storage.publishing import bring
 
 log = logging.getLogger(__name__)
-JSON = "application/json"
 SWEEP_S = 15
 APOLOGY = "We cannot save at the moment. Nothing that was saved is lost; please try again in a minute."
 
@@ -79,13 +78,12 @@ def build_app(
         await runtime.close()
 
     app = FastAPI(title="Parley: participant API", lifespan=life, docs_url=None, redoc_url=None, openapi_url=None)
-    app.include_router(ParticipantApi(runtime, cookies).router())
     app.router.routes += [*arrival.routes(), Walks(secret).route(runtime, cookies)]
     app.router.routes.append(Route("/healthz", health(database), methods=["GET", "HEAD"]))
     app.add_exception_handler(ParleyError, _apologise)
-    app.add_exception_handler(RequestValidationError, _no_request)
     page.mount(app)
-    inner = _Doorstep(app, cookies, arrival)
+    calls = ParticipantApi(runtime, cookies).calls()
+    inner = ServerErrorMiddleware(Direct(_Doorstep(app, cookies, arrival), calls, _apologise))
     return Gate(
         inner,
         known=cookies.read,
@@ -127,10 +125,3 @@ async def _apologise(request: Request, error: Exception) -> Response:
     say = browsers(request)
     words = say(BROKEN if isinstance(error, StudyError) else APOLOGY)
     return JSONResponse({"note": f"{words} ({reference})"}, status_code=503)
-
-
-async def _no_request(_: Request, error: Exception) -> Response:
-    """What is wrong and where; never what was sent, which may be nothing that JSON can say back."""
-    found = error.errors() if isinstance(error, RequestValidationError) else ()
-    faults = {".".join(str(part) for part in item["loc"]): item["msg"] for item in found}
-    return Response(orjson.dumps({"note": "That is no request of this API.", "faults": faults}), 422, media_type=JSON)

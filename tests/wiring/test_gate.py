@@ -62,7 +62,8 @@ async def resident(served: Served) -> AsyncIterator[HttpBot]:
 def routes(application: Any) -> Iterator[str]:
     """Every path of an application and of those mounted in it, with something in place of parameters."""
     while not isinstance(application, FastAPI):
-        application = application._app
+        yield from getattr(application, "_calls", ())
+        application = getattr(application, "_app", None) or application.app
     for path in _paths(application.router.routes, ""):
         yield re.sub(r"\{[^}]*\}", "x", path)
 

@@ -134,6 +134,7 @@ def _line(text: str) -> Markup:
 
 _TEMPLATES = Environment(
     loader=FileSystemLoader(TEMPLATES),
+    auto_reload=False,
     autoescape=True,
     undefined=StrictUndefined,
     trim_blocks=True,
