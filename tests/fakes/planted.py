@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from math import sqrt
 
 import numpy as np
@@ -45,6 +46,7 @@ class Planted:
         parts = (np.asarray(effects)[of] for effects, of in ((self.datasets, dataset), (self.models, model)))
         return np.asarray(self.intercept + sum(parts) + np.asarray(self.ways)[way], dtype=np.float64)
 
+    @cache  # noqa: B019 - as frozen as its arguments
     def accuracy(self) -> Mapping[tuple[str, str, str], float]:
         """The true accuracy of each dataset, model and way: the mean over all abilities and questions."""
         nodes, weights = np.polynomial.hermite_e.hermegauss(80)
@@ -57,7 +59,7 @@ class Planted:
 
 
 def drawn(planted: Planted, chance: np.random.Generator) -> pd.DataFrame:
-    """The answers of one study, with the columns of ChatBench's user_answers that analyses read."""
+    """The answers of one study, with the columns of ChatBench's user_answers that analyses read, and `way`."""
     people = planted.participants
     batches = np.repeat(np.arange(33), 12).reshape(33, 12)  # of math 19, of physics and moral 7 each
     questions = np.arange(batches.size).reshape(33, 12)
@@ -78,17 +80,15 @@ def drawn(planted: Planted, chance: np.random.Generator) -> pd.DataFrame:
     ability, ease = chance.normal(0, planted.ability, people), chance.normal(0, planted.ease, batches.size)
     logit = planted.logit(dataset_of[question], model[person], way) + ability[person] + ease[question]
     right = chance.random(person.size) < 1 / (1 + np.exp(-logit))
-    return pd.DataFrame(
-        {
-            "worker_id": person,
-            "model": np.asarray(MODELS, dtype=object)[model[person]],
-            "condition": np.asarray(("answer-first", "direct-to-AI"), dtype=object)[direct[person]],
-            "answer_type": np.where(way == 0, ALONE, "user-AI"),
-            "dataset": np.asarray(DATASETS, dtype=object)[dataset_of[question]],
-            "question_id": question,
-            "acc": right.astype("float64"),
-        }
-    )
+    named = {
+        "model": (model[person], MODELS),
+        "condition": (direct[person], ("answer-first", "direct-to-AI")),
+        "answer_type": ((way > 0).astype(int), (ALONE, "user-AI")),
+        "dataset": (dataset_of[question], DATASETS),
+        "way": (way, WAYS),
+    }
+    words = {name: pd.Categorical.from_codes(which, list(all_)) for name, (which, all_) in named.items()}
+    return pd.DataFrame({"worker_id": person, "question_id": question, "acc": right.astype("float64"), **words})
 
 
 def _order(subject: Ints, chance: np.random.Generator) -> Ints:

@@ -109,9 +109,10 @@ def resampled(columns: Values, questions: Values, statistic: Statistic) -> Inter
 
 def noise_ceiling(shares: Values, counts: Values, seed: int = SEED) -> Interval | None:
     """The correlation of accuracies with draws from them: so many answers to each question; None where not defined."""
+    if shares.size < 2:
+        return None
     draws = np.random.default_rng(seed).binomial(counts.astype(int), shares, size=(DRAWS, shares.size)) / counts
-    with np.errstate(divide="ignore", invalid="ignore"):
-        found = np.asarray([r_of(np.column_stack([shares, draw]), np.ones((1, shares.size)))[0] for draw in draws])
+    found = np.asarray([r_of(np.column_stack([shares, draw]), np.ones((1, shares.size)))[0] for draw in draws])
     found = found[~np.isnan(found)]
     if found.size < ENOUGH * DRAWS:
         return None

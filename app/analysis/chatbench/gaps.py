@@ -90,9 +90,9 @@ def model_gaps(accuracies: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for kind, some in accuracies.groupby("answer_type", sort=False):
-        models = {model: own.set_index("dataset") for model, own in some.groupby("model", sort=True)}
+        models = dict(iter(some.groupby("model", sort=True)))
         for model, other in combinations(models, 2):
-            both = models[model].join(models[other], how="inner", rsuffix="_other")
+            both = models[model].merge(models[other], on="dataset", suffixes=("", "_other"))
             if len(both):
                 means = fmean(both["accuracy"]), fmean(both["accuracy_other"])
                 errors = (sqrt((both[name] ** 2).sum(skipna=False)) / len(both) for name in
