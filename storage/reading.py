@@ -82,7 +82,7 @@ def out_of(database: Database, study: str, origin: str) -> frozenset[str]:
         return frozenset(connection.execute(_excluded(study, origin)).scalars())
 
 
-def _excluded(study: str, origin: str) -> Select[tuple[str]]:
+def _excluded(study: str, origin: str) -> Select[Any]:
     return select(_seat.stream).where(_seat.study == study, _seat.origin == origin, _seat.excluded.is_not(None))
 
 

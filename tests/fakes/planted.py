@@ -87,7 +87,7 @@ def drawn(planted: Planted, chance: np.random.Generator) -> pd.DataFrame:
         "dataset": (dataset_of[question], DATASETS),
         "way": (way, WAYS),
     }
-    words = {name: pd.Categorical.from_codes(which, list(all_)) for name, (which, all_) in named.items()}
+    words = {name: pd.Categorical.from_codes(which, pd.Index(all_)) for name, (which, all_) in named.items()}
     return pd.DataFrame({"worker_id": person, "question_id": question, "acc": right.astype("float64"), **words})
 
 

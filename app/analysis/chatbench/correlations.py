@@ -72,7 +72,7 @@ def fit_of(columns: Values, weights: Values) -> Values:
     with np.errstate(divide="ignore", invalid="ignore"):
         share = (one**2 + two**2 - 2 * one * two * between) / (1 - between**2)
     alike = np.abs(between) > 1 - 1e-12
-    return np.sqrt(np.clip(np.where(alike, one**2, share), 0, 1))
+    return np.asarray(np.sqrt(np.clip(np.where(alike, one**2, share), 0, 1)), dtype=np.float64)
 
 
 def _moments(columns: Values, weights: Values) -> tuple[Values, Values]:

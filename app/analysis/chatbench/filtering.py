@@ -14,7 +14,7 @@ import pandas as pd
 
 from app.analysis.chatbench.accuracy import ATTENTION
 from app.analysis.estimates import COUNT, Estimate, Finding
-from app.analysis.parts import Tables
+from app.analysis.parts import Tables, each
 
 ANSWERS, FILTERED, ALONE = "user_answers", "user_answers_filtered", "ai_alone_answers"
 ASSIGNMENT = ("subject", "batch", "model", "condition")
@@ -103,7 +103,7 @@ def filter_counts(answers: pd.DataFrame, released: pd.DataFrame, alone: pd.DataF
     words = {**STEPS, "released": "in the release's own filtered file"}
     steps = [
         _count(f"chatbench.filter.{row.step}", words[row.step], row.answers, row.participants)
-        for row in filter_table(answers, released).itertuples()
+        for row in each(filter_table(answers, released))
         if row.answers
     ]
     kept = counted(answers, released)

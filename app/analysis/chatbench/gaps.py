@@ -23,7 +23,7 @@ from app.analysis.chatbench.by_dataset import METHODS, WITH_AI, accuracy_table
 from app.analysis.chatbench.filtering import ALONE, counted_of
 from app.analysis.estimates import NUMBER, POINTS, Estimate, Finding, between, slug, written
 from app.analysis.intervals import LEVEL
-from app.analysis.parts import Tables
+from app.analysis.parts import Tables, each
 
 Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 ALL = "all"
@@ -64,7 +64,7 @@ def gap_table(accuracies: pd.DataFrame) -> pd.DataFrame:
     alone = accuracies[~kind.str.startswith("user-")]
     pairs = alone.merge(with_ai, on=list(KEY), suffixes=("", "_people"))
     rows = []
-    for row in pairs.itertuples():
+    for row in each(pairs):
         condition = row.answer_type_people.partition(".")[2]
         test = z_test(row.accuracy, row.accuracy_people, row.standard_error, row.standard_error_people)
         numbers = (test.get(name, nan) for name in ("standard_error", "z", "p"))
@@ -133,7 +133,7 @@ def _place(kind: str) -> int:
 
 
 def _gaps(table: pd.DataFrame) -> Iterator[Estimate]:
-    for row in table.itertuples():
+    for row in each(table):
         name = f"chatbench.gap.{slug(row.dataset)}.{slug(row.model)}.{slug(row.method)}.{slug(row.condition)}"
         label = f"{row.dataset}, {row.model}: {row.method}, {row.condition}"
         said = (
@@ -144,7 +144,7 @@ def _gaps(table: pd.DataFrame) -> Iterator[Estimate]:
 
 
 def _mean_gaps(table: pd.DataFrame) -> Iterator[Estimate]:
-    for row in mean_gaps(table).itertuples():
+    for row in each(mean_gaps(table)):
         name = f"chatbench.mean_gap.{slug(row.method)}.{slug(row.condition)}"
         groups = {"method": row.method, "condition": row.condition}
         size = f"{written(row.mean_gap, POINTS)} on average over {row.cells} groups"
@@ -156,7 +156,7 @@ def _mean_gaps(table: pd.DataFrame) -> Iterator[Estimate]:
 
 
 def _model_gaps(accuracies: pd.DataFrame) -> Iterator[Estimate]:
-    for row in model_gaps(accuracies).itertuples():
+    for row in each(model_gaps(accuracies)):
         way, *condition = row.answer_type.split(".")
         name = ".".join(["chatbench.model_gap", *map(slug, (row.model, row.other, way, *condition))])
         label = f"{row.model} minus {row.other}: {', '.join((way, *condition))}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import pandas as pd
 
 from app.analysis.chatbench.accuracy import ALL
@@ -70,7 +71,8 @@ def _estimates(both: pd.DataFrame) -> Iterator[Estimate]:
             of = rows[rows["before"] == start]
             if not of.empty:
                 people, questions = codes(of["worker_id"]), codes(of["question_id"])
-                found = share_of((of["after"] == end).to_numpy(dtype="float64"), people, questions)
+                hits = np.asarray(of["after"] == end, dtype=np.float64)
+                found = share_of(hits, people, questions)
                 name = f"chatbench.transition.{kind}.{slug(model)}"
                 group = Group(name, f"{model}: {label}", len(of), number_of(people), {"model": model, "kind": kind})
                 where = "Over all models" if model == ALL else f"With {model}"

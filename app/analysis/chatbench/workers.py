@@ -73,7 +73,7 @@ def worker_table(answers: pd.DataFrame, talks: pd.DataFrame) -> pd.DataFrame:
 TALKED = ("avg_chat_length", "avg_utt_length", "prop_first_prompt_too_short")
 
 
-def _talked(talks: pd.DataFrame) -> Iterator[tuple[Any, tuple[float, ...]]]:
+def _talked(talks: pd.DataFrame) -> Iterator[tuple[Any, pd.Series]]:
     for worker, histories in talks.groupby("worker_id", sort=False)["chat_history"]:
         yield worker, pd.Series(_lengths([messages(history) for history in histories]))
 
