@@ -57,8 +57,7 @@ def rows(
     query = select(*(named[name] for name in names), own["_session"])
     query = query.where(own["_study"] == study, own["_part"] == table.parts[0], its)
     if not excluded and not table.of_study:
-        out = select(_seat.stream).where(_seat.study == study, _seat.origin == origin, _seat.excluded.is_not(None))
-        query = query.where(own["_session"].not_in(out))
+        query = query.where(own["_session"].not_in(_excluded(study, origin)))
     with database.connect() as connection:
         ordered = query.order_by(own["_session"], own["_seq"], *(own[key] for key in table.key))
         return [tuple(row) for row in connection.execute(ordered)]
@@ -75,6 +74,16 @@ def origins_of(database: Database, study: str) -> tuple[str, ...]:
     """Whose sessions a study has."""
     with database.connect() as connection:
         return tuple(connection.execute(select(_session.origin).where(_session.study == study).distinct()).scalars())
+
+
+def out_of(database: Database, study: str, origin: str) -> frozenset[str]:
+    """The sessions of a study that a researcher excluded."""
+    with database.connect() as connection:
+        return frozenset(connection.execute(_excluded(study, origin)).scalars())
+
+
+def _excluded(study: str, origin: str) -> Select[Any]:
+    return select(_seat.stream).where(_seat.study == study, _seat.origin == origin, _seat.excluded.is_not(None))
 
 
 def mark(database: Database, study: str, origin: str) -> Mark:

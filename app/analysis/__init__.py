@@ -13,6 +13,14 @@ from app.analysis.arena.position import positions
 from app.analysis.arena.strength import strengths
 from app.analysis.arena.votes import wins
 from app.analysis.chatbench.accuracy import accuracy
+from app.analysis.chatbench.by_dataset import accuracy_by_dataset, accuracy_table
+from app.analysis.chatbench.correlations import correlations
+from app.analysis.chatbench.durations import durations
+from app.analysis.chatbench.filtering import counted, filter_counts, filter_table
+from app.analysis.chatbench.gaps import gap_table, gaps, mean_gaps, model_gaps
+from app.analysis.chatbench.mixed import mixed_model, odds
+from app.analysis.chatbench.transitions import transitions
+from app.analysis.chatbench.workers import quality_of_work, worker_table
 from app.analysis.dices.agreement import agreement, alpha
 from app.analysis.estimates import Estimate, Finding
 from app.analysis.mathconverse.backgrounds import backgrounds
@@ -26,7 +34,7 @@ from app.analysis.mathconverse.ratings import ratings, ratings_overall, turns
 from app.analysis.mathconverse.taxonomy import query_labels
 from app.analysis.mathconverse.ties import best_alone
 from app.analysis.mathconverse.trend import rating_trend
-from app.analysis.reading import frame
+from app.analysis.reading import frame, screen_times
 from app.analysis.results import Results, results
 from app.analysis.simulators import Quality, quality
 
@@ -36,6 +44,8 @@ __all__ = [
     "Quality",
     "Results",
     "accuracy",
+    "accuracy_by_dataset",
+    "accuracy_table",
     "agreement",
     "alpha",
     "as_votes",
@@ -45,13 +55,25 @@ __all__ = [
     "complete_ranks",
     "conversation_lengths",
     "correlation",
+    "correlations",
+    "counted",
     "divergence",
+    "durations",
+    "filter_counts",
+    "filter_table",
     "frame",
+    "gap_table",
+    "gaps",
+    "mean_gaps",
+    "mixed_model",
+    "model_gaps",
+    "odds",
     "pairwise",
     "positions",
     "preference_predicted",
     "preferred",
     "quality",
+    "quality_of_work",
     "query_labels",
     "ranks",
     "rating_correlations",
@@ -62,8 +84,11 @@ __all__ = [
     "ratings_by_turn",
     "ratings_overall",
     "results",
+    "screen_times",
     "strengths",
+    "transitions",
     "turns",
     "win_matrix",
     "wins",
+    "worker_table",
 ]

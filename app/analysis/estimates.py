@@ -12,12 +12,13 @@ from typing import Final, Literal
 
 from app.analysis.intervals import Interval
 
-Unit = Literal["share", "points", "number"]
+Unit = Literal["share", "points", "number", "count"]
 """A share is a number from 0 to 1, written in per cent; a difference of shares is written in percentage points."""
 SHARE: Final = "share"
 POINTS: Final = "points"
 NUMBER: Final = "number"
-UNITS: Mapping[Unit, str] = {SHARE: " %", POINTS: " pp", NUMBER: ""}
+COUNT: Final = "count"
+UNITS: Mapping[Unit, str] = {SHARE: " %", POINTS: " pp", NUMBER: "", COUNT: ""}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +78,14 @@ class Finding:
 def estimate(
     group: Group, found: Interval, said: str, unit: Unit, counts: str, *, further: Mapping[str, float] | None = None
 ) -> Estimate:
-    """An estimate with its sentence; `said` is one without its full stop and with a place `{}` for the value."""
+    """An estimate with its sentence; `said` is one without its full stop and with a place `{}` for the value.
+
+    Of models alone there are no participants, and the sentence speaks of none.
+    """
     sure = f"95 % interval {between(found.low, found.high, unit)}; " if found.low is not None else ""
     people = "participant" if group.participants == 1 else "participants"
-    size = f"n = {group.n:,} {counts} of {group.participants:,} {people}"
+    of = f" of {group.participants:,} {people}" if group.participants else ""
+    size = f"n = {group.n:,} {counts}{of}"
     sentence = f"{said.replace('{}', written(found.value, unit))} ({sure}{size})."
     values = (found.value, found.low, found.high, group.n, group.participants)
     return Estimate(group.name, group.label, *values, group.groups, sentence, found.why, further or {})
@@ -94,6 +99,8 @@ def written(value: float | None, unit: Unit) -> str:
 
 
 def _number(value: float, unit: Unit) -> str:
+    if unit == COUNT:
+        return f"{value:,.0f}"
     return (f"{value:.2f}" if unit == NUMBER else f"{100 * value:.1f}").replace("-", "−")
 
 

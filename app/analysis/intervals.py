@@ -95,9 +95,13 @@ def share_of(hits: Values, people: Codes, questions: Codes | None = None) -> Int
     found = _spread(hits, people, questions)
     if isinstance(found, str):
         return Interval(share, why=found)
-    spread, freedom = found
+    return wilson(share, *found, hits.size)
+
+
+def wilson(share: float, spread: float, freedom: int, size: int) -> Interval:
+    """The interval of a share of `size` answers whose variance is `spread`, as `share_of` says."""
     alone = share * (1 - share)
-    worth = alone / max(spread, alone / hits.size) if alone > 0 else float(freedom + 1)
+    worth = alone / max(spread, alone / size) if alone > 0 else float(freedom + 1)
     t = student(freedom)
     middle = share + t * t / (2 * worth)
     half = t * sqrt(alone / worth + t * t / (4 * worth * worth))

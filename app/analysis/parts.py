@@ -6,9 +6,9 @@ what the figure says. A part that is `quick` is shown in the console too, and co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pandas as pd
 
@@ -36,3 +36,8 @@ def of_one(
 ) -> Part:  # fmt: skip
     """A part that reads one table."""
     return Part(title, {table: columns}, lambda tables: analyse(tables[table]), quick)
+
+
+def each(table: pd.DataFrame) -> Iterator[Any]:
+    """The rows of a table, whose columns are attributes; of any type, as only their maker knows it."""
+    yield from table.itertuples()

@@ -13,14 +13,20 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from experiments.core.telemetry import folded
 from experiments.errors import allowed
 from storage.engine import Database
 from storage.errors import StorageError
-from storage.reading import rows
+from storage.reading import origins_of, out_of, rows
+from storage.recorded import ORIGIN as IMPORT
 from storage.schemas.registry import released, schemas
+from storage.screens import screens
 
 DTYPES = {"integer": "Int64", "number": "float64", "text": "object", "json": "object"}
 SESSION = "_session"
+SCREENS = "screens"
+"""What a part calls the times of screens, which are in no released table."""
+TIMES = {"path": "object", "step": "object", "seconds": "float64"}
 
 
 def frame(
@@ -45,3 +51,18 @@ def frame(
     found = rows(database, study, meant, origin, names, excluded=excluded)
     data = pd.DataFrame(found, columns=[*names, SESSION], dtype="object")
     return data.astype({name: DTYPES[kinds[name]] for name in names})
+
+
+def screen_times(database: Database, study: str, origin: str) -> pd.DataFrame:
+    """How long each screen of a study's own sessions was shown: `path` (turns of loops as one), `step`, `seconds`.
+
+    NaN where it was not left. Sessions that were excluded are not in it, and imports have none.
+    """
+    there = origin in origins_of(database, study) and origin != IMPORT
+    out = out_of(database, study, origin)
+    found = [
+        (folded(one.path), one.step, one.seconds, one.session)
+        for one in (screens(database, study, origin) if there else ())
+        if one.session not in out
+    ]
+    return pd.DataFrame(found, columns=[*TIMES, SESSION]).astype(TIMES)

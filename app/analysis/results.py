@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+import pandas as pd
+
 from app.analysis import arena, chatbench, dices, mathconverse
 from app.analysis.estimates import Finding
 from app.analysis.parts import Part
-from app.analysis.reading import SESSION, frame
+from app.analysis.reading import SCREENS, SESSION, frame, screen_times
 from storage.engine import Database
 from storage.reading import recorded
+from storage.schemas.registry import released
 
 PARTS: Mapping[str, tuple[Part, ...]] = MappingProxyType(
     {
@@ -52,12 +55,23 @@ def results(database: Database, study: str, origin: str, *, whole: bool = False,
     """
     fills = tuple(name for name in recorded(database, study) if name in PARTS)
     parts = [part for name in fills for part in PARTS[name] if whole or part.quick]
-    read = {table: frame(database, study, table, origin, columns=columns) for table, columns in _needed(parts).items()}
+    read = {table: _read(database, study, table, origin, columns) for table, columns in _needed(parts).items()}
     found: list[Finding] = []
     for part in steps(parts):
         found += part.analyse({table: read[table][[*columns, SESSION]] for table, columns in part.tables.items()})
-    analysed = {session for table in read.values() for session in table[SESSION]}
+    analysed = {session for table, rows in read.items() if not _of_study(table) for session in rows[SESSION]}
     return Results(study, origin, fills, len(analysed), tuple(found))
+
+
+def _read(database: Database, study: str, table: str, origin: str, columns: tuple[str, ...]) -> pd.DataFrame:
+    if table == SCREENS:
+        return screen_times(database, study, origin)
+    return frame(database, study, table, origin, columns=columns)
+
+
+def _of_study(table: str) -> bool:
+    """Whether the rows of a table are nobody's, so that they tell of no session; who saw a screen may have no rows."""
+    return table == SCREENS or released(table).of_study
 
 
 def _needed(parts: Iterable[Part]) -> Mapping[str, tuple[str, ...]]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from sqlalchemy import insert, select, update
 
-from app.analysis import frame, results
+from app.analysis import frame, results, screen_times
 from app.analysis.reading import SESSION
+from app.analysis.results import NAMES as NAMES_OF
 from storage import tables
 from storage.engine import Database, open_database, writer
 from storage.errors import StorageError
@@ -128,9 +130,44 @@ def test_the_code_of_a_finding_gives_the_finding(every: Database) -> None:
     import app.analysis as notebook
 
     for name in NAMES:
-        for finding in results(every, name, "bot").findings:
+        for finding in results(every, name, "bot", whole=True).findings:
             known = {**vars(notebook), "database": every, "study": name, "origin": "bot"}
             assert finding in eval(finding.code, known)
+
+
+def test_the_whole_has_every_part_and_its_names_are_told(every: Database) -> None:
+    """The random bots of `chatbench` mostly fail its attention check; `demo` has none."""
+    found = [results(every, name, "bot", whole=True) for name in ("chatbench", "demo")]
+    kinds = {finding.name for one in found for finding in one.findings}
+    assert kinds >= {"chatbench.accuracy", "chatbench.count", "chatbench.duration", "chatbench.work.shares"}
+    assert [one.analysed for one in found] == [4, 4], "no row of the study itself is a session"
+    patterns = [re.sub(r"<\w+>", "[^.]+", re.escape(name)) for name in NAMES_OF]
+    names = [one.name for of in found for finding in of.findings for one in finding.estimates]
+    assert [name for name in names if not any(re.fullmatch(pattern, name) for pattern in patterns)] == []
+
+
+def test_what_models_answered_alone_reaches_an_imports_figures(database: Database, tmp_path: Path) -> None:
+    methods = ("letter_only_zero_shot", "letter_only_few_shot", "free_text")
+    header = ",".join(f"{name}_{what}" for name in methods for what in ("count", "acc"))
+    lines = [f"gpt-4o,maths,maths-redux-{n},50,0.5,50,0.{n},50,0.9" for n in (1, 3)]
+    path = tmp_path / "ai_alone_answers.csv"
+    path.write_text("\n".join([f"model,dataset,question_id,{header}", *lines]) + "\n")
+    import_files(database, "chatbench", [path], "old")
+    found = results(database, "old", "import", whole=True)
+    one = {e.name: e for f in found.findings for e in f.estimates}[
+        "chatbench.accuracy.maths.gpt-4o.letter_only_few_shot"
+    ]
+    assert (one.value, one.n, one.participants, found.analysed) == (pytest.approx(0.2), 100, 0, 0)
+
+
+def test_times_are_of_the_sessions_that_are_not_excluded(own: Database) -> None:
+    out, *rest = seats(own)
+    change(own, out, excluded="pasted everything")
+    found = screen_times(own, "demo", "bot")
+    assert set(found[SESSION]) == set(rest)
+    assert (found["seconds"].dropna() >= 0).all()
+    assert len(found["seconds"].dropna())
+    assert screen_times(own, "demo", "import").empty
 
 
 def test_the_flow_adds_up(own: Database) -> None:

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 
 from gradio.components.plot import PlotData
 
-from app.analysis.estimates import NUMBER, POINTS, SHARE, Estimate, Finding, Unit, between, written
+from app.analysis.estimates import COUNT, NUMBER, POINTS, SHARE, Estimate, Finding, Unit, between, written
 from app.analysis.forest import ticked
 from app.web.console.charts import COLOURS, INK, LOOK, Spec, shown
 
 ROW_PX, AXIS_PX = 34, 24
-TITLES: Mapping[Unit, str] = {SHARE: "per cent", POINTS: "percentage points", NUMBER: ""}
+TITLES: Mapping[Unit, str] = {SHARE: "per cent", POINTS: "percentage points", NUMBER: "", COUNT: ""}
 HINTS = ("group", "estimate", "interval", "n", "participants")
 CUT = {"color": COLOURS[0], "clip": True}
 
@@ -23,7 +23,7 @@ def drawn(finding: Finding) -> PlotData:
 
 def spec(finding: Finding) -> Spec:
     """The chart in Vega-Lite; an estimate without an interval has a hollow dot."""
-    size = 1 if finding.unit == NUMBER else 100
+    size = 1 if finding.unit in (NUMBER, COUNT) else 100
     ticks = [size * tick for tick in ticked(finding.axis)]
     axis = {"values": ticks, "title": TITLES[finding.unit] or None}
     scale = {"domain": [size * end for end in finding.axis], "nice": False, "zero": False}

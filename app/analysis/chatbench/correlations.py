@@ -1,0 +1,196 @@
+"""Whether what is easy for a model alone is easy for people with it: correlations over questions.
+
+A point is a question with a model: the accuracy of the model alone by a method, and people's with it, by condition. The
+improvement is people's accuracy with the model minus alone (who had that model, in either condition). The linear model
+is people's accuracy with it on both, alone and the model's, by least squares; its r is the root of R^2, so from three
+correlations
+
+    R^2 = (r1^2 + r2^2 - 2 r1 r2 r12)/(1 - r12^2)
+
+Intervals are the middle 95 % over samples of the questions, with all their points. The noise ceiling is what r would be
+if people were exactly as good as free text: Binomial(n_q, p_q)/n_q is drawn a hundred times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+import pandas as pd
+
+from app.analysis.chatbench.by_dataset import USER_ALONE, WITH_AI, alone_by_method
+from app.analysis.chatbench.filtering import ALONE, counted_of
+from app.analysis.estimates import NUMBER, Estimate, Finding, Group, estimate, slug
+from app.analysis.intervals import LEVEL, Interval, Values, codes, number_of
+from app.analysis.parts import Tables
+
+DRAWS = 100
+"""How often the noise ceiling is drawn. (The paper's.)"""
+SAMPLES = 1000
+SEED = 20250220
+ENOUGH = 0.9
+"""So large a part of the samples must have a correlation."""
+CEILING = "free_text"
+KEY = ["question_id", "model"]
+QUESTIONS = "An interval needs more questions that differ."
+CODE = (
+    'correlations(counted(frame(database, study, "user_answers", origin), '
+    'frame(database, study, "user_answers_filtered", origin)), frame(database, study, "ai_alone_answers", origin))'
+)
+METHOD = (
+    "Pearson's correlation over questions (each with each model) of two accuracies; for the linear model that of its "
+    f"fitted values with the observed ones. Its 95 % interval is the middle of {SAMPLES:,} bootstrap samples of the "
+    f"questions. The noise ceiling is the mean, and the middle 95 %, of {DRAWS} draws."
+)
+Statistic = Callable[[Values, Values], Values]
+"""A statistic of columns of numbers under several weightings of the rows."""
+
+
+def points(answers: pd.DataFrame, alone: pd.DataFrame, method: str, condition: str) -> pd.DataFrame:
+    """By question and model: `ai`, `with_ai`, how many answers that is of, `n`, and `user_alone` (NaN if nobody's).
+
+    `answers` are those that `counted` leaves.
+    """
+    kinds = answers["answer_type"]
+    with_ai = answers[(kinds == WITH_AI) & (answers["condition"] == condition)].groupby(KEY)["acc"]
+    own = answers[kinds == USER_ALONE].groupby(KEY)["acc"].mean().rename("user_alone")
+    by_method = {name: rows.groupby(KEY)["acc"].mean() for name, rows in alone_by_method(alone)}
+    ai = by_method.get(method, pd.Series(dtype="float64")).rename("ai")
+    people = pd.DataFrame({"with_ai": with_ai.mean(), "n": with_ai.size()}).reset_index()
+    return people.merge(ai.reset_index(), on=KEY).merge(own.reset_index(), on=KEY, how="left")
+
+
+def r_of(columns: Values, weights: Values) -> Values:
+    """Pearson's correlation of two columns under each row of weights; NaN where a column does not vary."""
+    return _r(*_moments(columns, weights), 0, 1)
+
+
+def fit_of(columns: Values, weights: Values) -> Values:
+    """The r of the linear model of the first column on the two others, under each row of weights."""
+    mean, square = _moments(columns, weights)
+    one, two, between = (_r(mean, square, a, b) for a, b in ((0, 1), (0, 2), (1, 2)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = (one**2 + two**2 - 2 * one * two * between) / (1 - between**2)
+    alike = np.abs(between) > 1 - 1e-12
+    return np.asarray(np.sqrt(np.clip(np.where(alike, one**2, share), 0, 1)), dtype=np.float64)
+
+
+def _moments(columns: Values, weights: Values) -> tuple[Values, Values]:
+    """Means, and means of products, of columns (centred before, against rounding) under each row of weights."""
+    centred = columns - columns.mean(axis=0)
+    sizes = weights.sum(axis=1)
+    products = centred[:, :, None] * centred[:, None, :]
+    return (weights @ centred) / sizes[:, None], np.tensordot(weights, products, axes=1) / sizes[:, None, None]
+
+
+def _r(mean: Values, square: Values, a: int, b: int) -> Values:
+    cov = {(i, j): square[:, i, j] - mean[:, i] * mean[:, j] for i, j in ((a, a), (b, b), (a, b))}
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = cov[a, b] / np.sqrt(cov[a, a] * cov[b, b])
+    varies = (cov[a, a] > 1e-15) & (cov[b, b] > 1e-15)
+    return np.asarray(np.where(varies, found, np.nan), dtype=np.float64)
+
+
+def resampled(columns: Values, questions: Values, statistic: Statistic) -> Interval | None:
+    """A statistic with the middle of those of samples of the questions; None where it is not defined."""
+    whole = statistic(columns, np.ones((1, len(columns))))[0]
+    if np.isnan(whole):
+        return None
+    held = codes(questions)
+    count = number_of(held)
+    drawn = np.random.default_rng(SEED).multinomial(count, np.full(count, 1 / count), size=SAMPLES)
+    found = statistic(columns, drawn[:, held].astype(np.float64))
+    found = found[~np.isnan(found)]
+    if count < 3 or found.size < ENOUGH * SAMPLES:
+        return Interval(float(whole), why=QUESTIONS)
+    low, high = np.quantile(found, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Interval(float(whole), float(low), float(high))
+
+
+def noise_ceiling(shares: Values, counts: Values, seed: int = SEED) -> Interval | None:
+    """The correlation of accuracies with draws from them: so many answers to each question; None where not defined."""
+    if shares.size < 2:
+        return None
+    draws = np.random.default_rng(seed).binomial(counts.astype(int), shares, size=(DRAWS, shares.size)) / counts
+    found = np.asarray([r_of(np.column_stack([shares, draw]), np.ones((1, shares.size)))[0] for draw in draws])
+    found = found[~np.isnan(found)]
+    if found.size < ENOUGH * DRAWS:
+        return None
+    low, high = np.quantile(found, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Interval(float(found.mean()), float(low), float(high))
+
+
+def correlations(answers: pd.DataFrame, alone: pd.DataFrame) -> tuple[Finding, ...]:
+    """Correlations over questions of models alone with people, by method and condition.
+
+    `answers` are those that `counted` leaves. Names: `chatbench.correlation.<method>.<condition>`,
+    `chatbench.correlation_improvement...`, `chatbench.linear_fit...`, `chatbench.noise_ceiling.<condition>`. There is
+    none where fewer than two questions differ.
+    """
+    made: dict[str, list[Estimate]] = {name: [] for name in TITLES}
+    conditions = sorted(answers.loc[answers["answer_type"] == WITH_AI, "condition"].unique())
+    for method, _ in alone_by_method(alone):
+        for condition in conditions:
+            rows = points(answers, alone, method, condition)
+            for kind, found, used in _of(rows):
+                made[kind].append(_estimate(kind, [method, condition], found, used))
+            ceiling = noise_ceiling(rows["ai"].to_numpy(), rows["n"].to_numpy()) if method == CEILING else None
+            if ceiling:
+                made["noise_ceiling"].append(_estimate("noise_ceiling", [condition], ceiling, rows))
+    return tuple(
+        Finding(f"chatbench.{kind}", TITLES[kind][0], "points", NUMBER, (-1, 1), tuple(some), METHOD, CODE, 0.0)
+        for kind, some in made.items()
+        if some
+    )
+
+
+def correlations_of(tables: Tables) -> tuple[Finding, ...]:
+    """The findings of the tables of a part."""
+    return correlations(counted_of(tables), tables[ALONE])
+
+
+TITLES: Mapping[str, tuple[str, str]] = {
+    "correlation": (
+        "Models alone and people with them, question by question",
+        "accuracy of models alone ({}) correlated with participants' with them",
+    ),
+    "correlation_improvement": (
+        "Models alone and what they improve, question by question",
+        "accuracy of models alone ({}) correlated with how much more participants had right with them than alone",
+    ),
+    "linear_fit": (
+        "People with models, from both alone",
+        "the linear model of participants alone and models alone ({}) correlated with participants' accuracy with them",
+    ),
+    "noise_ceiling": (
+        "How high correlations could be",
+        "if participants were as good as free text ({}), the correlation would be",
+    ),
+}
+"""The figures: each with its title and what its sentences say."""
+
+
+def _of(rows: pd.DataFrame) -> Iterator[tuple[str, Interval, pd.DataFrame]]:
+    if len(rows) < 2:
+        return
+    both = rows[rows["user_alone"].notna()]
+    improved = both.assign(improvement=both["with_ai"] - both["user_alone"])
+    wanted = (
+        ("correlation", rows, ["ai", "with_ai"], r_of),
+        ("correlation_improvement", improved, ["ai", "improvement"], r_of),
+        ("linear_fit", both, ["with_ai", "user_alone", "ai"], fit_of),
+    )
+    for kind, used, columns, statistic in wanted:
+        if len(used) > 1:
+            found = resampled(used[columns].to_numpy(), used["question_id"].to_numpy(), statistic)
+            if found:
+                yield kind, found, used
+
+
+def _estimate(kind: str, of: list[str], found: Interval, rows: pd.DataFrame) -> Estimate:
+    names = dict(zip(("condition", "method"), reversed(of), strict=False))
+    group = Group(".".join([f"chatbench.{kind}", *map(slug, of)]), ", ".join(of), len(rows), 0, names)
+    words = TITLES[kind][1].replace("{}", ", ".join(of))
+    said = f"Over questions, {words}: r = {{}}"
+    further = {"questions": float(rows["question_id"].nunique())}
+    return estimate(group, found, said, NUMBER, "points", further=further)

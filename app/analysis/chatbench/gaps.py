@@ -1,0 +1,178 @@
+"""How far models alone are from people with the chatbot, and models from each other: differences of accuracies.
+
+All goes by a plain table with the columns `dataset`, `model`, `answer_type`, `accuracy` and `standard_error`, of a
+study (`accuracy_table`) or as it was printed (`published.TABLE`). Two accuracies are compared as in the paper,
+
+    z = (p1 - p2)/sqrt(SE1^2 + SE2^2)
+
+as though they were independent. They are about the same questions, and what is hard for one is mostly hard for the
+other, so intervals and p are on the careful side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from math import erfc, isfinite, nan, sqrt
+from statistics import NormalDist, fmean
+from typing import Any
+
+import pandas as pd
+
+from app.analysis.chatbench.by_dataset import METHODS, WITH_AI, accuracy_table
+from app.analysis.chatbench.filtering import ALONE, counted_of
+from app.analysis.estimates import NUMBER, POINTS, Estimate, Finding, between, slug, written
+from app.analysis.intervals import LEVEL
+from app.analysis.parts import Tables, each
+
+Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
+ALL = "all"
+KEY = ("dataset", "model")
+NOISE = "Chance alone makes absolute differences larger than nothing, so an interval around them would mislead."
+UNSURE = "A standard error that is needed is not known, or nothing varies."
+CODE = (
+    'gaps(accuracy_table(counted(frame(database, study, "user_answers", origin), '
+    'frame(database, study, "user_answers_filtered", origin)), frame(database, study, "ai_alone_answers", origin)))'
+)
+METHOD = (
+    "Gaps are differences of accuracies (means over questions), in percentage points. Intervals and two-sided p are of "
+    "the z-test with the root of the sum of the squared corrected standard errors. The mean absolute gap is over "
+    "datasets and models (and conditions, for all); the mean gap between models is over the datasets that both have, "
+    "which are taken as they are."
+)
+
+
+def z_test(first: float, second: float, error_first: float, error_second: float) -> dict[str, float]:
+    """The test of two accuracies: `z`, two-sided `p`, the `standard_error` of their difference.
+
+    Empty where an error is unknown or both are zero.
+    """
+    error = sqrt(error_first**2 + error_second**2)
+    if not isfinite(error) or error <= 0:
+        return {}
+    z = (first - second) / error
+    return {"standard_error": error, "z": z, "p": erfc(abs(z) / sqrt(2))}
+
+
+def gap_table(accuracies: pd.DataFrame) -> pd.DataFrame:
+    """The accuracy of models alone minus people's with the chatbot.
+
+    Columns `dataset`, `model`, `method`, `condition`, `gap`, `standard_error`, `z`, `p`; NaN where there is no test.
+    """
+    kind = accuracies["answer_type"]
+    with_ai = accuracies[kind.str.startswith(f"{WITH_AI}.")]
+    alone = accuracies[~kind.str.startswith("user-")]
+    pairs = alone.merge(with_ai, on=list(KEY), suffixes=("", "_people"))
+    rows = []
+    for row in each(pairs):
+        condition = row.answer_type_people.partition(".")[2]
+        test = z_test(row.accuracy, row.accuracy_people, row.standard_error, row.standard_error_people)
+        numbers = (test.get(name, nan) for name in ("standard_error", "z", "p"))
+        rows.append((row.dataset, row.model, row.answer_type, condition, row.accuracy - row.accuracy_people, *numbers))
+    return pd.DataFrame(rows, columns=[*KEY, "method", "condition", "gap", "standard_error", "z", "p"])
+
+
+def mean_gaps(table: pd.DataFrame) -> pd.DataFrame:
+    """The mean absolute gap of each method, by condition and over `all`: `method`, `condition`, `mean_gap`, `cells`.
+
+    `table` is what `gap_table` gives; nothing is weighted.
+    """
+    by = table.assign(size=table["gap"].abs())
+    grouped = [by, by.assign(condition=ALL)] if by["condition"].nunique() > 1 else [by]
+    found = pd.concat(grouped).groupby(["method", "condition"], sort=False)["size"].agg(mean_gap="mean", cells="size")
+    return found.reset_index()
+
+
+def model_gaps(accuracies: pd.DataFrame) -> pd.DataFrame:
+    """The mean over datasets of one model's accuracy minus another's, by answer type.
+
+    Columns `model`, `other`, `answer_type`, `gap`, `standard_error`, `z`, `p`, `datasets`; NaN where there is no test.
+    """
+    rows = []
+    for kind, some in accuracies.groupby("answer_type", sort=False):
+        models = dict(iter(some.groupby("model", sort=True)))
+        for model, other in combinations(models, 2):
+            both = models[model].merge(models[other], on="dataset", suffixes=("", "_other"))
+            if len(both):
+                means = fmean(both["accuracy"]), fmean(both["accuracy_other"])
+                errors = (sqrt((both[name] ** 2).sum(skipna=False)) / len(both) for name in
+                          ("standard_error", "standard_error_other"))  # fmt: skip
+                test = z_test(*means, *errors)
+                numbers = (test.get(name, nan) for name in ("standard_error", "z", "p"))
+                rows.append((model, other, kind, means[0] - means[1], *numbers, len(both)))
+    return pd.DataFrame(rows, columns=["model", "other", "answer_type", "gap", "standard_error", "z", "p", "datasets"])
+
+
+def gaps(accuracies: pd.DataFrame) -> tuple[Finding, ...]:
+    """Gaps between models alone and people with them, and between models, of a table of accuracies.
+
+    Names: `chatbench.gap.<dataset>.<model>.<method>.<condition>`, `chatbench.mean_gap.<method>.<condition>`,
+    `chatbench.model_gap.<model>.<other>.<answer_type>`.
+    """
+    accuracies = accuracies.sort_values("answer_type", key=lambda kinds: kinds.map(_place), kind="stable")
+    each = gap_table(accuracies)
+    found = (
+        ("chatbench.gap", "Models alone minus people with them", (-1.0, 1.0), tuple(_gaps(each)), 0.0),
+        ("chatbench.mean_gap", "Mean absolute gap by method", (0.0, 1.0), tuple(_mean_gaps(each)), None),
+        ("chatbench.model_gap", "Gap between models", (-1.0, 1.0), tuple(_model_gaps(accuracies)), 0.0),
+    )
+    return tuple(
+        Finding(name, title, "groups", POINTS, axis, estimates, METHOD, CODE, reference=reference)
+        for name, title, axis, estimates, reference in found
+        if estimates
+    )
+
+
+def gaps_of(tables: Tables) -> tuple[Finding, ...]:
+    """The findings of the tables of a part."""
+    return gaps(accuracy_table(counted_of(tables), tables[ALONE]))
+
+
+def _place(kind: str) -> int:
+    return METHODS.index(kind) if kind in METHODS else len(METHODS)
+
+
+def _gaps(table: pd.DataFrame) -> Iterator[Estimate]:
+    for row in each(table):
+        name = f"chatbench.gap.{slug(row.dataset)}.{slug(row.model)}.{slug(row.method)}.{slug(row.condition)}"
+        label = f"{row.dataset}, {row.model}: {row.method}, {row.condition}"
+        said = (
+            f"On {row.dataset}, {row.model} alone ({row.method}) was {{}} from participants with it ({row.condition})"
+        )
+        groups = {"dataset": row.dataset, "model": row.model, "method": row.method, "condition": row.condition}
+        yield _difference(name, label, said, groups, row, 2)
+
+
+def _mean_gaps(table: pd.DataFrame) -> Iterator[Estimate]:
+    for row in each(mean_gaps(table)):
+        name = f"chatbench.mean_gap.{slug(row.method)}.{slug(row.condition)}"
+        groups = {"method": row.method, "condition": row.condition}
+        size = f"{written(row.mean_gap, POINTS)} on average over {row.cells} groups"
+        sentence = (
+            f"Accuracy of models alone ({row.method}) and of participants with them ({row.condition}) differed by"
+        )
+        label = f"{row.method}, {row.condition}"
+        yield Estimate(name, label, row.mean_gap, None, None, row.cells, 0, groups, f"{sentence} {size}.", NOISE)
+
+
+def _model_gaps(accuracies: pd.DataFrame) -> Iterator[Estimate]:
+    for row in each(model_gaps(accuracies)):
+        way, *condition = row.answer_type.split(".")
+        name = ".".join(["chatbench.model_gap", *map(slug, (row.model, row.other, way, *condition))])
+        label = f"{row.model} minus {row.other}: {', '.join((way, *condition))}"
+        said = f"By {', '.join((way, *condition))}, {row.model} was {{}} from {row.other} on average over datasets"
+        groups = {"model": row.model, "other": row.other, "answer_type": row.answer_type}
+        yield _difference(name, label, said, groups, row, row.datasets)
+
+
+def _difference(name: str, label: str, said: str, groups: dict[str, str], row: Any, n: int) -> Estimate:
+    known = isfinite(row.standard_error)
+    half = Z * row.standard_error
+    low, high = (max(-1.0, row.gap - half), min(1.0, row.gap + half)) if known else (None, None)
+    further = {"standard_error": row.standard_error, "z": row.z, "p": row.p} if known else {}
+    sure = (
+        f" (95 % interval {between(low, high, POINTS)}; z = {written(row.z, NUMBER)}, p = {row.p:.3g})" if known else ""
+    )
+    sentence = said.replace("{}", written(row.gap, POINTS)) + sure + "."
+    why = "" if known else UNSURE
+    return Estimate(name, label, row.gap, low, high, n, 0, groups, sentence, why, further)

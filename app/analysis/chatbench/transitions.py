@@ -1,0 +1,79 @@
+"""What becomes of answers in answer-first: of wrong ones how many are right with the chatbot, of right ones how many
+are lost.
+
+Each pair are two answers of one participant to one question. The shares' intervals respect participants and questions
+(intervals.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from app.analysis.chatbench.accuracy import ALL
+from app.analysis.chatbench.by_dataset import USER_ALONE, WITH_AI
+from app.analysis.chatbench.filtering import counted_of
+from app.analysis.estimates import SHARE, Estimate, Finding, Group, estimate, slug
+from app.analysis.intervals import codes, number_of, share_of
+from app.analysis.parts import Tables
+
+PAIR = ["worker_id", "question_id", "model"]
+KINDS = {
+    "corrected": (0, 1, "wrong answers that are right with the chatbot", "answered wrongly alone, {} were right"),
+    "lost": (1, 0, "right answers that are wrong with the chatbot", "answered rightly alone, {} were wrong"),
+}
+"""By name: the answer alone and the one with the chatbot, a label, and what is said."""
+CODE = (
+    'transitions(counted(frame(database, study, "user_answers", origin), '
+    'frame(database, study, "user_answers_filtered", origin)))'
+)
+METHOD = (
+    "Of the questions that a participant answered wrongly (rightly) alone and then again with the chatbot, the share "
+    "that was right (wrong) then. 95 % intervals are Wilson's for as many independent answers as they are worth by the "
+    "two-way cluster jackknife (participants and questions)."
+)
+
+
+def pairs(answers: pd.DataFrame) -> pd.DataFrame:
+    """Both answers of a participant to a question: `before` and `after`, with PAIR's columns."""
+    kinds = answers["answer_type"]
+    before, after = (answers.loc[kinds == kind, [*PAIR, "acc"]] for kind in (USER_ALONE, WITH_AI))
+    return before.merge(after, on=PAIR, suffixes=("_before", "_after")).rename(
+        columns={"acc_before": "before", "acc_after": "after"}
+    )
+
+
+def transitions(answers: pd.DataFrame) -> tuple[Finding, ...]:
+    """How many wrong answers were corrected and right ones lost, over all models and by model.
+
+    `answers` are those that `counted` leaves. Names: `chatbench.transition.corrected.<model>` and
+    `chatbench.transition.lost.<model>`, the model `all_models` first.
+    """
+    found = tuple(_estimates(pairs(answers)))
+    if not found:
+        return ()
+    title = "What the chatbot corrected and what it spoilt"
+    note = "Only answer-first: both answers are of the same person."
+    return (Finding("chatbench.transition", title, "answers", SHARE, (0, 1), found, METHOD, CODE, note=note),)
+
+
+def transitions_of(tables: Tables) -> tuple[Finding, ...]:
+    """The findings of the tables of a part."""
+    return transitions(counted_of(tables))
+
+
+def _estimates(both: pd.DataFrame) -> Iterator[Estimate]:
+    groups = {ALL: both} | {str(model): rows for model, rows in both.groupby("model", sort=True)}
+    for kind, (start, end, label, said) in KINDS.items():
+        for model, rows in groups.items():
+            of = rows[rows["before"] == start]
+            if not of.empty:
+                people, questions = codes(of["worker_id"]), codes(of["question_id"])
+                hits = np.asarray(of["after"] == end, dtype=np.float64)
+                found = share_of(hits, people, questions)
+                name = f"chatbench.transition.{kind}.{slug(model)}"
+                group = Group(name, f"{model}: {label}", len(of), number_of(people), {"model": model, "kind": kind})
+                where = "Over all models" if model == ALL else f"With {model}"
+                yield estimate(group, found, f"{where}, of what participants {said} with the chatbot", SHARE, "answers")

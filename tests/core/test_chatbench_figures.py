@@ -1,0 +1,294 @@
+"""ChatBench's figures: equal to what is counted by hand from the same rows, and to the paper's from the paper's own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from math import erfc, sqrt
+from statistics import correlation, fmean
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.analysis import (
+    Estimate,
+    Finding,
+    accuracy_by_dataset,
+    accuracy_table,
+    correlations,
+    counted,
+    durations,
+    filter_counts,
+    filter_table,
+    gap_table,
+    gaps,
+    mean_gaps,
+    model_gaps,
+    odds,
+    quality_of_work,
+    transitions,
+    worker_table,
+)  # fmt: skip
+from app.analysis.chatbench import NAMES, PARTS
+from app.analysis.chatbench.by_dataset import ALONE_COLUMNS
+from app.analysis.chatbench.correlations import fit_of, noise_ceiling, r_of
+from app.analysis.chatbench.filtering import COLUMNS
+from app.analysis.chatbench.published import FIGURES, TABLE
+from app.analysis.reading import SESSION
+from tests.fakes.planted import Planted, drawn
+
+MATHS, MORAL = "elementary_mathematics", "moral_scenarios"
+
+
+def answers(*rows: tuple[object, ...]) -> pd.DataFrame:
+    """Rows of worker, model, condition, answer type, dataset, question and acc."""
+    full = [(worker, model, "math", 0, *rest) for worker, model, *rest in rows]
+    data = pd.DataFrame(
+        full,
+        columns=["worker_id", "model", "subject", "batch", "condition", "answer_type", "dataset", "question_id", "acc"],
+    )
+    return data[list(COLUMNS)].astype({"acc": "Int64"})
+
+
+def alone(*rows: tuple[object, ...]) -> pd.DataFrame:
+    """Rows of model, dataset, question, and of each method the count and the accuracy."""
+    numbers = dict.fromkeys(ALONE_COLUMNS[3:], "float64")
+    return pd.DataFrame(rows, columns=list(ALONE_COLUMNS)).astype(numbers)
+
+
+def named(findings: tuple[Finding, ...]) -> Mapping[str, Estimate]:
+    found = {estimate.name: estimate for finding in findings for estimate in finding.estimates}
+    assert len(found) == sum(len(finding.estimates) for finding in findings)
+    return found
+
+
+def matched(name: str) -> bool:
+    patterns = [re.sub(r"<\w+>", "[^.]+", re.escape(pattern)) for pattern in NAMES]
+    return any(re.fullmatch(pattern, name) for pattern in patterns)
+
+
+@pytest.fixture
+def small() -> pd.DataFrame:
+    rows: list[tuple[object, ...]] = []
+    for worker, before, after in (("a", 0, 1), ("b", 1, 1), ("c", 0, 0), ("d", 1, 0)):
+        rows.append((worker, "m", "answer-first", "user-alone", MATHS, "q1", before))
+        rows.append((worker, "m", "answer-first", "user-AI", MATHS, "q1", after))
+    rows += [(worker, "m", "answer-first", "user-AI", MATHS, "q2", 1) for worker in "ab"]
+    rows += [(worker, "m", "direct-to-AI", "user-AI", MATHS, "q1", acc) for worker, acc in (("e", 1), ("f", None))]
+    return answers(*rows)
+
+
+MODELS_ALONE = alone(
+    ("m", MATHS, "q1", 50, 0.2, 50, 0.4, 50, 0.9), ("m", MATHS, "q2", 50, 0.6, 40, 0.8, None, None)
+)  # fmt: skip
+
+
+def test_accuracy_is_the_mean_over_questions_by_condition_and_pooled(small: pd.DataFrame) -> None:
+    found = named(accuracy_by_dataset(counted(small), MODELS_ALONE))
+    values = {name.removeprefix(f"chatbench.accuracy.{MATHS}.m."): (one.value, one.n, one.participants)
+              for name, one in found.items()}  # fmt: skip
+    assert values == {
+        "letter_only_zero_shot": (pytest.approx(0.4, abs=1e-9), 100, 0),
+        "letter_only_few_shot": (pytest.approx(0.6, abs=1e-9), 90, 0),
+        "free_text": (0.9, 50, 0),
+        "user-alone": (0.5, 4, 4),
+        "user-AI": (pytest.approx((3 / 5 + 1) / 2, abs=1e-9), 7, 5),
+        "user-AI.answer-first": (0.75, 6, 4),
+        "user-AI.direct-to-AI": (1, 1, 1),
+    }
+    assert "participant" not in found[f"chatbench.accuracy.{MATHS}.m.free_text"].sentence
+
+
+def test_both_names_of_the_moral_dataset_are_one(small: pd.DataFrame) -> None:
+    rows = [(w, "m", "direct-to-AI", "user-AI", d, "q", 1) for w, d in (("a", MORAL), ("b", "moral_reasoning"))]
+    models = alone(("m", "moral_reasoning", "q", 50, 0.2, 50, 0.4, 50, 0.9))
+    found = named(accuracy_by_dataset(counted(answers(*rows)), models))
+    assert {name.split(".")[2] for name in found} == {MORAL}
+    assert found[f"chatbench.accuracy.{MORAL}.m.user-AI"].n == 2
+
+
+def test_the_papers_table_gives_the_papers_gaps() -> None:
+    table = gap_table(TABLE)
+    means = mean_gaps(table).set_index(["method", "condition"])["mean_gap"]
+    assert len(table) == 3 * 2 * 10
+    for method, direct, first, paper in (("letter_only_few_shot", 0.20, 0.22, 0.21), ("free_text", 0.10, 0.11, 0.10)):
+        assert round(means[method, "direct-to-AI"], 2) == direct
+        assert round(means[method, "answer-first"], 2) == first
+        assert means[method, "all"] == pytest.approx(paper, abs=0.006)
+    models = model_gaps(TABLE).set_index("answer_type")["gap"]
+    assert [round(100 * models[kind], 1) for kind in ("free_text", "user-AI.direct-to-AI", "user-AI.answer-first")] == [
+        24.4, 8.8, 5.6,
+    ]  # fmt: skip
+
+
+def test_every_published_figure_has_the_name_of_an_estimate() -> None:
+    assert len(FIGURES) == 60 + 18
+    assert [name for name in FIGURES if not matched(name)] == []
+    assert FIGURES["chatbench.accuracy.college_mathematics.llama-3_1-8b.user-AI.direct-to-AI"].value == 0.46
+    assert FIGURES["chatbench.accuracy.college_mathematics.gpt-4o.user-AI.direct-to-AI"].standard_error == 0.08
+    assert {one.name for finding in gaps(TABLE) for one in finding.estimates} >= {
+        name for name in FIGURES if "_gap." in name
+    }
+
+
+def test_gaps_are_tested_by_z_and_without_an_error_there_is_no_interval() -> None:
+    found = named(gaps(TABLE))
+    one = found[f"chatbench.gap.{MATHS}.gpt-4o.free_text.direct-to-AI"]
+    error = sqrt(0.01**2 + 0.02**2)
+    assert one.value == pytest.approx(0.07, abs=1e-9)
+    assert one.further["z"] == pytest.approx(0.07 / error, abs=1e-9)
+    assert one.further["p"] == pytest.approx(erfc(0.07 / error / sqrt(2)), abs=1e-9)
+    model = found["chatbench.model_gap.gpt-4o.llama-3_1-8b.user-AI.answer-first"]
+    assert model.further["standard_error"] == pytest.approx(
+        sqrt(sum(e**2 for e in (0.02, 0.02, 0.03, 0.04, 0.07, 0.07, 0.03, 0.04, 0.04, 0.04))) / 5, abs=1e-9
+    )
+    unsure = named(gaps(TABLE.assign(standard_error=np.nan)))
+    assert {one.low for one in unsure.values()} == {None}
+    assert all(one.why for one in unsure.values())
+
+
+def test_wrong_answers_are_corrected_and_right_ones_lost(small: pd.DataFrame) -> None:
+    found = named(transitions(counted(small)))
+    for model in ("all_models", "m"):
+        assert found[f"chatbench.transition.corrected.{model}"].value == 0.5
+        assert found[f"chatbench.transition.lost.{model}"].n == 2
+
+
+def test_the_filter_tells_what_each_step_leaves() -> None:
+    check = [(w, "m", "answer-first", "user-alone", "attention_check", "c", int(w != "b")) for w in "abc"]
+    rows = [(w, "m", "answer-first", "user-AI", MATHS, q, 1) for w in "abc" for q in ("q1", "q2")]
+    again = [
+        ("a", "other", "answer-first", "user-AI", MATHS, "q3", 1),
+        ("c", "m", "answer-first", "user-AI", MATHS, "q2", 0),
+    ]
+    data = answers(*check, *rows, *again)
+    assert filter_table(data).to_numpy().tolist() == [
+        ["all", 3, 11], ["without_attention_check", 3, 8], ["passed_attention_check", 2, 6],
+        ["first_assignment", 2, 5], ["one_answer", 2, 4],
+    ]  # fmt: skip
+    assert set(counted(data)["worker_id"]) == {"a", "c"}
+    assert counted(data)["acc"].tolist() == [1] * 4
+    assert len(counted(data, data[-2:])) == 2, "the release's own rows come first"
+    found = named(filter_counts(data, data[-2:], MODELS_ALONE))
+    assert (found["chatbench.filter.released"].value, found["chatbench.count.AI-alone"].value) == (2, 240)
+
+
+columns = st.lists(st.tuples(*[st.integers(0, 9)] * 3), min_size=4, max_size=20).filter(
+    lambda rows: (
+        all(len(set(column)) > 1 for column in zip(*rows, strict=True))
+        and abs(correlation([r[1] for r in rows], [r[2] for r in rows])) < 0.99
+    )
+)
+
+
+@given(columns)
+def test_correlations_and_the_linear_models_r_are_those_of_plain_arithmetic(rows: list[tuple[int, int, int]]) -> None:
+    data, once = np.array(rows, float), np.ones((1, len(rows)))
+    y, a, b = ([float(row[n]) for row in rows] for n in range(3))
+    assert r_of(data[:, :2], once)[0] == pytest.approx(correlation(y, a), abs=1e-9)
+    design = np.column_stack([np.ones(len(rows)), a, b])
+    fitted = design @ np.linalg.lstsq(design, np.array(y), rcond=None)[0]
+    left = sum((one - other) ** 2 for one, other in zip(y, fitted, strict=True))
+    whole = sum((one - fmean(y)) ** 2 for one in y)
+    assert fit_of(data, once)[0] ** 2 == pytest.approx(1 - left / whole, abs=1e-9)
+    twice = np.concatenate([data, data[:1]])
+    assert r_of(data[:, :2], once + np.eye(len(rows))[:1])[0] == pytest.approx(
+        r_of(twice[:, :2], np.ones((1, len(twice))))[0], abs=1e-9
+    )
+
+
+def many() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """A planted study with models alone that find the same questions easy."""
+    planted = drawn(Planted(participants=120), np.random.default_rng(4)).assign(subject="x", batch=0)
+    data = planted[list(COLUMNS)].astype("object").astype({"acc": "Int64"})
+    easy = data.groupby(["model", "dataset", "question_id"])["acc"].mean().astype("float64")
+    return data, alone(*((*of, 50, share, 50, share, 50, share) for of, share in easy.items()))
+
+
+def test_correlations_over_questions_are_of_each_condition_with_their_ceiling() -> None:
+    data, models = many()
+    found = named(correlations(counted(data), models))
+    kept = counted(data)
+    own = kept[(kept["answer_type"] == "user-AI") & (kept["condition"] == "direct-to-AI")]
+    people = own.groupby(["question_id", "model"])["acc"].mean().to_dict()
+    theirs = {
+        (q, m): share
+        for m, q, share in zip(models["model"], models["question_id"], models["free_text_acc"], strict=True)
+    }
+    r = correlation([people[of] for of in people], [theirs[of] for of in people])
+    one = found["chatbench.correlation.free_text.direct-to-AI"]
+    assert (one.value, one.n) == (pytest.approx(r, abs=1e-9), len(people))
+    assert one.low is not None
+    assert one.low < one.value
+    ceiling = found["chatbench.noise_ceiling.direct-to-AI"]
+    assert 0 < ceiling.value < 1
+    assert found == named(correlations(counted(data), models)), "seeded"
+
+
+def test_a_ceiling_is_higher_with_more_answers() -> None:
+    shares = np.linspace(0.1, 0.9, 40)
+    few, more = (noise_ceiling(shares, np.full(40, n)) for n in (3, 300))
+    assert few is not None
+    assert more is not None
+    assert few.value < 0.95 < more.value
+    assert noise_ceiling(np.ones(40), np.full(40, 3)) is None
+
+
+def test_each_participants_work_is_told_by_the_authors_columns() -> None:
+    rows = answers(
+        ("a", "m", "answer-first", "user-alone", "attention_check", "c", 1),
+        ("a", "m", "answer-first", "user-alone", MATHS, "q1", 0),
+        ("a", "m", "answer-first", "user-AI", MATHS, "q1", 1),
+        ("b", "m", "answer-first", "user-alone", MATHS, "q1", None),
+    )
+    chats = (
+        '[{"role":"You","content":"hi"},{"role":"Bot","content":"Hello!"}]',
+        [{"role": "You", "content": "What?!"}],
+        None,
+    )
+    table = worker_table(rows, pd.DataFrame({"worker_id": ["a"] * 3, "chat_history": chats}))
+    assert table.loc["a"].to_dict() == {
+        "num_questions": 2, "passed_att_check": 1, "num_correct": 2, "user_acc": 0, "user_n": 1, "user_ai_acc": 1,
+        "user_ai_n": 1, "avg_chat_length": 1, "avg_utt_length": 4, "prop_first_prompt_too_short": 0.5,
+    }  # fmt: skip
+    assert np.isnan(table.loc["b", "passed_att_check"])
+    assert table.loc["b", "num_correct"] == 0
+    found = named(quality_of_work(rows, pd.DataFrame({"worker_id": ["a"] * 3, "chat_history": chats})))
+    assert found["chatbench.work.num_questions"].value == 1.5
+
+
+def test_times_of_more_than_ten_minutes_are_left_out() -> None:
+    times = pd.DataFrame({"path": ["q[*]/answer"] * 4, "seconds": [10.0, 20, 601, None], SESSION: list("abca")})
+    (finding,) = durations(times)
+    (one,) = finding.estimates
+    assert (one.name, one.value, one.n) == ("chatbench.duration.q-answer", 15, 2)
+    assert finding.note.startswith("1 times")
+
+
+def test_nothing_is_found_in_nothing() -> None:
+    for part in PARTS:
+        empty = {name: pd.DataFrame(columns=[*needed, SESSION]) for name, needed in part.tables.items()}
+        assert part.analyse(empty) == ()
+
+
+def test_one_participant_and_one_question_give_values_and_no_errors() -> None:
+    one = answers(("a", None, None, "user-AI", MATHS, "q", 1))
+    models = alone(("all models", MATHS, "q", 50, 0.2, 50, None, 50, 0.9))
+    found = named(accuracy_by_dataset(counted(one), models))
+    assert {name.rpartition(f"{MATHS}.")[2] for name in found} == {
+        "all_models.letter_only_zero_shot", "all_models.free_text", "all_models.user-AI", "all_models.user-AI.all",
+    }  # fmt: skip
+    assert all(estimate.low is None for estimate in found.values())
+    assert named(gaps(accuracy_table(counted(one), models)))[f"chatbench.gap.{MATHS}.all_models.free_text.all"].why
+    assert correlations(counted(one), models) == odds(counted(one)) == ()
+
+
+def test_every_estimates_name_is_among_the_names() -> None:
+    data, models = many()
+    kept = counted(data)
+    found = (*accuracy_by_dataset(kept, models), *gaps(accuracy_table(kept, models)), *correlations(kept, models),
+             *transitions(kept), *filter_counts(data, data, models))  # fmt: skip
+    assert [name for name in named(found) if not matched(name)] == []

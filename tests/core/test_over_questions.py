@@ -1,0 +1,116 @@
+"""The mean over questions: equal to what its definition says, and its interval covers what was planted."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from math import sqrt
+from statistics import fmean, variance
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.analysis.chatbench.over_questions import CODE, CORRECTED, PRINTED, TOTAL, of_models, of_people, one_way
+from app.analysis.intervals import codes, student
+from tests.bench.coverage import CORRECTED as JACKKNIFE
+from tests.bench.coverage import Counts, intervals
+from tests.fakes.planted import DATASETS, Planted
+
+Row = tuple[int, int, int]
+rows_of = st.lists(
+    st.tuples(st.integers(0, 4), st.integers(0, 5), st.integers(0, 1)),
+    min_size=2, max_size=30, unique_by=lambda row: row[:2],
+).filter(lambda rows: len({p for p, _, _ in rows}) > 1)  # fmt: skip
+STUDIES = 200
+
+
+def mean_by_hand(rows: list[Row]) -> float:
+    by_question = defaultdict(list)
+    for _, question, hit in rows:
+        by_question[question].append(hit)
+    return fmean(fmean(hits) for hits in by_question.values())
+
+
+def left_out_by_hand(rows: list[Row], of: list[object]) -> float:
+    """The jackknife as it is defined: the whole mean again without each cluster in turn."""
+    names = sorted(set(of), key=str)
+    means = [mean_by_hand([row for row, name in zip(rows, of, strict=True) if name != left]) for left in names]
+    return (len(names) - 1) / len(names) * sum((mean - mean_by_hand(rows)) ** 2 for mean in means)
+
+
+def arrays(rows: list[Row]):
+    people, questions, hits = ([row[n] for row in rows] for n in range(3))
+    return np.array(hits, float), codes(people), codes(questions)
+
+
+@given(rows_of)
+def test_the_corrected_variance_is_what_leaving_out_each_cluster_gives(rows: list[Row]) -> None:
+    found = of_people(*arrays(rows))
+    by_person = left_out_by_hand(rows, [row[0] for row in rows])
+    expected = by_person
+    if len({row[1] for row in rows}) > 1:
+        by_question = left_out_by_hand(rows, [row[1] for row in rows])
+        expected = max(by_person + by_question - left_out_by_hand(rows, [row[:2] for row in rows]), by_question)
+    assert found.interval.value == pytest.approx(mean_by_hand(rows), abs=1e-9)
+    assert found.further[CORRECTED] ** 2 == pytest.approx(expected, abs=1e-9)
+    assert found.interval.low is not None
+    assert found.interval.high is not None
+    assert 0 <= found.interval.low <= found.interval.value + 1e-12
+    assert found.interval.value - 1e-12 <= found.interval.high <= 1
+
+
+@given(rows_of.filter(lambda rows: len({q for _, q, _ in rows}) > 1))
+def test_the_papers_standard_errors_are_its_formulas(rows: list[Row]) -> None:
+    by_question = defaultdict(list)
+    for _, question, hit in rows:
+        by_question[question].append(hit)
+    shares = [fmean(hits) for hits in by_question.values()]
+    own = [share * (1 - share) / len(hits) for share, hits in zip(shares, by_question.values(), strict=True)]
+    found = of_people(*arrays(rows)).further
+    assert found["questions"] == len(shares)
+    printed = sqrt((fmean(map(sqrt, own)) + variance(shares)) / len(shares))
+    assert found[PRINTED] == pytest.approx(printed, abs=1e-9)
+    assert found[TOTAL] == pytest.approx(sqrt((fmean(own) + variance(shares)) / len(shares)), abs=1e-9)
+    assert found[CODE] == pytest.approx(sqrt(variance(shares) / len(shares)), abs=1e-9)
+
+
+def test_where_each_answer_stands_alone_it_is_the_usual_variance() -> None:
+    hits = np.array([1.0, 0, 1, 1, 0, 1])
+    each = codes(range(6))
+    assert one_way(hits, each, each) == pytest.approx(variance(hits.tolist()) / 6, abs=1e-12)
+
+
+def test_one_participant_or_one_question_is_not_enough_for_everything() -> None:
+    alone = of_people(np.array([1.0, 0.0]), codes(["a", "a"]), codes(["q", "r"]))
+    assert (alone.interval.value, alone.interval.low) == (0.5, None)
+    assert "needs 2 participants; there is 1" in alone.interval.why
+    single = of_people(np.array([1.0, 0, 1, 1]), codes(list("abcd")), codes(list("qqqq")))
+    assert single.further.keys() == {"questions", CORRECTED}
+    assert single.interval.low is not None
+    assert of_models(np.array([0.4]), np.array([50.0])).interval.why
+
+
+def test_models_alone_go_by_how_questions_vary_and_never_beyond_their_answers() -> None:
+    shares, counts = np.array([0.2, 0.9, 0.5]), np.array([50.0, 50, 50])
+    found = of_models(shares, counts)
+    spread = variance(shares.tolist()) / 3
+    share, t = fmean(shares), student(2)
+    worth = share * (1 - share) / spread
+    for end in (found.interval.low, found.interval.high):
+        assert end is not None
+        assert (share - end) ** 2 == pytest.approx(t * t * end * (1 - end) / worth, abs=1e-9)
+    assert found.further[CORRECTED] == pytest.approx(sqrt(spread), abs=1e-9)
+
+
+def test_the_corrected_interval_covers_what_was_planted_and_the_printed_one_is_too_wide() -> None:
+    """A short version of tests/bench/coverage.py, of two datasets: its limits are those of chance for 95 %."""
+    chance, counts = np.random.default_rng(3), Counts()
+    for _ in range(STUDIES):
+        counts.add(intervals(Planted(), chance, DATASETS[1:4:2]))
+    corrected, printed, code = (counts.shares(kind) for kind in (JACKKNIFE, PRINTED, CODE))
+    assert len(corrected) == 12
+    assert all(0.90 <= share <= 0.995 for share in corrected.values()), corrected
+    assert 0.93 <= fmean(corrected.values()) <= 0.975
+    assert fmean(printed.values()) > 0.98
+    assert fmean(code.values()) < fmean(corrected.values()) - 0.015
