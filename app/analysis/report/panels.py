@@ -1,8 +1,9 @@
 """The figure of models alone, people alone and people with models: a panel for each dataset, as in ChatBench's paper.
 
-It is drawn from the estimates `chatbench.accuracy.<dataset>.<model>.<answer_type>`. A panel has a band for each model,
-and in it a place for each type of answer: shapes as well as shades tell them apart, so that it can be read in grey.
-All places are numbers in a panel's own units, for a page to draw.
+It is drawn from the estimates `chatbench.accuracy.<dataset>.<model>.<answer_type>`, with the chatbot those by condition
+(`...user-AI.<condition>`) where there are such. A panel has a band for each model, and in it a place for each type of
+answer: shapes as well as shades tell them apart, so that it can be read in grey. All places are numbers in a panel's
+own units, for a page to draw.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from app.analysis.report.published import Compared
 
 PREFIX = "chatbench.accuracy."
 PARTS = 5
-"""So many parts such a name has."""
+"""So many parts such a name has, with a condition one more."""
 WIDTH, HEIGHT = 320, 236
 LEFT, RIGHT, TOP, BOTTOM = 48, 6, 10, 34
 LONGEST = 22
@@ -31,7 +32,7 @@ SHAPES = {
 LOOKS = {
     "alone": (("up", "hollow"), ("up", "full"), ("down", "hollow"), ("down", "full"), ("cross", "hollow")),
     "user-alone": (("square", "hollow"), ("square", "full")),
-    "user-AI": (("circle", "full"), ("circle", "hollow")),
+    "user-AI": (("circle", "full"), ("circle", "hollow"), ("cross", "full")),
 }
 """How the types of answers of each kind look, in their order."""
 WORDS = {"alone": "AI alone: ", "user-alone": "", "user-AI": ""}
@@ -83,7 +84,7 @@ PUBLISHED = Look(SHAPES["diamond"], "theirs", "published, ± 1 standard error")
 
 def panels(estimates: Sequence[Estimate], published: Sequence[Compared] = ()) -> Panels | None:
     """The figure of these estimates; None where none of them belongs in it."""
-    found = {names: one for one in estimates if (names := _names(one.name))}
+    found = _without_sums({names: one for one in estimates if (names := _names(one.name))})
     if not found:
         return None
     looks = dict(_looks(list(dict.fromkeys(kind for _, _, kind in found))))
@@ -95,8 +96,14 @@ def panels(estimates: Sequence[Estimate], published: Sequence[Compared] = ()) ->
 
 def _names(name: str) -> Names | None:
     """Dataset, model and type of answer, of a name that has them."""
-    parts = name.split(".")
+    parts = name.split(".", PARTS - 1)
     return (parts[2], parts[3], parts[4]) if name.startswith(PREFIX) and len(parts) == PARTS else None
+
+
+def _without_sums(found: dict[Names, Estimate]) -> dict[Names, Estimate]:
+    """Without the types of answers that are there by condition too."""
+    by_condition = {(dataset, model, answer.partition(".")[0]) for dataset, model, answer in found if "." in answer}
+    return {names: one for names, one in found.items() if names not in by_condition}
 
 
 def kind_of(answer: str) -> str:
@@ -110,7 +117,7 @@ def _looks(answers: Sequence[str]) -> Iterator[tuple[str, Look]]:
     for kind, looks in LOOKS.items():
         for number, answer in enumerate(one for one in answers if kind_of(one) == kind):
             shape, fill = looks[number % len(looks)]
-            yield answer, Look(SHAPES[shape], fill, WORDS[kind] + answer.replace("_", " "))
+            yield answer, Look(SHAPES[shape], fill, WORDS[kind] + answer.replace("_", " ").replace(".", ", "))
 
 
 def _panel(dataset: str, found: dict[Names, Estimate], papers: dict[Names, Compared], looks: dict[str, Look]) -> Panel:
