@@ -115,7 +115,7 @@ def kind_of(answer: str) -> str:
 def _looks(answers: Sequence[str]) -> Iterator[tuple[str, Look]]:
     """Each type of answer with its look: models alone first, then people alone, then both."""
     for kind, looks in LOOKS.items():
-        for number, answer in enumerate(one for one in answers if kind_of(one) == kind):
+        for number, answer in enumerate(sorted(one for one in answers if kind_of(one) == kind)):
             shape, fill = looks[number % len(looks)]
             yield answer, Look(SHAPES[shape], fill, WORDS[kind] + answer.replace("_", " ").replace(".", ", "))
 
