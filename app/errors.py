@@ -7,6 +7,8 @@
     ├── MethodUnknown            a researcher's move: name a method that there is
     ├── AloneError               a researcher's move: what models are to be asked alone lacks something
     ├── AnnotatorUnknown         a researcher's move: name an annotator that there is, or mend your own
+    ├── PublishedUnknown         a researcher's move: name a paper whose figures there are
+    ├── FormatUnknown            a researcher's move: name a form in which a report can be written
     ├── PriceUnknown             a researcher's move: say what a model costs, or set no budget
     ├── UserUnknown              a researcher's move: name a kind of simulated user that there is, with what it needs
     ├── UserFailed               a simulated user came to nothing: its session stops there, and can be resumed
@@ -43,6 +45,14 @@ class AloneError(ParleyError):
 
 class AnnotatorUnknown(ParleyError):
     """An annotator was named that there is not, or one of one's own cannot be used."""
+
+
+class PublishedUnknown(ParleyError):
+    """Published figures were asked for that there are not."""
+
+
+class FormatUnknown(ParleyError):
+    """A report was asked for in a form in which it cannot be written."""
 
 
 class PriceUnknown(ParleyError):

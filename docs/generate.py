@@ -19,7 +19,6 @@ import typer
 from fastapi import FastAPI
 from pydantic import BaseModel
 
-from app.alone.methods import registry as methods
 from app.backends import registry as backends
 from app.cli import app as command_line
 from app.library import PROTOCOLS, read_yaml
@@ -28,6 +27,8 @@ from app.settings import Settings, env_name
 from app.web.api import ParticipantApi
 from app.web.cookies import Cookies
 from docs.annotators import annotators
+from docs.figures import figures
+from docs.methods import methods
 from docs.tables import about, keys, table
 from experiments.core import alone, participation
 from experiments.core import fields as asked
@@ -83,11 +84,12 @@ def files() -> dict[Path, str]:
         "reference/steps.md": steps_page,
         "reference/fields.md": fields_page,
         "reference/protocols.md": protocols_page,
-        "reference/methods.md": methods_page,
+        "reference/methods.md": lambda: _page("Methods", methods()),
         "reference/columns.md": columns_page,
         "reference/settings.md": settings_page,
         "reference/commands.md": commands_page,
         "reference/annotators.md": lambda: _page("Annotators", annotators()),
+        "reference/figures.md": lambda: _page("Figures", figures()),
     }
     return {DOCS / name: make() for name, make in makers.items()}
 
@@ -210,19 +212,6 @@ def protocols_page() -> str:
         flow = path.read_text(encoding="utf-8").partition("\nflow:\n")[2]
         text += f"\n## {raw['protocol']}@{raw['version']}\n\n{raw['about'].strip()}\n\n```yaml\nflow:\n{flow}```\n"
     return _page("Protocols", text)
-
-
-def methods_page() -> str:
-    """Every way to ask a model alone, as its own docstring says it."""
-    text = (
-        "The ways in which `parley alone run` asks models a study's questions. The first three have columns in "
-        "ChatBench's `ai_alone_answers.csv`; how all of them did, `parley alone status` tells.\n"
-    )
-    for name in methods.names():
-        steps, own = methods.find(name).steps, methods.find(name).own
-        calls = f"Calls: {own}" + (f", and at most {steps - own} to the extractor" if steps > own else "")
-        text += f"\n## {name}\n\n{methods.about(name)}\n\n{calls}.\n"
-    return _page("Methods", text)
 
 
 def columns_page() -> str:

@@ -112,5 +112,5 @@ def between(low: float | None, high: float | None, unit: Unit) -> str:
 
 
 def slug(text: object) -> str:
-    """A value as a part of a name: without dots and blanks."""
-    return "".join("_" if sign in ". \t\n" else sign for sign in str(text)) or "none"
+    """A value as a part of a name: without dots, blanks and what cannot be seen."""
+    return "".join(sign if sign.isprintable() and sign not in ". " else "_" for sign in str(text)) or "none"

@@ -5,6 +5,7 @@ Shares are drawn on the whole axis from 0 to 1; an interval beyond an axis is cu
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import floor, log10
 
@@ -12,6 +13,11 @@ from app.analysis.estimates import POINTS, SHARE, Estimate, Finding, Unit
 
 TICKS = 6
 """About so many ticks."""
+
+
+Ends = tuple[float, float]
+Beside = tuple[float, Ends | None]
+"""Another value to draw beside an estimate's, and the ends of its bar if it has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +28,7 @@ class Row:
     at: float
     low: float | None
     high: float | None
+    beside: Beside | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +48,19 @@ class Forest:
     reference: float | None
 
 
-def forest(finding: Finding) -> Forest:
-    """The figure of a finding."""
-    low, high = axis = finding.axis
+def forest(finding: Finding, beside: Mapping[str, Beside] | None = None) -> Forest:
+    """The figure of a finding, with other values `beside` those of the estimates of these names."""
+    others = beside or {}
+    first, last = axis = finding.axis
 
     def place(value: float) -> float:
-        return round(100 * min(1.0, max(0.0, (value - low) / (high - low))), 2)
+        return round(100 * min(1.0, max(0.0, (value - first) / (last - first))), 2)
 
     def row(one: Estimate) -> Row:
-        ends = (None, None) if one.low is None or one.high is None else (place(one.low), place(one.high))
-        return Row(one, place(one.value), *ends)
+        low, high = (None, None) if one.low is None or one.high is None else (place(one.low), place(one.high))
+        value, bar = others.get(one.name, (None, None))
+        there = None if value is None else (place(value), (place(bar[0]), place(bar[1])) if bar else None)
+        return Row(one, place(one.value), low, high, there)
 
     ticks = tuple(Tick(place(value), words(value, finding.unit)) for value in ticked(axis))
     reference = None if finding.reference is None else place(finding.reference)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import pandas as pd
 
 from app.analysis import arena, chatbench, dices, mathconverse
 from app.analysis.estimates import Finding
+from app.analysis.names import apart
 from app.analysis.parts import Part
 from app.analysis.reading import SCREENS, SESSION, frame, screen_times
 from storage.engine import Database
@@ -54,13 +55,29 @@ def results(database: Database, study: str, origin: str, *, whole: bool = False,
     Only what is quickly had, unless the `whole` is asked for.
     """
     fills = tuple(name for name in recorded(database, study) if name in PARTS)
-    parts = [part for name in fills for part in PARTS[name] if whole or part.quick]
+    owners, parts = _parts(fills, whole=whole)
     read = {table: _read(database, study, table, origin, columns) for table, columns in _needed(parts).items()}
-    found: list[Finding] = []
-    for part in steps(parts):
-        found += part.analyse({table: read[table][[*columns, SESSION]] for table, columns in part.tables.items()})
+    found: list[tuple[str, Finding]] = []
+    for owner, part in zip(owners, steps(parts), strict=True):
+        made = part.analyse({table: read[table][[*columns, SESSION]] for table, columns in part.tables.items()})
+        found += [(owner, finding) for finding in made]
     analysed = {session for table, rows in read.items() if not _of_study(table) for session in rows[SESSION]}
-    return Results(study, origin, fills, len(analysed), tuple(found))
+    return Results(study, origin, fills, len(analysed), tuple(_told_apart(found)))
+
+
+def _parts(fills: Iterable[str], *, whole: bool) -> tuple[list[str], list[Part]]:
+    """The parts that are wanted, and beside them whose each is."""
+    found = [(name, part) for name in fills for part in PARTS[name] if whole or part.quick]
+    return [name for name, _ in found], [part for _, part in found]
+
+
+def _told_apart(found: Sequence[tuple[str, Finding]]) -> Iterator[Finding]:
+    """Findings whose names, and whose estimates' names, are each one's alone."""
+    titles = apart([(owner, finding.name) for owner, finding in found])
+    names = apart([(owner, one.name) for owner, finding in found for one in finding.estimates])
+    for (_, finding), title in zip(found, titles, strict=True):
+        estimates = tuple(replace(one, name=next(names)) for one in finding.estimates)
+        yield replace(finding, name=title, estimates=estimates)
 
 
 def _read(database: Database, study: str, table: str, origin: str, columns: tuple[str, ...]) -> pd.DataFrame:

@@ -68,7 +68,11 @@ def test_the_page_is_whole_and_needs_nothing_from_elsewhere() -> None:
     tags = Tags(page)
     assert tags.open == []
     assert not {tag for tag, _ in tags.seen} & {"script", "link", "img", "iframe", "object"}
-    assert not [attributes for _, attributes in tags.seen if {"src", "href", "onload", "onclick"} & attributes.keys()]
+    assert not [attributes for _, attributes in tags.seen if {"src", "onload", "onclick"} & attributes.keys()]
+    ids = {attributes.get("id") for _, attributes in tags.seen}
+    links = [attributes["href"] or "" for _, attributes in tags.seen if "href" in attributes]
+    assert links
+    assert {link.removeprefix("#") for link in links} <= ids, "links lead to places of the page itself"
     assert not re.search(r"url\(|@import|https?://", page)
     assert "@media print" in page
 
@@ -92,7 +96,7 @@ def test_every_estimate_is_there_with_its_interval_sentence_and_size() -> None:
 
 def test_it_says_who_took_part_and_how_it_was_made() -> None:
     page = re.sub(r"<[^>]+>", "", html(report()))
-    ended = ("9 began", "6 completed the study", "1 withdrew", "2 are under way", "1 excluded by a researcher")
+    ended = ("9 began", "6 completed the study", "3 did not complete it", "left without ending: 2", "1 excluded by")
     for text in (*ended, "5 analysed", "2, " + "ab" * 32, "Parley 9.9", "2027-01-15 08:00 UTC", "80 %", "40 values"):
         assert text in page
 

@@ -64,7 +64,7 @@ def test_the_readmes_study_has_twenty_lines_and_its_commands_lead_to_data(tmp_pa
 @pytest.mark.slow
 def test_the_analysts_code_runs_on_the_demos_data(tmp_path: Path):
     lines = re.findall(r"^    parley (.+)$", ANALYST.read_text(encoding="utf-8"), re.M)
-    assert {line.split()[0] for line in lines} == {"simulate", "export", "validate", "import", "blinding"}
+    assert {line.split()[0] for line in lines} == {"simulate", "export", "report", "validate", "import", "blinding"}
     parley(tmp_path, *lines)
     code = "\n".join(block.text for block in blocks(ANALYST, "python"))
     printed = python(tmp_path, "-W", "error", "-c", code)

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
 import pytest
+from fastapi import FastAPI
 from sqlalchemy import update
+from starlette.requests import Request
+from starlette.responses import Response
 
 from app.clock import VirtualClock
 from app.settings import Settings
+from app.web.console import report
 from app.web.console.desk import Desk
+from app.web.console.report import NOT_YET
 from app.web.console.room import At, Place
 from app.web.console.rooms.results import MOST, ResultsRoom
-from app.web.console.visitor import Visitor
+from app.web.console.visitor import VISITOR, Visitor
 from storage import tables
 from storage.engine import Database, open_database, writer
 from tests.fakes.accounts import Witnessed
 from tests.fakes.console import console
 from tests.fakes.databases import fill
+from tests.fakes.researcher import Researcher
 from tests.fakes.served import SECRET
 from tests.fakes.workers import Held
 
@@ -123,12 +129,55 @@ def test_no_study_at_all_is_no_error(seat: Seat) -> None:
     assert "records no released schema" in seat.paint("")["results-said"]
 
 
+async def ready(researcher: Researcher, path: str) -> Response:
+    """The report, however often the waiting page asks for it."""
+    for _ in range(600):
+        answer = await researcher.send("GET", path)
+        if answer.status_code != NOT_YET:
+            return answer
+        assert 'http-equiv="refresh"' in answer.text
+        await asyncio.sleep(0.1)
+    raise AssertionError(f"{path} did not become ready")
+
+
+def asker(lab: Database, workers: Held) -> tuple[VirtualClock, Desk, Callable[[], Response]]:
+    """The page of reports alone, over workers that begin when they are told to, and whoever asks for one."""
+    clock = VirtualClock(1_800_000_000_000_000)
+    desk = Desk(Settings(), lab, SECRET, clock, Witnessed(lab, clock.now_us))
+    app = FastAPI()
+    report.add(app, desk, workers)
+    (route,) = [route for route in app.routes if getattr(route, "path", "") == "/report/{study}"]
+
+    def ask() -> Response:
+        return route.endpoint(Request({"type": "http", VISITOR: ADA}), "demo", "bot")
+
+    return clock, desk, ask
+
+
+def test_a_report_is_computed_beside_while_a_page_waits(lab: Database) -> None:
+    workers = Held()
+    _, desk, ask = asker(lab, workers)
+    assert [ask().status_code, ask().status_code] == [NOT_YET, NOT_YET]
+    assert len(workers.waiting) == 1, "who asks again waits for the same report"
+    workers.work()
+    assert ask().status_code == 200
+    assert not workers.waiting, "nothing is new, so nothing is computed again"
+    desk.log.close()
+
+
 async def test_the_report_is_a_page_and_who_read_it_is_written_down(tmp_path: Path, lab: Database) -> None:
     async with console(tmp_path, lab) as (room, researcher):
-        answer = await researcher.send("GET", "/report/demo?origin=bot")
+        answer = await ready(researcher, "/report/demo?origin=bot")
     assert answer.status_code == 200
     assert answer.headers["content-type"].startswith("text/html")
-    for text in ("A taste of Parley", "Simulated data.", "Accuracy by condition", "3</strong> began"):
+    for text in (
+        "A taste of Parley",
+        "Simulated data.",
+        "Accuracy by condition",
+        "3</strong> began",
+        'id="quality"',
+        'id="cost"',
+    ):
         assert text in answer.text
     assert room.did == [("Ada", "read the report (bot)", "demo")]
 
@@ -148,6 +197,6 @@ async def test_an_excluded_session_is_told_in_the_report_with_its_reason(tmp_pat
     with writer(database) as connection, connection.begin():
         connection.execute(update(tables.seats).where(one).values(excluded="pasted everything"))
     async with console(tmp_path, database) as (_, researcher):
-        page = (await researcher.send("GET", "/report/demo?origin=bot")).text
-    assert "1: pasted everything" in page
+        page = (await ready(researcher, "/report/demo?origin=bot")).text
+    assert "pasted everything: 1" in page
     assert "<strong>1</strong> analysed" in page

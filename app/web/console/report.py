@@ -1,8 +1,12 @@
-"""The page of a study's full report: `/report/{study}?origin=person`, made anew for whoever asks."""
+"""The page of a study's full report: `/report/{study}?origin=person`.
+
+Computing all of it can take a minute, so it is done beside, one report at a time; until it is ready a page says so,
+which asks again by itself. What is there is shown as long as nothing has changed, or it is not old.
+"""
 
 from __future__ import annotations
 
-from threading import Lock
+from concurrent.futures import Executor, ThreadPoolExecutor
 
 from fastapi import FastAPI
 from starlette.requests import Request
@@ -10,23 +14,41 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
 from app.analysis.report import gather, html
 from app.web.console.desk import Desk
+from app.web.console.latest import Latest
 from app.web.console.visitor import VISITOR
 from problems.errors import ParleyError
+from storage.origins import origins
+from storage.reading import mark
 
-NOT_FOUND = 404
+NOT_FOUND, NOT_YET = 404, 202
+OLD_US = 300_000_000
+"""A report that is older than this is not shown while a newer one is on its way."""
+Key = tuple[str, str]
+"""A study and an origin."""
 
 
-def add(app: FastAPI, desk: Desk) -> None:
-    """Add the page. One report is made at a time, so that many clicks are no heavier than one."""
-    turn = Lock()
+def add(app: FastAPI, desk: Desk, workers: Executor | None = None) -> None:
+    """Add the page."""
+
+    def compute(key: Key) -> str:
+        return html(gather(desk.database, *key, desk.clock.now_us()))
+
+    def changed(key: Key) -> object:
+        return mark(desk.database, *key)
+
+    beside = workers or ThreadPoolExecutor(max_workers=1, thread_name_prefix="report")
+    latest: Latest[Key, str] = Latest(compute, changed, desk.clock.now_us, beside)
 
     @app.get("/report/{study}", response_class=HTMLResponse)
     def report(request: Request, study: str, origin: str = "person") -> Response:
-        visitor = request.scope[VISITOR]
         try:
-            with turn:
-                page = html(gather(desk.database, study, origin, desk.clock.now_us()))
+            with desk.database.connect() as connection:
+                origins(connection, study, origin)
+            seen = latest.look((study, origin))
         except ParleyError as error:
             return PlainTextResponse(f"{error}\n", NOT_FOUND)
-        desk.did(visitor, f"read the report ({origin})", study)
-        return HTMLResponse(page)
+        old = seen.busy and desk.clock.now_us() - (seen.as_of_us or 0) > OLD_US
+        if seen.value is None or old:
+            return HTMLResponse(desk.html("report_waiting.html.j2", study=study, origin=origin), NOT_YET)
+        desk.did(request.scope[VISITOR], f"read the report ({origin})", study)
+        return HTMLResponse(seen.value)

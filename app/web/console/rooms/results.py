@@ -14,7 +14,7 @@ import gradio as gr
 from gradio.components import Component
 
 from app.analysis.estimates import between, written
-from app.analysis.report import WARNINGS
+from app.analysis.report.words import WARNINGS
 from app.analysis.results import Results, results
 from app.web.console.desk import Desk
 from app.web.console.dots import drawn

@@ -1,0 +1,57 @@
+"""The report as Markdown, for a repository or a notebook; whatever somebody wrote is text in it."""
+
+from __future__ import annotations
+
+import re
+from typing import assert_never
+
+from app.analysis.report.blocks import Block, Code, Heading, Items, Table, Text, blocks
+from app.analysis.report.gathering import Report
+
+SIGNS = re.compile(r"([\\`*_{}\[\]#|~$^])")
+"""What Markdown and its tables would read as more than a sign."""
+FIRST = re.compile(r"^(?:[-+]|\d+[.)])(?= |$)|^=")
+"""What would begin a list or make a heading of the line before."""
+HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+
+
+def markdown(report: Report) -> str:
+    """The report as Markdown."""
+    return "\n\n".join(map(_written, blocks(report))) + "\n"
+
+
+def escaped(text: str) -> str:
+    """A text as one line of Markdown that shows just that."""
+    line = SIGNS.sub(r"\\\1", " ".join(text.split()))
+    line = FIRST.sub(lambda found: f"{found[0][:-1]}\\{found[0][-1]}", line)
+    return "".join(HTML.get(sign, sign) for sign in line)
+
+
+def _code(text: str) -> str:
+    """A text as code; the ticks around it are more than there are in it."""
+    line = " ".join(text.split())
+    ticks = "`" * (max(map(len, re.findall("`+", line)), default=0) + 1)
+    space = " " if "`" in line else ""
+    return f"{ticks}{space}{line}{space}{ticks}"
+
+
+def _written(block: Block) -> str:
+    match block:
+        case Heading(level, text):
+            return f"{'#' * level} {escaped(text)}"
+        case Text(text, loud):
+            return f"> **{escaped(text)}**" if loud else escaped(text)
+        case Items(items):
+            return "\n".join(f"- {escaped(text)}" + (f" {_code(code)}" if code else "") for text, code in items)
+        case Code(text):
+            return f"    {' '.join(text.split())}"
+        case Table():
+            return _table(block)
+        case _ as other:
+            assert_never(other)
+
+
+def _table(table: Table) -> str:
+    sides = ["---" if number < table.words else "---:" for number in range(len(table.head))]
+    lines = [[escaped(cell) for cell in table.head], sides, *([escaped(cell) for cell in row] for row in table.rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -1,0 +1,127 @@
+"""The command that writes a study's report: the numbers and figures of a paper, from one command."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from app.analysis.parts import Part
+from app.analysis.report import FORMATS, Report, gather
+from app.analysis.report.published import PAPERS
+from app.analysis.report.published import against as paper
+from app.analysis.results import Steps
+from app.cli.common import STDOUT, app, err, name_of, out, settings_in_use
+from app.clock import WorldClock
+from app.errors import FormatUnknown
+from experiments.errors import allowed
+from storage.engine import Database, open_database
+from storage.errors import StorageError
+from storage.origins import ORIGINS
+from storage.reading import origins_of
+
+HTML = "html"
+ENDINGS = {"htm": HTML, "markdown": "md"}
+"""Other endings of files."""
+
+
+@app.command(name="report")
+def report_(
+    study: Annotated[str, typer.Argument(metavar="STUDY", help="The study's name, or its file.")],
+    to: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", help="The file to write; STUDY-report.html unless given, `-` for standard output."),
+    ] = None,
+    form: Annotated[
+        str, typer.Option("--format", help=f"One of: {', '.join(FORMATS)}. By the file's ending unless given.")
+    ] = "",
+    origin: Annotated[
+        str | None,
+        typer.Option(help="Whose sessions: person, import, bot or pilot. People's, or else what the study has."),
+    ] = None,
+    against: Annotated[
+        str, typer.Option(metavar="PAPER", help=f"Show a paper's figures beside: {', '.join(PAPERS)}.")
+    ] = "",
+) -> None:
+    """Write a study's report: who took part, every figure with its interval, n and sentence, data quality and cost.
+
+    An HTML page that needs no network and can be printed, or the same as Markdown, LaTeX, csv or JSON.
+    """
+    chosen = _format(form, to)
+    papers = paper(against) if against else None
+    database, name = open_database(settings_in_use().database_url), name_of(study)
+    meant = origin or _first(database, name)
+    try:
+        with _stepping() as steps:
+            made = gather(database, name, meant, WorldClock().now_us(), steps=steps, against=papers)
+        text = FORMATS[chosen](made)
+        path = to or Path(f"{name}-report.{chosen}")
+        if path == STDOUT:
+            sys.stdout.buffer.write(text.encode())
+            return
+        _write(path, text)
+    except KeyboardInterrupt:
+        err.print("Stopped. No report was written.")
+        raise typer.Exit(130) from None
+    _tell(path, made)
+
+
+def _format(wanted: str, to: Path | None) -> str:
+    """The form that is meant; raises FormatUnknown."""
+    ending = to.suffix.removeprefix(".").lower() if to is not None else ""
+    found = wanted or ENDINGS.get(ending, ending) or HTML
+    if found not in FORMATS:
+        where = "--format" if wanted else f"the ending of {to}"
+        raise FormatUnknown(f"{where}: a report cannot be written as {found!r}{allowed(found, FORMATS)}")
+    return found
+
+
+def _first(database: Database, study: str) -> str:
+    """Whose sessions are meant: people's, or else whatever the study has."""
+    found = origins_of(database, study)
+    return next((origin for origin in ORIGINS if origin in found), ORIGINS[0])
+
+
+@contextmanager
+def _stepping() -> Iterator[Steps]:
+    """A bar that says which part is computed."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+        task = bar.add_task("Reading", total=None)
+
+        def steps(parts: list[Part]) -> Iterable[Part]:
+            bar.update(task, total=len(parts))
+            for part in parts:
+                bar.update(task, description=part.title)
+                yield part
+                bar.advance(task)
+
+        yield steps
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file beside its place and put it there when it is whole."""
+    unfinished = path.with_name(f".{path.name}.unfinished")
+    try:
+        unfinished.write_text(text, encoding="utf-8", newline="")
+        unfinished.replace(path)
+    except OSError as error:
+        raise StorageError(
+            f"{path} cannot be written: {error.strerror or error}. Choose another place: -o FILE"
+        ) from error
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _tell(path: Path, made: Report) -> None:
+    number = sum(len(finding.estimates) for finding in made.results.findings)
+    out.print(f"{path}: {number:,} figures of {made.results.analysed:,} participants ({made.whose})", highlight=False)
+    if made.warning:
+        out.print(f"[yellow]{made.warning}[/yellow]")
+    if made.against is not None:
+        out.print(f"[dim]{made.against.told(made.compared)}[/dim]", highlight=False)

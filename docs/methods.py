@@ -1,0 +1,18 @@
+"""The page of methods: each way to ask a model alone, as its own docstring says it."""
+
+from __future__ import annotations
+
+from app.alone.methods import registry
+
+
+def methods() -> str:
+    """Every way to ask a model alone that comes with Parley."""
+    text = (
+        "The ways in which `parley alone run` asks models a study's questions. The first three have columns in "
+        "ChatBench's `ai_alone_answers.csv`; how all of them did, `parley alone status` tells.\n"
+    )
+    for name in registry.names():
+        steps, own = registry.find(name).steps, registry.find(name).own
+        calls = f"Calls: {own}" + (f", and at most {steps - own} to the extractor" if steps > own else "")
+        text += f"\n## {name}\n\n{registry.about(name)}\n\n{calls}.\n"
+    return text

@@ -1,0 +1,205 @@
+"""The report's other forms: each says what the page says, and shows what people wrote as text and nothing else."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.analysis.intervals import Interval
+from app.analysis.names import about, apart, patterns
+from app.analysis.report import FORMATS, as_csv, as_json, html, latex, markdown
+from app.analysis.report.latex import escaped as tex
+from app.analysis.report.lines import lines
+from app.analysis.report.markdown import escaped as md
+from app.analysis.report.panels import LOOKS, panels
+from app.analysis.report.published import PAPERS, Against, against
+from app.errors import PublishedUnknown
+from tests.fakes.reports import ANSWERS, DATASETS, MODELS, NASTY, Printed, accuracy, by_turn, figure, finding, hostile
+from tests.fakes.reports import report as made_up
+
+PAPER = Against(
+    "paper",
+    "A paper",
+    {"chatbench.accuracy.physics.one.user-AI": Printed(0.55, 0.02, "Table 5"), "x.y": Printed(1, None, "Table 6")},
+)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_each_form_has_the_figure_its_interval_its_size_and_its_name(form: str) -> None:
+    text = FORMATS[form](made_up(accuracy()))
+    numbers = {"csv": ("0.5,0.4,0.6", "1200"), "json": ('"value": 0.5', '"n": 1200')}
+    for part in (*numbers.get(form, ("40.0 to 60.0", "1,200")), "95 % interval"):
+        assert part.replace("%", r"\%") in text if form == "tex" else part in text
+    assert "user-AI" in text
+    assert "By hand." in text or form == "csv"
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize(("origin", "warning"), [("bot", "Simulated data."), ("pilot", "Pilot data."), ("person", "")])
+def test_each_form_marks_simulated_and_pilot_data(form: str, origin: str, warning: str) -> None:
+    text = FORMATS[form](made_up(accuracy(), origin=origin))
+    assert warning in text
+    assert bool(warning) == ("do not report it" in text)
+
+
+def test_in_json_every_figure_is_found_by_its_name_in_full_precision() -> None:
+    known = json.loads(as_json(made_up(hostile(), origin="pilot")))
+    one = known["figures"]["arena.win_rate.x"]
+    assert (one["value"], one["low"], one["high"], one["level"]) == (1 / 3, 0.25, 0.5, 0.95)
+    assert (one["n"], one["counts"], one["participants"], one["unit"]) == (1200, "answers", 30, "share")
+    assert one["groups"] == {"model": NASTY}
+    assert one["about"]
+    assert (known["pilot"], known["simulated"]) == (True, False)
+    assert known["flow"]["outcomes"] == {"complete": 6, "no_consent": 1, "": 2}
+    assert known["findings"][0]["figures"] == ["arena.win_rate.x"]
+    assert known["cost"]["models"][NASTY]["prompt_tokens"] == 1000
+    assert "\n  " in as_json(made_up())
+
+
+def test_a_figure_without_an_interval_says_why_and_has_no_level() -> None:
+    text = as_json(made_up(finding("arena.ties", [figure("arena.ties.x", "x", Interval(1, why="Too few."))])))
+    one = json.loads(text)["figures"]["arena.ties.x"]
+    assert (one["low"], one["high"], one["level"], one["why"]) == (None, None, None, "Too few.")
+
+
+def test_the_csv_has_a_row_for_each_figure_and_nothing_that_a_spreadsheet_runs() -> None:
+    rows = list(csv.DictReader(io.StringIO(as_csv(made_up(hostile(), accuracy(), against=PAPER)))))
+    assert [row["name"] for row in rows] == ["arena.win_rate.x", *(one.name for one in accuracy().estimates)]
+    assert float(rows[0]["value"]) == 1 / 3
+    assert rows[0]["label"] == f"'{NASTY}"
+    assert json.loads(rows[0]["groups"]) == {"model": NASTY}
+    assert not [cell for row in rows for cell in row.values() if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
+    assert sorted(row["published_value"] for row in rows)[-1] == "0.55"
+
+
+def test_markdown_shows_what_people_wrote_as_text() -> None:
+    text = markdown(made_up(hostile()))
+    assert "<script" not in text
+    assert "\n# d" not in text
+    assert "](javascript" not in text.replace("\\]", "")
+    tables = [line for line in text.splitlines() if line.startswith("|")]
+    assert {len(re.findall(r"(?<!\\)\|", line)) for line in tables} <= {4, 6, 7}
+
+
+def test_latex_shows_what_people_wrote_as_text() -> None:
+    text = latex(made_up(hostile(), accuracy(), against=PAPER))
+    assert r"\input" not in text
+    assert text.count(r"\begin{longtable}") == text.count(r"\end{longtable}") == text.count(r"\toprule") > 3
+    assert text.count("{") - text.count(r"\{") == text.count("}") - text.count(r"\}")
+
+
+@given(st.text())
+def test_no_text_has_a_command_a_comment_or_a_group_in_latex(text: str) -> None:
+    plain = re.sub(r"\\text[a-z]+\{\}|\\ldots\{\}|\\[{}$&#_%]|\$(-|\\pm|\\leq|\\geq)\$|-\{\}", "", tex(text))
+    assert not set(plain) & set("\\{}$&#_%^~\n\r")
+
+
+@given(st.text())
+def test_no_text_has_a_tag_a_cell_or_a_heading_in_markdown(text: str) -> None:
+    found = md(text)
+    plain = re.sub(r"\\[\\`*_{}\[\]#|~$^+=.)-]", "", found)
+    assert not set(plain) & set("\\`*_{}[]#|~$^<>\n\r")
+
+
+def test_the_page_shows_what_people_wrote_as_text_in_its_drawings_too() -> None:
+    cell = figure("chatbench.accuracy.d.m.user-AI", NASTY, Interval(0.5), dataset=NASTY, model=NASTY)
+    page = html(made_up(hostile(), finding("chatbench.accuracy", [cell]), by_turn(), against=PAPER))
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+
+
+def test_the_main_figure_has_a_panel_a_dataset_and_a_shape_and_shade_a_type_of_answer() -> None:
+    found = panels(accuracy().estimates)
+    assert found is not None
+    assert [panel.title for panel in found.panels] == list(DATASETS)
+    assert [look.words for look in found.legend] == ["AI alone: zero shot", "user-alone", "user-AI"]
+    assert len({(look.path, look.fill) for look in found.legend}) == len(ANSWERS)
+    for panel in found.panels:
+        assert [words for _, words in panel.models] == list(MODELS)
+        assert len({mark.x for mark in panel.marks}) == len(MODELS) * len(ANSWERS), "no mark hides another"
+        assert all(mark.high < mark.y < mark.low for mark in panel.marks), "up is more"
+    assert panels(by_turn().estimates) is None
+
+
+def test_with_the_chatbot_conditions_are_shown_in_place_of_all_together() -> None:
+    name = "chatbench.accuracy.physics.one.user-AI"
+    conditions = [figure(f"{name}.{words}", words, Interval(0.5)) for words in ("answer-first", "direct-to-AI")]
+    found = panels([*accuracy().estimates, *conditions])
+    assert found is not None
+    shown = [mark.look.words for mark in found.panels[0].marks]
+    assert shown[-2:] == ["user-AI, answer-first", "user-AI, direct-to-AI"]
+    assert shown.count("user-AI") == 1, "of the model that has no conditions"
+
+
+def test_looks_of_all_kinds_differ() -> None:
+    looks = [look for some in LOOKS.values() for look in some]
+    assert len(set(looks)) == len(looks)
+
+
+def test_ratings_by_turn_are_a_line_through_the_turns_in_order() -> None:
+    found = lines([accuracy(), by_turn()])
+    assert found is not None
+    assert [words for _, words in found.across] == ["1", "2", "3"]
+    (line,) = found.lines
+    assert [mark.x for mark in line.marks] == [x for x, _ in found.across]
+    assert lines([accuracy()]) is None
+
+
+def test_what_a_paper_has_is_drawn_and_told_beside_and_nothing_else() -> None:
+    found = made_up(accuracy(), hostile(), against=PAPER)
+    assert [(one.estimate.name, one.told_difference) for one in found.compared] == [
+        ("chatbench.accuracy.physics.one.user-AI", "−5.0 pp")
+    ]
+    page = html(found)
+    assert "1 of the 2 figures that are known of A paper" in page
+    assert "Table 5" in page
+    assert "Table 6" not in page
+    assert page.count('<path class="theirs"') == 3, "in the panel, its legend and the table's figure"
+    known = json.loads(as_json(found))
+    assert known["figures"]["chatbench.accuracy.physics.one.user-AI"]["published"]["standard_error"] == 0.02
+    assert "published" not in known["figures"]["arena.win_rate.x"]
+    assert "theirs" not in html(made_up(accuracy())).split("</style>")[1]
+
+
+def test_a_paper_that_is_not_known_is_refused_with_those_that_are() -> None:
+    with pytest.raises(PublishedUnknown, match=next(iter(PAPERS))):
+        against("chatbenk")
+
+
+NAMES = {"dices.alpha.<column>": "alpha", "dices.alpha.<column>.<group>": "by group", "dices.pearson.a_b": "r"}
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("dices.alpha.Q_overall", "alpha"),
+        ("dices-990.alpha.Q_overall", "alpha"),
+        ("dices.alpha.Q.x-y", "by group"),
+        ("dices.pearson.a_b", "r"),
+        ("dices.pearson.axb", ""),
+        ("dices.alpha", ""),
+    ],
+)
+def test_a_name_follows_its_pattern(name: str, wanted: str) -> None:
+    assert about(name, NAMES) == wanted
+    assert len(patterns(name, NAMES)) == bool(wanted)
+
+
+def test_figures_of_two_editions_have_names_of_their_own() -> None:
+    pairs = [("dices-350", "dices.a.x"), ("dices-350", "dices.a.y"), ("dices-990", "dices.a.x")]
+    assert list(apart(pairs)) == ["dices-350.a.x", "dices.a.y", "dices-990.a.x"]
+
+
+@given(st.lists(st.tuples(st.sampled_from(["s", "t"]), st.sampled_from(["s.a", "s.a_2", "s.b", "t.a"]))))
+def test_no_two_names_are_alike_however_they_come(pairs: list[tuple[str, str]]) -> None:
+    found = list(apart(pairs))
+    assert len(set(found)) == len(found) == len(pairs)
+    for pair, name in zip(pairs, found, strict=True):
+        if [other for other in pairs if other[1] == pair[1]] == [pair]:
+            assert name == pair[1], "whoever is alone keeps its name"

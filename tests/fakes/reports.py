@@ -1,0 +1,77 @@
+"""Reports made up: of groups whose names try to be more than text, with and without a paper to compare with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from app.analysis.estimates import Estimate, Finding, Group, Unit, estimate
+from app.analysis.intervals import Interval
+from app.analysis.report import Arm, Report, Version
+from app.analysis.report.conduct import Costs, Quality
+from app.analysis.report.published import Against
+from app.analysis.results import Results
+from storage.reading import Flow
+from storage.spending import Cost
+
+NASTY = (
+    '=HYPERLINK("x")<script>alert(1)</script>|`a`\\input{/etc/passwd}%$_#&~^{}[b](javascript:c)\n# d\n\\end{longtable}'
+)
+DATASETS, MODELS = ("physics", "moral"), ("one", "two")
+ANSWERS = ("zero_shot", "user-alone", "user-AI")
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """A paper's figure."""
+
+    value: float
+    standard_error: float | None
+    source: str
+
+
+def figure(name: str, label: str, interval: Interval, unit: Unit = "share", **groups: str) -> Estimate:
+    """An estimate of 1,200 answers of 30 participants."""
+    return estimate(Group(name, label, 1200, 30, groups), interval, f"{label} had {{}}", unit, "answers")
+
+
+def accuracy() -> Finding:
+    """Accuracy by dataset, model and type of answer, as ChatBench's analysis names it."""
+    cells = [(d, m, a) for d in DATASETS for m in MODELS for a in ANSWERS]
+    found = (
+        figure(f"chatbench.accuracy.{d}.{m}.{a}", f"{d}, {m}: {a}", Interval(0.5, 0.4, 0.6), dataset=d, model=m,
+               answer_type=a)
+        for d, m, a in cells
+    )  # fmt: skip
+    return finding("chatbench.accuracy", found)
+
+
+def by_turn() -> Finding:
+    """Mean helpfulness by turn, as MathConverse's analysis names it."""
+    found = (
+        figure(f"mathconverse.by_turn.helpfulness.{n}", f"turn {n}", Interval(4, 3, 5), "number") for n in (1, 2, 3)
+    )
+    return finding("mathconverse.by_turn", found, "number", (0, 6))
+
+
+def finding(
+    name: str, estimates: Iterable[Estimate], unit: Unit = "share", axis: tuple[float, float] = (0, 1)
+) -> Finding:
+    """A finding of these estimates."""
+    return Finding(name, f"The title of {name}", "answers", unit, axis, tuple(estimates), "By hand.", "code()")
+
+
+def hostile() -> Finding:
+    """A group of a nasty name."""
+    return finding("arena.win_rate", [figure("arena.win_rate.x", NASTY, Interval(1 / 3, 0.25, 0.5), model=NASTY)])
+
+
+def report(*findings: Finding, origin: str = "person", against: Against | None = None) -> Report:
+    """A report of these findings, with something of everything else; whoever named the study had bad intentions."""
+    return Report(
+        "mine", NASTY, origin, (Version(2, "ab" * 32),),
+        Flow(origin, 9, {"complete": 6, "no_consent": 1, "": 2}, {NASTY: 1}),
+        (Arm("condition", NASTY, 5, 4, 0.8, 0.5), Arm("condition", "b", 4, 2, 0.2, 0.5)),
+        Results("mine", origin, ("chatbench",), 5, findings), 1_800_000_000_000_000, "9.9",
+        Quality({"too_fast": 2}, 2, 1, 40, 3, 6, 1), Costs("USD", {NASTY: Cost(40, 2, 1000, 500, 0.25, 3)}), against,
+    )  # fmt: skip
