@@ -68,7 +68,7 @@ class Answers:
     def feed(self, data: bytes) -> None:
         """Take the next bytes; raises Unreadable or BadBody."""
         if self.over:
-            self.clean = False
+            self.clean = self.clean and not data
             return
         before = self._size
         try:
