@@ -3,7 +3,7 @@
 Connections are kept and shared by all sessions. Nothing is retried (the runtime does, and logs each attempt), no
 redirect is followed (it would carry the key elsewhere), no cookie is kept (it would join people's conversations), and
 nothing leaves here with a secret of the server in it. aiohttp, as a piece of a reply costs it a tenth of what it costs
-httpx2 (docs/decisions/0003).
+httpx2; whole answers go past it by `lines`, which cost a fifth again (docs/decisions/0003).
 """
 
 import asyncio
