@@ -3,13 +3,24 @@
 `transport` is the way there, `messages` reads what comes.
 """
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from app.backends.base import JSON, BackendOptions, Delta, Request, Sleep, Whole, in_order, parse_options, system_of
+from app.backends.base import (
+    JSON,
+    BackendOptions,
+    Delta,
+    Parsing,
+    Request,
+    Sleep,
+    Whole,
+    in_order,
+    parse_options,
+    system_of,
+)
 from app.backends.registry import backend
 from app.backends.wire.messages import Messages, message
 from app.backends.wire.transport import Transport
@@ -60,8 +71,7 @@ class Anthropic:
         key = {"x-api-key": server.key.get_secret_value()} if server.key else {}
         self._path = "/messages" if server.url.endswith("/v1") else "/v1/messages"
         self._transport = Transport(settings, server, {"anthropic-version": VERSION, **key})
-        self._read: tuple[Mapping[str, JSON], AnthropicOptions] = {}, AnthropicOptions()
-        """The options that a batch last came with, read: it comes with the same ones a thousand times."""
+        self._options = Parsing(AnthropicOptions)
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:
         """Give the reply as the server sends it; leaving early closes the connection."""
@@ -72,9 +82,9 @@ class Anthropic:
 
     async def whole(self, request: Request) -> Whole:
         """Give the reply once it is whole: a hundredth of the work of a stream."""
-        if request.options is not self._read[0]:
-            self._read = request.options, parse_options(AnthropicOptions, request.options)
-        return await self._transport.fetch(self._path, _body(request, self._read[1], stream=False), message)
+        return await self._transport.fetch(
+            self._path, _body(request, self._options.read(request.options), stream=False), message
+        )
 
     async def close(self) -> None:
         """Close all connections."""

@@ -7,7 +7,7 @@ Read it inside `contextlib.aclosing`, so that leaving early closes the connectio
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeVar, runtime_checkable
+from typing import Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 from pydantic_core import ErrorDetails
@@ -17,6 +17,7 @@ from problems.errors import did_you_mean
 
 Role = Literal["system", "user", "assistant"]
 JSON = JsonValue
+MOST_KNOWN = 100
 Sleep = Callable[[float], Awaitable[None]]
 """How a backend that plays for time waits, in seconds: asyncio.sleep, or a virtual clock's."""
 
@@ -130,6 +131,23 @@ def parse_options(schema: type[Parsed], options: Mapping[str, JSON]) -> Parsed:
     if faults:
         raise BackendRejected("The model's options cannot be used: " + " ".join(faults), reason="bad_options")
     return schema.model_validate(dict(options))
+
+
+class Parsing(Generic[Parsed]):
+    """Reads options, and remembers those it has read: a batch comes with the same ones, of few models, for hours."""
+
+    def __init__(self, schema: type[Parsed]) -> None:
+        self._schema = schema
+        self._known: dict[int, tuple[Mapping[str, JSON], Parsed]] = {}
+        """By which object they are, as 1 and true are equal; the object is kept, so that its number stays its own."""
+
+    def read(self, options: Mapping[str, JSON]) -> Parsed:
+        """The same as `parse_options`."""
+        if id(options) not in self._known:
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            self._known[id(options)] = options, parse_options(self._schema, options)
+        return self._known[id(options)][1]
 
 
 def option_faults(schema: type[BackendOptions], options: Mapping[str, JSON]) -> list[str]:

@@ -4,13 +4,13 @@
 what it does we would need the request alone, which is a dictionary, and its variables would decide things.
 """
 
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from app.backends.base import JSON, BackendOptions, Delta, End, Request, Sleep, Whole, in_order, parse_options
+from app.backends.base import JSON, BackendOptions, Delta, End, Parsing, Request, Sleep, Whole, in_order, parse_options
 from app.backends.registry import backend
 from app.backends.wire.chat_completions import ChatCompletions, chat_completion
 from app.backends.wire.responses import Responses, response
@@ -66,8 +66,7 @@ class OpenAI:
         server = server or _own_server(settings)
         self._newer = server.url == OPENAI_URL
         self._transport = Transport(settings, server, bearer(server))
-        self._read: tuple[Mapping[str, JSON], OpenAIOptions] = {}, OpenAIOptions()
-        """The options that a batch last came with, read: it comes with the same ones a thousand times."""
+        self._options = Parsing(OpenAIOptions)
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:
         """Give the reply as the server sends it; leaving early closes the connection."""
@@ -80,9 +79,7 @@ class OpenAI:
 
     async def whole(self, request: Request) -> Whole:
         """Give the reply once it is whole: a hundredth of the work of a stream."""
-        if request.options is not self._read[0]:
-            self._read = request.options, parse_options(OpenAIOptions, request.options)
-        options = self._read[1]
+        options = self._options.read(request.options)
         read: Callable[[bytes], tuple[str, End]] = response if options.api == "responses" else chat_completion
         path, body = self._asking(request, options, stream=False)
         return await self._transport.fetch(path, body, read)

@@ -150,9 +150,12 @@ def test_any_limit_is_found_and_kept_whatever_burst_is_let_through(
 @pytest.mark.parametrize("retry_after_s", [None, 1.0])
 @pytest.mark.parametrize("limit", [20, 100, 500])
 def test_noise_beside_a_limit_does_not_let_it_collapse(limit: int, retry_after_s: float | None) -> None:
-    play = Play(Server(limit, limit, 0.05, retry_after_s, noise=0.05), limit * 60).run()
-    assert play.rate(first=0.5) >= 0.7 * limit
-    assert play.refusals <= 0.3
+    servers = [Server(limit, limit, 0.05, retry_after_s, noise=0.05) for _ in range(4)]
+    plays = [Play(server, limit * 60, seed=seed).run() for seed, server in enumerate(servers)]
+    rates = [play.rate(first=0.5) / limit for play in plays]
+    assert sum(rates) / len(rates) >= 0.8
+    assert min(rates) >= 0.6, "chance has a hand in each"
+    assert max(play.refusals for play in plays) <= 0.3
 
 
 @settings(max_examples=20, deadline=None)
@@ -161,7 +164,7 @@ def test_odd_refusals_slow_nobody_down(seed: int, noise: float, latency_s: float
     play = Play(Server(None, latency_s=latency_s, noise=noise), 4_000, seed=seed).run()
     ideal = 128 / latency_s * (1 - noise)
     taken = play.came_s[400:3_600]  # at the end only those are left who wait
-    assert 3_200 / (taken[-1] - taken[0]) >= 0.7 * ideal, "even where chance is taken for a limit for a while"
+    assert 3_200 / (taken[-1] - taken[0]) >= 0.9 * ideal, "chance is taken for no limit"
     assert play.refusals <= noise / (1 - noise) + 0.03
 
 

@@ -75,7 +75,8 @@ class Cell:
     @cached_property
     def _question(self) -> Question:
         messages = (Message("system", "Answer with a letter."), Message("user", f"[{self.number}] {QUESTION}"))
-        return Question(MODEL, Request("fast-1", messages, temperature=0.7, max_tokens=1_000))
+        request = Request("fast-1", messages, temperature=0.7, max_tokens=1_000, options=MODEL.model.options)
+        return Question(MODEL, request)
 
     @cached_property
     def key(self) -> str:

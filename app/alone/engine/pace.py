@@ -19,8 +19,9 @@ SLACK_S = 0.1
 AT_ONCE, ENOUGH = 10, 4_096
 """What may be on its way at first; from how much on it is not looked at any more."""
 LOOK_AGAIN_S = 0.002
-CALM, ALARM = 0.25, 6.0
-"""A refusal adds 1 to the alarm, a reply takes that much: a fifth of refusals never adds up, six at once do."""
+CALM, ALARM, ODD = 0.25, 6.0, 0.08
+"""A refusal adds 1 to the alarm, a reply takes that much: a fifth of refusals never adds up, six at once do, and of
+what is on its way a share more, as refusals come sooner than the replies beside them."""
 PAUSE_S, OWN_PAUSE_S, LONGEST_S = 0.25, 0.5, 120.0
 """How long all wait after many refusals, and one after its own, where the server does not say how long; the most."""
 GUESS_S = 0.25
@@ -82,7 +83,7 @@ class Pace:
         if self._learned is not None:
             self._learned.refused(now_s - took_s, now_s)
             self._alarm *= not self._learned.seeking
-        if self._alarm >= ALARM:
+        if self._alarm >= ALARM + ODD * len(self._on_way):
             self._many(retry_after_s, now_s)
         return OWN_PAUSE_S if retry_after_s is None else min(LONGEST_S, retry_after_s)
 

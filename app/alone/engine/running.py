@@ -170,7 +170,7 @@ class _Running:
         """Make a sample's calls as far as they ask this lane; whether it is over, rather than another lane's."""
         asked = False
         while question := sample.cell.next(sample.texts):
-            there = self._there(question)
+            there = lane if question.asked is lane.asked else self._there(question)
             if there is not lane:
                 there.queue.put_nowait((origin, sample))
                 return False

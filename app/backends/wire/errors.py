@@ -74,18 +74,38 @@ def no_connection(error: Exception, server: Server) -> BackendError:
     """The error that the connection raised."""
     match error:
         case aiohttp.ConnectionTimeoutError():
-            return _late(server, "timeout_connect")
+            return late(server, "timeout_connect")
         case TimeoutError():
-            return _late(server, "timeout_read")
+            return late(server, "timeout_read")
         case aiohttp.ClientConnectorError() | aiohttp.ClientHttpProxyError() | ssl.SSLError():
-            return BackendUnavailable(
-                f"No connection to {server.url} ({error}). Is the address right, and up?", reason="connection"
-            )
+            return unreachable(server, error)
         case _ if isinstance(error.__cause__, ContentEncodingError) or isinstance(error, aiohttp.InvalidURL):
-            return BackendBroken(f"{server.url}: {type(error).__name__}: {error}.", reason="malformed")
+            return unpackable(server, error)
         case _:
-            told = str(error) or type(error).__name__
-            return BackendUnavailable(f"The connection to {server.url} broke ({told}). Try again.", reason="connection")
+            return broken(server, error)
+
+
+def late(server: Server, reason: str) -> BackendUnavailable:
+    """The error that a server's silence is."""
+    return BackendUnavailable(f"{server.url} did not answer in time. Try again.", reason=reason)
+
+
+def unreachable(server: Server, error: Exception) -> BackendUnavailable:
+    """The error that a connection is which could not be opened."""
+    return BackendUnavailable(
+        f"No connection to {server.url} ({error}). Is the address right, and up?", reason="connection"
+    )
+
+
+def broken(server: Server, error: Exception) -> BackendUnavailable:
+    """The error that a connection is which was open."""
+    told = str(error) or type(error).__name__
+    return BackendUnavailable(f"The connection to {server.url} broke ({told}). Try again.", reason="connection")
+
+
+def unpackable(server: Server, error: Exception) -> BackendBroken:
+    """The error that a body is which nobody can unpack."""
+    return BackendBroken(f"{server.url}: {type(error).__name__}: {error}.", reason="malformed")
 
 
 def refusal(text: str) -> BackendBroken:
@@ -128,10 +148,6 @@ def _date(text: str) -> float | None:
         return parsedate_to_datetime(text).timestamp()
     except (ValueError, OverflowError):
         return None
-
-
-def _late(server: Server, reason: str) -> BackendUnavailable:
-    return BackendUnavailable(f"{server.url} did not answer in time. Try again.", reason=reason)
 
 
 def _told(content: bytes) -> tuple[str | None, str]:

@@ -3,7 +3,7 @@
 Connections are kept and shared by all sessions. Nothing is retried (the runtime does, and logs each attempt), no
 redirect is followed (it would carry the key elsewhere), no cookie is kept (it would join people's conversations), and
 nothing leaves here with a secret of the server in it. aiohttp, as a piece of a reply costs it a tenth of what it costs
-httpx2 (docs/decisions/0003).
+httpx2; whole answers go past it by `lines`, which cost a fifth again (docs/decisions/0003).
 """
 
 import asyncio
@@ -21,14 +21,14 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from app.backends.base import Delta, End, Whole
+from app.backends.wire.answers import MAX_BODY_BYTES, MAX_REFUSAL_BYTES, MULTIPLE_CHOICES, Answer
 from app.backends.wire.errors import beginning, masked, no_connection, refused
+from app.backends.wire.lines import Lines, head
 from app.errors import BackendBroken, BackendError, BackendRejected
 from app.servers import Server, revealed
 from app.settings import Settings
 
 DRAIN_S = 0.1
-MULTIPLE_CHOICES = 300
-MAX_BODY_BYTES = 8_000_000
 RATE_LIMITS = ("x-ratelimit-", "anthropic-ratelimit-")
 """How the names of headers begin that tell of a server's rate limits."""
 
@@ -60,9 +60,11 @@ class Transport:
         )
         self._patient = aiohttp.ClientTimeout(total=None, sock_connect=settings.connect_timeout_s)
         """For whole replies, which whoever asks has to limit: a clock for each piece costs as much as reading it."""
-        self._tls = _trusted() if server.url.startswith("https:") else True
+        self._tls = _trusted() if server.url.startswith("https:") else None
         self._proxy = _proxy_of(server.url)
         self._urls: dict[str, URL] = {}
+        self._heads: dict[str, bytes] = {}
+        self._lines = Lines(server, self._tls, settings.connect_timeout_s)
         self._session: aiohttp.ClientSession | None = None
 
     async def stream(
@@ -92,40 +94,54 @@ class Transport:
         """Send `body` to `path` and `read` the whole answer; a BackendError has with it what was sent and came."""
         sent, raw = _json(body), b""
         try:
-            async with self._send("POST", path, sent, self._patient) as response:
-                if response.status >= MULTIPLE_CHOICES:
-                    raw = await beginning(response)
-                    raise refused(response.status, response.headers, raw)
-                raw = await beginning(response, MAX_BODY_BYTES + 1)
-                if len(raw) > MAX_BODY_BYTES:
-                    raise BackendBroken("The model server's answer is longer than 8 MB.", reason="too_long")
-                text, end = read(raw)
-                shown = self._server.mask(_words(raw))
-                return Whole(text, end, shown, _words(sent), _rate_limits(response.headers))
+            status, headers, raw = await self._ask(path, sent)
+            if status >= MULTIPLE_CHOICES:
+                raise refused(status, headers, raw)
+            if len(raw) > MAX_BODY_BYTES:
+                raise BackendBroken("The model server's answer is longer than 8 MB.", reason="too_long")
+            text, end = read(raw)
+            return Whole(text, end, self._server.mask(_words(raw)), _words(sent), _rate_limits(headers))
         except BackendError as error:
             raise masked(error, self._server, _words(sent), _words(raw)) from None
-        except (aiohttp.ClientError, OSError) as error:
-            broken = no_connection(error, self._server)
-            raise masked(broken, self._server, _words(sent), _words(raw)) from None
 
     async def close(self) -> None:
         """Close all connections."""
+        self._lines.close()
         if self._session is not None:
             await self._session.close()
+
+    async def _ask(self, path: str, body: bytes) -> Answer:
+        """Give a whole answer: past aiohttp, but for a proxy, which `lines` does not know."""
+        if self._proxy is not None:
+            return await self._ask_by_proxy(path, body)
+        if path not in self._heads:
+            self._heads[path] = head(self._url(path), self._headers)
+        return await self._lines.ask(b"%b%d\r\n\r\n%b" % (self._heads[path], len(body), body))
+
+    async def _ask_by_proxy(self, path: str, body: bytes) -> Answer:
+        try:
+            async with self._send("POST", path, body, self._patient) as response:
+                most = MAX_REFUSAL_BYTES if response.status >= MULTIPLE_CHOICES else MAX_BODY_BYTES + 1
+                return Answer(response.status, response.headers, await beginning(response, most))
+        except (aiohttp.ClientError, OSError) as error:
+            raise no_connection(error, self._server) from None
 
     def _send(
         self, method: str, path: str, data: bytes, timeout: aiohttp.ClientTimeout
     ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
+        url = self._url(path)
+        return self._open().request(method, url, data=data, timeout=timeout, allow_redirects=False, proxy=self._proxy)
+
+    def _url(self, path: str) -> URL:
         if path not in self._urls:
             self._urls[path] = URL(self._server.url + path).update_query(self._query)
-        url = self._urls[path]
-        return self._open().request(method, url, data=data, timeout=timeout, allow_redirects=False, proxy=self._proxy)
+        return self._urls[path]
 
     def _open(self) -> aiohttp.ClientSession:
         """The session, which belongs to the event loop that first asks for it."""
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0, ssl=self._tls),
+                connector=aiohttp.TCPConnector(limit=0, ssl=self._tls or True),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 headers=self._headers,
                 timeout=self._timeout,
