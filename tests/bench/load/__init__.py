@@ -1,4 +1,4 @@
-"""Parley under load: many participants at once, who speak the page's own protocol, beside a bare server that does as little.
+"""Parley under load: many participants at once, with the page's own protocol, beside a bare server of the same flow.
 
 `python -m tests.bench.load`. The server has one core, those who load it and the model server the other.
 """

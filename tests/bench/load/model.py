@@ -1,7 +1,7 @@
 """A model server for the load bench: each reply has 60 tokens, the first after 300 ms, the others 20 ms apart.
 
-`python -m tests.bench.load.model` prints its port and serves until its input ends. Chat Completions as a stream only, by
-hand, as it shares a core with those who load the server.
+`python -m tests.bench.load.model` prints its port and serves until its input ends. Chat Completions as a stream only,
+by hand, as it shares a core with those who load the server.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ import sys
 import uvloop
 
 TOKENS, FIRST_S, EACH_S = 60, 0.3, 0.02
-WORDS = "the sum of the squares is then bounded by the integral so that we get what was to be shown, and so on, ".split(
-    " "
-)
+WORDS = "the sum of the squares is then bounded by the integral so that we get what was to be shown".split()  # noqa: SIM905
+
+
+def _event(**told: object) -> bytes:
+    whole = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "load-1", **told}
+    return b"data: " + json.dumps(whole).encode() + b"\n\n"
 
 
 def _frame(delta: dict[str, str], finish: str | None = None) -> bytes:
-    choice = {"index": 0, "delta": delta, "finish_reason": finish}
-    told = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "load-1", "choices": [choice]}
-    return b"data: " + json.dumps(told).encode() + b"\n\n"
+    return _event(choices=[{"index": 0, "delta": delta, "finish_reason": finish}])
 
 
 def _chunked(data: bytes) -> bytes:
@@ -30,9 +31,8 @@ def _chunked(data: bytes) -> bytes:
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
 FRAMES = [_chunked(_frame({"content": WORDS[n % len(WORDS)] + " "})) for n in range(TOKENS)]
-USAGE = json.dumps({"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "load-1", "choices": [],
-                    "usage": {"prompt_tokens": 40, "completion_tokens": TOKENS, "total_tokens": 40 + TOKENS}})  # fmt: skip
-END = _chunked(_frame({}, "stop")) + _chunked(f"data: {USAGE}\n\ndata: [DONE]\n\n".encode()) + b"0\r\n\r\n"
+USAGE = _event(choices=[], usage={"prompt_tokens": 40, "completion_tokens": TOKENS, "total_tokens": 40 + TOKENS})
+END = _chunked(_frame({}, "stop")) + _chunked(USAGE + b"data: [DONE]\n\n") + b"0\r\n\r\n"
 
 
 class Speaker(asyncio.Protocol):

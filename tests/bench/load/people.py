@@ -1,4 +1,4 @@
-"""Simulated participants: they load the page, look, click, type, chat, and tell of themselves as page.js and watch.js do.
+"""Simulated participants, who do what page.js and watch.js do: load the page, look, type, click, chat, tell of it.
 
 One after another for ever: whoever has finished makes room for somebody new, so that as many are there all the time.
 """
