@@ -47,11 +47,16 @@ def peaks(counts: Sums) -> Sums:
 
 
 def order(counts: Sums) -> Sums:
-    """Of each conversation: its negentropy, ln n - H = ln n - ln m + sum c ln c / m, and whether it has answers."""
-    sizes = np.maximum(counts.sum(axis=0), 1)
-    weighed = (counts * np.log(np.maximum(counts, 1))).sum(axis=0)
-    rated = counts.any(axis=0)
-    return np.stack([(np.log(len(counts)) - np.log(sizes) + weighed / sizes) * rated, rated])
+    """Of each conversation: its negentropy, ln n - H = ln n + (sum c ln c - m ln m)/m, and whether it has answers.
+
+    Counts are whole numbers, so c ln c is looked up.
+    """
+    sizes = counts.sum(axis=0)
+    whole = np.arange(sizes.max(initial=0) + 1)
+    weighed = whole * np.log(np.maximum(whole, 1))
+    entropy = weighed[sizes.astype(np.intp)] - weighed[counts.astype(np.intp)].sum(axis=0)
+    rated = sizes > 0
+    return np.stack([np.log(len(counts)) * rated - np.divide(entropy, np.maximum(sizes, 1)), rated])
 
 
 def votes(one: Sums, other: Sums) -> Sums:
@@ -118,8 +123,9 @@ def _both_ways(table: Sums) -> Sums:
 
 
 def _mean(sums: Sums) -> Sums:
-    return np.divide(sums[0], sums[1], out=np.full(sums[0].shape, np.nan), where=sums[1] > 0)
+    return _ratio(sums[0], sums[1])
 
 
 def _ratio(above: Sums, below: Sums) -> Sums:
-    return np.divide(above, below, out=np.full(np.shape(above), np.nan), where=below > 0)
+    found = np.full(np.shape(above), np.nan)
+    return np.asarray(np.divide(above, below, out=found, where=below > 0), dtype=np.float64)

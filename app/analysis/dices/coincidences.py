@@ -91,4 +91,4 @@ def _apart(totals: Sums, metric: Metric) -> Sums:
     places = np.arange(values)
     steps = np.abs(places[:, None] - places).astype(np.float64)
     squared = steps**2 if metric == "interval" else np.minimum(steps, 1)
-    return squared.reshape(values, values, *(1 for _ in totals.shape[1:]))
+    return np.asarray(squared.reshape(values, values, *(1 for _ in totals.shape[1:])), dtype=np.float64)

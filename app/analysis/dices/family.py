@@ -21,7 +21,7 @@ from app.analysis.intervals import Interval
 
 PERMUTATIONS = 1000
 DSI = "dsi"
-AT_ONCE = 100_000
+AT_ONCE = 25_000
 """So many counts (of groups, deals, conversations) are worked on at once, so that they stay near the processor."""
 FEW = "Too few samples of conversations have a value for an interval."
 
@@ -40,6 +40,8 @@ class Outcome:
 
 def family(pool: Pool, axes: Sequence[Axis], permutations: int = PERMUTATIONS, seed: int = SEED) -> tuple[Outcome, ...]:
     """Measure and test all groups of some axes that are large enough; with 0 permutations there is no p."""
+    if not pool.marks.size:
+        return ()
     dealt = _dealt(pool, permutations, seed)
     samples = _samples(pool, seed)
     found = [outcome for axis in axes for outcome in _of_axis(pool, axis, dealt, samples)]
@@ -52,7 +54,7 @@ def sides(pool: Pool, axis: Axis, dealt: Codes) -> tuple[Sums, Sums]:
     `dealt` says whose profile each rater gets (deals, raters).
     """
     counts = pool.counts(axis.members()[:, dealt].reshape(-1, dealt.shape[1]))
-    each = counts.reshape(len(counts), len(axis.groups), len(dealt), -1)
+    each = counts.reshape(len(counts), len(axis.groups), len(dealt), pool.marks.shape[-1])
     large = each[:, axis.large()]
     return large, each.sum(axis=1, keepdims=True) - large
 

@@ -152,7 +152,8 @@ def _further(outcome: Outcome, size: Size) -> Mapping[str, float]:
 def _left_out(axes: Sequence[Axis], outcomes: Sequence[Outcome], measure: str) -> str:
     """Which groups have no estimate, and why; a DSI's groups are told of by its GAI."""
     there = {(outcome.axis, outcome.group) for outcome in outcomes if outcome.measure == measure}
-    small, none = [], []
+    small: list[str] = []
+    none: list[str] = []
     for axis in axes if measure != DSI else ():
         large = set(axis.large().tolist())
         for number, group in enumerate(axis.groups):

@@ -41,7 +41,7 @@ class Pool:
 
         Exact: float32 holds every whole number up to 2^24.
         """
-        return np.matmul(np.asarray(members, dtype=np.float32), self.marks).astype(np.float64)
+        return np.asarray(np.matmul(np.asarray(members, dtype=np.float32), self.marks), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Axis:
 
     def members(self) -> Marks:
         """Who is in each group (groups, raters)."""
-        return (np.arange(len(self.groups))[:, None] == self.codes).astype(np.float32)
+        return np.asarray(np.arange(len(self.groups))[:, None] == self.codes, dtype=np.float32)
 
     def sizes(self) -> Codes:
         """How many raters each group has."""
@@ -94,6 +94,7 @@ def axis(pool: Pool, columns: Sequence[str]) -> Axis:
 
 
 def axes(pool: Pool, crossed: Sequence[Sequence[str]] = CROSSED) -> tuple[Axis, ...]:
-    """Every column of the profile, and the intersections."""
+    """Every column of the profile that anybody told of, and the intersections."""
     wanted = [*((name,) for name in PROFILE), *crossed]
-    return tuple(axis(pool, columns) for columns in wanted if set(columns) <= {*pool.profiles.columns})
+    found = (axis(pool, columns) for columns in wanted if set(columns) <= {*pool.profiles.columns})
+    return tuple(one for one in found if one.groups)

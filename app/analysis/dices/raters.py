@@ -146,5 +146,6 @@ def _estimates(ratings: pd.DataFrame, column: str, wanted: Mapping[str, pd.Index
         label, people = f"without: {words}", rest["rater_id"].nunique()
         group = Group(f"dices.filtered.{reason}", label, len(rest), people, {"reason": reason})
         further = {"before": before, "change": after.value - before, "removed": float(len(ids))}
-        said = f"Without {len(ids):,} raters ({words}), the alpha of {column} was {{}}, and {before:.2f} with them"
+        gone = f"{len(ids):,} {'rater' if len(ids) == 1 else 'raters'}"
+        said = f"Without {gone} ({words}), the alpha of {column} was {{}}, and {before:.2f} with them"
         yield estimate(group, after, said, NUMBER, "ratings", further=further)
