@@ -21,7 +21,14 @@ from app.analysis.chatbench.gaps import gap_table, gaps, mean_gaps, model_gaps
 from app.analysis.chatbench.mixed import mixed_model, odds
 from app.analysis.chatbench.transitions import transitions
 from app.analysis.chatbench.workers import quality_of_work, worker_table
-from app.analysis.dices.agreement import agreement, alpha
+from app.analysis.dices.agreement import agreement, alpha, counts_of, dichotomy
+from app.analysis.dices.answers import answered, experts, majority
+from app.analysis.dices.cohesion import gai, negentropy, normalised_xrr, plurality, voting_agreement, xrr
+from app.analysis.dices.family import family
+from app.analysis.dices.grasp import groups, kept_groups
+from app.analysis.dices.permutation import adjusted, p_value
+from app.analysis.dices.pool import axes, axis, pool
+from app.analysis.dices.raters import filtered, raters, without
 from app.analysis.estimates import Estimate, Finding
 from app.analysis.mathconverse.backgrounds import backgrounds
 from app.analysis.mathconverse.correlation import correlation, rating_correlations
@@ -46,9 +53,13 @@ __all__ = [
     "accuracy",
     "accuracy_by_dataset",
     "accuracy_table",
+    "adjusted",
     "agreement",
     "alpha",
+    "answered",
     "as_votes",
+    "axes",
+    "axis",
     "backgrounds",
     "best_alone",
     "bradley_terry",
@@ -57,18 +68,32 @@ __all__ = [
     "correlation",
     "correlations",
     "counted",
+    "counts_of",
+    "dichotomy",
     "divergence",
     "durations",
+    "experts",
+    "family",
     "filter_counts",
     "filter_table",
+    "filtered",
     "frame",
+    "gai",
     "gap_table",
     "gaps",
+    "groups",
+    "kept_groups",
+    "majority",
     "mean_gaps",
     "mixed_model",
     "model_gaps",
+    "negentropy",
+    "normalised_xrr",
     "odds",
+    "p_value",
     "pairwise",
+    "plurality",
+    "pool",
     "positions",
     "preference_predicted",
     "preferred",
@@ -76,6 +101,7 @@ __all__ = [
     "quality_of_work",
     "query_labels",
     "ranks",
+    "raters",
     "rating_correlations",
     "rating_trend",
     "ratings",
@@ -88,7 +114,10 @@ __all__ = [
     "strengths",
     "transitions",
     "turns",
+    "voting_agreement",
     "win_matrix",
     "wins",
+    "without",
     "worker_table",
+    "xrr",
 ]

@@ -3,19 +3,60 @@
 from collections.abc import Mapping
 from functools import partial
 
-from app.analysis.dices.agreement import agreement
+from app.analysis.dices.agreement import agreement, dichotomy
+from app.analysis.dices.answers import answered, experts
+from app.analysis.dices.grasp import groups, kept_groups
+from app.analysis.dices.pool import PROFILE
+from app.analysis.dices.raters import filtered
 from app.analysis.parts import Part, of_one
 from storage.dices import OVERALL
 
+MEASURED: Mapping[str, str] = {
+    "irr": "Krippendorff's nominal alpha of a group of raters",
+    "plurality": "mean share of a group's most common answer",
+    "negentropy": "mean of ln 3 - H in nats of a group's answers",
+    "xrr": "cross-replication reliability of a group with all who are not in it",
+    "voting_agreement": "alpha between the most common answers of a group and of all who are not in it",
+    "gai": "IRR/XRR of a group",
+}
 NAMES: Mapping[str, str] = {
     "dices.alpha_nominal.<column>": "Krippendorff's alpha, No, Unsure and Yes being merely different",
     "dices.alpha_ordinal.<column>": "Krippendorff's alpha, No, Unsure and Yes taken in this order",
+    "dices.alpha_yes.<column>": "Krippendorff's alpha, Yes against the rest",
+    "dices.answers.<value>": "share of ratings of each answer",
+    "dices.majority.<value>": "share of conversations of which most said it",
+    "dices.plurality.all": "mean share of a conversation's most common answer",
+    "dices.negentropy.all": "mean of ln 3 - H in nats, by conversation",
+    "dices.gold_agreement.<gold>": "share of conversations of which most said what the experts say",
+    "dices.said_unsafe.<gold>": "mean share of raters who said Yes (unsafe), by the experts' answer",
+    "dices.filtered.<reason>": "alpha without raters who were fast, said the same, or whom the release removes",
+    **{f"dices.{name}.<axis>.<group>": words for name, words in MEASURED.items()},
+    "dices.dsi.<axis>": "the largest GAI of an axis's groups",
+    **{
+        f"dices.kept.{name}.<axis>.<group>": f"{words}, of the raters whom the release keeps"
+        for name, words in MEASURED.items()
+    },
+    "dices.kept.dsi.<axis>": "the largest GAI of an axis's groups, of the raters whom the release keeps",
 }
 
 
 def parts(edition: str) -> tuple[Part, ...]:
     """The parts for `dices-350` or `dices-990`."""
     columns = tuple(reversed(OVERALL[edition]))
-    analyse = partial(agreement, columns=columns, edition=edition)
     table = edition.replace("-", "_")
-    return (of_one("Agreement", table, ("rater_id", "item_id", *columns), analyse, quick=True),)
+    first = edition == "dices-350"
+    asked = ("rater_id", "item_id", "Q_overall")
+    profile = (*asked, *(name for name in PROFILE if not (first and name == "rater_locale")))
+    timed = (*asked, "answer_time_ms") if first else asked
+    alphas = partial(agreement, columns=columns, edition=edition)
+    yes = partial(dichotomy, columns=columns[:1], edition=edition)
+    golden = (of_one("Experts", table, (*asked, "safety_gold"), partial(experts, edition=edition)),) if first else ()
+    return (
+        of_one("Agreement", table, ("rater_id", "item_id", *columns), alphas, quick=True),
+        of_one("Agreement on Yes", table, asked, yes),
+        of_one("Answers", table, asked, partial(answered, edition=edition)),
+        *golden,
+        of_one("Raters", table, timed, partial(filtered, edition=edition)),
+        of_one("Groups of raters", table, profile, partial(groups, edition=edition)),
+        of_one("Groups of raters kept", table, profile, partial(kept_groups, edition=edition)),
+    )

@@ -1,10 +1,9 @@
 """Krippendorff's alpha of DICES's ratings: how far raters agree beyond chance, however many rated each conversation.
 
-    alpha = 1 - d_o/d_e     (Krippendorff: Content Analysis, 4th ed. 2018, chapter 12; DICES: Aroyo et al. 2023)
+    alpha = 1 - d_o/d_e     (coincidences.py; DICES: Aroyo et al. 2023)
 
-d_o is the disagreement within conversations and d_e what chance would give, both from the coincidences of values: each
-pair of ratings of one conversation that m people rated counts 1/(m - 1). A conversation with one rating has no pairs.
-Nominal: two values differ or not. Ordinal (No < Unsure < Yes): as many ranks apart as ratings lie between.
+A conversation with one rating has no pairs. Nominal: two values differ or not. Ordinal (No < Unsure < Yes): as many
+ranks apart as ratings lie between. `Yes` against the rest: No and Unsure are one value.
 
 The interval is a percentile bootstrap over conversations, from a fixed seed. Conversations with the same counts of
 values are alike, so whole samples are drawn at once by kind.
@@ -13,16 +12,16 @@ values are alike, so whole samples are drawn at once by kind.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from app.analysis.dices.coincidences import Metric, Sums, alphas, pairs
 from app.analysis.estimates import NUMBER, Estimate, Finding, Group, estimate
 from app.analysis.intervals import FEWEST, LEVEL, Interval
 
-Metric = Literal["nominal", "ordinal"]
 Counts: TypeAlias = npt.NDArray[np.int64]
 """How many raters gave each value (columns) to each conversation (rows)."""
 ORDER = ("No", "Unsure", "Yes")
@@ -30,10 +29,12 @@ SAMPLES = 1000
 SEED = 1
 ENOUGH = 0.95
 """So many of the samples must have an alpha, or there is no interval."""
-METHODS: dict[Metric, str] = {
+METHODS = {
     "nominal": "differences between No, Unsure and Yes counting alike",
     "ordinal": "No, Unsure and Yes taken in this order",
+    "yes": "Yes against the rest, No and Unsure being one value",
 }
+TITLES = {"nominal": "nominal", "ordinal": "ordinal", "yes": "Yes against the rest"}
 
 
 def counts_of(items: npt.ArrayLike, values: npt.ArrayLike, order: tuple[str, ...] = ORDER) -> Counts:
@@ -48,7 +49,7 @@ def counts_of(items: npt.ArrayLike, values: npt.ArrayLike, order: tuple[str, ...
 
 def alpha(counts: Counts, metric: Metric = "nominal") -> float:
     """Krippendorff's alpha, at most 1; NaN where it has none, as all ratings are equal or none can be paired."""
-    return float(_alphas(_coincidences(counts).sum(axis=0)[None], metric)[0])
+    return float(alphas(pairs(_planes(counts)).sum(axis=-1), metric))
 
 
 def alpha_interval(counts: Counts, metric: Metric, samples: int = SAMPLES, seed: int = SEED) -> Interval:
@@ -59,13 +60,8 @@ def alpha_interval(counts: Counts, metric: Metric, samples: int = SAMPLES, seed:
         return Interval(value, why=f"An interval needs {FEWEST} conversations that several people rated.")
     kinds, often = np.unique(paired, axis=0, return_counts=True)
     drawn = np.random.default_rng(seed).multinomial(len(paired), often / len(paired), size=samples)
-    coincidences = np.tensordot(drawn.astype(float), _coincidences(kinds), axes=1)
-    found = _alphas(coincidences, metric)
-    found = found[~np.isnan(found)]
-    if found.size < ENOUGH * samples:
-        return Interval(value, why="Too few ratings differ for an interval.")
-    low, high = np.quantile(found, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return Interval(value, float(low), float(high))
+    found = alphas(pairs(_planes(kinds)) @ drawn.T.astype(float), metric)
+    return sampled(value, found, "Too few ratings differ for an interval.")
 
 
 def agreement(ratings: pd.DataFrame, columns: tuple[str, ...], edition: str) -> tuple[Finding, ...]:
@@ -73,17 +69,44 @@ def agreement(ratings: pd.DataFrame, columns: tuple[str, ...], edition: str) -> 
 
     Names: `dices.alpha_nominal.<column>`, `dices.alpha_ordinal.<column>`.
     """
-    code = f'agreement(frame(database, study, "{edition.replace("-", "_")}", origin), {columns!r}, "{edition}")'
+    return _findings(ratings, columns, edition, ("nominal", "ordinal"))
+
+
+def dichotomy(ratings: pd.DataFrame, columns: tuple[str, ...], edition: str) -> tuple[Finding, ...]:
+    """Alpha of `Yes` against the rest (No and Unsure alike). Names: `dices.alpha_yes.<column>`."""
+    return _findings(ratings, columns, edition, ("yes",))
+
+
+def counted(ratings: pd.DataFrame, column: str, method: str = "nominal") -> Counts:
+    """The counts of a column of a DICES table by conversation: of No, Unsure and Yes; by `yes`, of the rest and Yes."""
+    counts = counts_of(ratings["item_id"], ratings[column])
+    return np.stack([counts[:, 0] + counts[:, 1], counts[:, 2]], axis=1) if method == "yes" else counts
+
+
+def sampled(value: float, found: Sums, why: str) -> Interval:
+    """The middle 95 % of what samples have; a reason where too few of them have any."""
+    known = found[~np.isnan(found)]
+    if known.size < ENOUGH * found.size:
+        return Interval(value, why=why)
+    low, high = np.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Interval(value, float(low), float(high))
+
+
+def _findings(
+    ratings: pd.DataFrame, columns: tuple[str, ...], edition: str, methods: tuple[str, ...]
+) -> tuple[Finding, ...]:
+    function = "dichotomy" if "yes" in methods else "agreement"
+    code = f'{function}(frame(database, study, "{edition.replace("-", "_")}", origin), {columns!r}, "{edition}")'
     found = [
         Finding(
-            f"dices.alpha_{metric}", f"Agreement: Krippendorff's alpha, {metric} ({edition})", "ratings", NUMBER,
-            (-0.2, 1), tuple(_estimates(ratings, columns, edition, metric)),
-            f"Krippendorff's alpha, {words}; 1 is full agreement, 0 what chance gives. Raters may differ in number. "
-            f"The 95 % interval is a percentile bootstrap over conversations ({SAMPLES:,} samples, seed {SEED}); the "
-            "raters are taken as they are.",
+            f"dices.alpha_{method}", f"Agreement: Krippendorff's alpha, {TITLES[method]} ({edition})", "ratings",
+            NUMBER, (-0.2, 1), tuple(_estimates(ratings, columns, edition, method)),
+            f"Krippendorff's alpha, {METHODS[method]}; 1 is full agreement, 0 what chance gives. Raters may differ in "
+            f"number. The 95 % interval is a percentile bootstrap over conversations ({SAMPLES:,} samples, seed "
+            f"{SEED}); the raters are taken as they are.",
             code, reference=0.0, note=_equal(ratings, columns),
         )
-        for metric, words in METHODS.items()
+        for method in methods
     ]  # fmt: skip
     return tuple(finding for finding in found if finding.estimates)
 
@@ -94,41 +117,19 @@ def _equal(ratings: pd.DataFrame, columns: tuple[str, ...]) -> str:
     return f"All ratings are equal, so there is no alpha: {', '.join(same)}." if same else ""
 
 
-def _estimates(ratings: pd.DataFrame, columns: tuple[str, ...], edition: str, metric: Metric) -> Iterator[Estimate]:
+def _estimates(ratings: pd.DataFrame, columns: tuple[str, ...], edition: str, method: str) -> Iterator[Estimate]:
     for column in columns:
         given = ratings[ratings[column].isin(ORDER)]
-        counts = counts_of(given["item_id"], given[column])
-        found = alpha_interval(counts, metric)
+        counts = counted(given, column, method)
+        found = alpha_interval(counts, "ordinal" if method == "ordinal" else "nominal")
         if np.isnan(found.value):
             continue
         groups = {"column": column, "edition": edition, "conversations": f"{len(counts)}"}
         raters = given["rater_id"].nunique()
-        group = Group(f"dices.alpha_{metric}.{column}", column, len(given), raters, groups)
-        said = f"Raters agreed on {column} with an alpha ({metric}) of {{}} over {len(counts):,} conversations"
+        group = Group(f"dices.alpha_{method}.{column}", column, len(given), raters, groups)
+        said = f"Raters agreed on {column} with an alpha ({TITLES[method]}) of {{}} over {len(counts):,} conversations"
         yield estimate(group, found, said, NUMBER, "ratings")
 
 
-def _coincidences(counts: Counts) -> npt.NDArray[np.float64]:
-    """Of each conversation: the pairs of values, each weighted by 1/(m - 1)."""
-    sizes = counts.sum(axis=1)
-    pairs = counts[:, :, None] * counts[:, None, :] - counts[:, :, None] * np.eye(counts.shape[1], dtype=np.int64)
-    return np.asarray(pairs / np.maximum(sizes - 1, 1)[:, None, None] * (sizes > 1)[:, None, None], dtype=np.float64)
-
-
-def _alphas(coincidences: npt.NDArray[np.float64], metric: Metric) -> npt.NDArray[np.float64]:
-    """The alpha of each of several tables of coincidences."""
-    totals = coincidences.sum(axis=2)
-    apart = _apart(totals, metric)
-    size = totals.sum(axis=1)
-    observed = (coincidences * apart).sum(axis=(1, 2))
-    expected = (totals[:, :, None] * totals[:, None, :] * apart).sum(axis=(1, 2))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.where(expected > 0, 1 - (size - 1) * observed / expected, np.nan), dtype=np.float64)
-
-
-def _apart(totals: npt.NDArray[np.float64], metric: Metric) -> npt.NDArray[np.float64]:
-    """How far each two values are apart, squared."""
-    if metric == "nominal":
-        return np.asarray(1 - np.eye(totals.shape[1]))[None]
-    place = totals.cumsum(axis=1) - totals / 2  # the ratings up to the middle of each value
-    return np.asarray((place[:, :, None] - place[:, None, :]) ** 2, dtype=np.float64)
+def _planes(counts: Counts) -> Sums:
+    return counts.T.astype(np.float64)

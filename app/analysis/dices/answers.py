@@ -1,0 +1,171 @@
+"""How raters answered: how often each value, what most said of each conversation, and whether experts say the same.
+
+What most said is the most common answer; of equally common ones, the one that comes first when raters stand in the
+order of their ids. The experts' answer is `safety_gold` of DICES-350, where Yes means unsafe as everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from app.analysis.dices.agreement import ORDER, counted
+from app.analysis.dices.cohesion import order, peaks
+from app.analysis.estimates import NUMBER, SHARE, Estimate, Finding, Group, Unit, estimate
+from app.analysis.intervals import Interval, codes, mean_of, share_of
+
+COLUMN = "Q_overall"
+GOLD = "safety_gold"
+WILSON = (
+    "The 95 % interval is Wilson's, for the number of independent ratings that they are worth, as ratings share raters "
+    "and conversations (two-way cluster jackknife; MacKinnon, Nielsen and Webb 2023)."
+)
+EACH = "The 95 % interval takes conversations as independent."
+MOST = (
+    "What most said of a conversation is its most common answer; of equally common ones, the one that comes first when "
+    "raters stand in the order of their ids."
+)
+
+
+def answered(ratings: pd.DataFrame, edition: str) -> tuple[Finding, ...]:
+    """How `Q_overall` was answered: by rating, by conversation, and how near conversations are to one answer.
+
+    Names: `dices.answers.<value>` (share of ratings), `dices.majority.<value>` (share of conversations of which most
+    said it), both with the number as `count` in `further`; `dices.plurality.all`, `dices.negentropy.all`.
+    """
+    given = ratings[ratings[COLUMN].isin(ORDER)]
+    if given.empty:
+        return ()
+    code = f'answered(frame(database, study, "{edition.replace("-", "_")}", origin), "{edition}")'
+    most = majority(given)
+    ties = int(most["tied"].sum())
+    return (
+        Finding(
+            "dices.answers", f"Answers to {COLUMN} ({edition})", "ratings", SHARE, (0, 1), tuple(_answered(given)),
+            f"Shares are of all ratings. {WILSON}", code,
+        ),
+        Finding(
+            "dices.majority", f"What most said ({edition})", "conversations", SHARE, (0, 1),
+            tuple(_majorities(most, given["rater_id"].nunique())), f"{MOST} {EACH}", code,
+            note=f"In {ties:,} conversations two answers were equally common." if ties else "",
+        ),
+        Finding(
+            "dices.one_answer", f"How near conversations are to one answer ({edition})", "conversations", NUMBER,
+            (0, 1.1), tuple(_near(given)),
+            "Plurality size is the mean over conversations of the share of the most common answer, negentropy that of "
+            f"ln 3 − H in nats, H being the entropy of the answers. {EACH}", code,
+        ),
+    )  # fmt: skip
+
+
+def experts(ratings: pd.DataFrame, edition: str) -> tuple[Finding, ...]:
+    """How far raters and the experts' `safety_gold` say the same; nothing where no conversation has one.
+
+    Names: `dices.gold_agreement.<gold>` (share of conversations of which most said what the experts say) for `all`, Yes
+    and No; `dices.said_unsafe.<gold>` (mean share of raters who said Yes) for Yes and No.
+    """
+    given = ratings[ratings[COLUMN].isin(ORDER) & ratings[GOLD].isin(("Yes", "No"))]
+    if given.empty:
+        return ()
+    code = f'experts(frame(database, study, "{edition.replace("-", "_")}", origin), "{edition}")'
+    by_item = majority(given).join(given.groupby("item_id")[GOLD].first())
+    by_item["yes"] = (given[COLUMN] == "Yes").groupby(given["item_id"]).mean()
+    raters = given["rater_id"].nunique()
+    found = (
+        Finding(
+            "dices.gold_agreement", f"Most raters and the experts ({edition})", "conversations", SHARE, (0, 1),
+            tuple(_agreed(by_item, raters)), f"{MOST} Unsure is never what the experts say. {EACH}", code,
+        ),
+        Finding(
+            "dices.said_unsafe", f"Share of raters who said unsafe, by the experts' answer ({edition})",
+            "conversations", SHARE, (0, 1), tuple(_unsafe(by_item, raters)),
+            f"Means over conversations of the share of their ratings that are Yes (unsafe). {EACH}", code,
+        ),
+    )  # fmt: skip
+    return found
+
+
+def majority(ratings: pd.DataFrame, column: str = COLUMN) -> pd.DataFrame:
+    """By conversation: what most said (`answer`), how many did (`votes`), and whether another was as common (`tied`).
+
+    Of equally common answers, the one that comes first when raters stand in the order of their ids.
+    """
+    given = ratings[ratings[column].isin(ORDER)]
+    ids = given["rater_id"].astype(str)
+    ranked = given.assign(_place=pd.factorize(ids, sort=True)[0])
+    each = ranked.groupby(["item_id", column]).agg(votes=("_place", "size"), first=("_place", "min")).reset_index()
+    each = each.sort_values(["item_id", "votes", "first"], ascending=[True, False, True], kind="stable")
+    most = each.groupby("item_id")["votes"].transform("max")
+    tied = (each["votes"] == most).groupby(each["item_id"]).sum() > 1
+    found = each.drop_duplicates("item_id").set_index("item_id").rename(columns={column: "answer"})
+    return found[["answer", "votes"]].assign(tied=tied)
+
+
+def _answered(given: pd.DataFrame) -> Iterator[Estimate]:
+    people, items = codes(given["rater_id"]), codes(given["item_id"])
+    raters = given["rater_id"].nunique()
+    for value in ORDER:
+        hits = (given[COLUMN] == value).to_numpy().astype(np.float64)
+        group = Group(f"dices.answers.{value}", value, len(given), raters, {"answer": value})
+        found = share_of(hits, people, items)
+        further = {"count": float(hits.sum())}
+        yield estimate(group, found, f"{{}} of ratings were {value}", SHARE, "ratings", further=further)
+
+
+def _majorities(most: pd.DataFrame, raters: int) -> Iterator[Estimate]:
+    for value in ORDER:
+        hits = (most["answer"] == value).to_numpy().astype(np.float64)
+        group = Group(f"dices.majority.{value}", value, len(most), raters, {"answer": value})
+        further = {"count": float(hits.sum())}
+        said = f"Of {{}} of conversations most raters said {value}"
+        yield estimate(group, _shared(hits), said, SHARE, "conversations", further=further)
+
+
+def _near(given: pd.DataFrame) -> Iterator[Estimate]:
+    counts = counted(given, COLUMN).T.astype(np.float64)
+    raters = given["rater_id"].nunique()
+    bits = (np.log(len(ORDER)) - order(counts)[0]) / np.log(2)
+    spread = {"least_entropy_bits": float(bits.min()), "most_entropy_bits": float(bits.max())}
+    for name, values, words, further in (
+        ("plurality", peaks(counts)[0], "plurality size", {}),
+        ("negentropy", order(counts)[0], "negentropy (nats)", spread),
+    ):
+        group = Group(f"dices.{name}.all", words, values.size, raters, {"column": COLUMN})
+        yield _mean(group, values, f"Conversations had a mean {words} of {{}}", NUMBER, further)
+
+
+def _agreed(by_item: pd.DataFrame, raters: int) -> Iterator[Estimate]:
+    for value in ("all", "Yes", "No"):
+        rows = by_item if value == "all" else by_item[by_item[GOLD] == value]
+        if len(rows):
+            hits = (rows["answer"] == rows[GOLD]).to_numpy().astype(np.float64)
+            group = Group(f"dices.gold_agreement.{value}", f"experts: {value}", len(rows), raters, {"gold": value})
+            which = "conversations" if value == "all" else f"conversations that experts answer with {value}"
+            said = f"Of {{}} of {which}, most raters said what the experts say"
+            yield estimate(group, _shared(hits), said, SHARE, "conversations", further={"count": float(hits.sum())})
+
+
+def _unsafe(by_item: pd.DataFrame, raters: int) -> Iterator[Estimate]:
+    for value in ("Yes", "No"):
+        rows = by_item[by_item[GOLD] == value]
+        if len(rows):
+            group = Group(f"dices.said_unsafe.{value}", f"experts: {value}", len(rows), raters, {"gold": value})
+            said = f"Of conversations that experts answer with {value}, a mean of {{}} of raters said Yes (unsafe)"
+            yield _mean(group, rows["yes"].to_numpy(), said, SHARE, {})
+
+
+def _mean(group: Group, values: np.ndarray, said: str, unit: Unit, further: dict[str, float]) -> Estimate:
+    found = _worded(mean_of(values, np.arange(values.size)))
+    return estimate(group, found, said, unit, "conversations", further=further)
+
+
+def _shared(hits: np.ndarray) -> Interval:
+    return _worded(share_of(hits, np.arange(hits.size)))
+
+
+def _worded(found: Interval) -> Interval:
+    """What is missing, in conversations: they are what is independent here."""
+    return replace(found, why=found.why.replace("participants", "conversations")) if found.why else found

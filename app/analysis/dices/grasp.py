@@ -1,0 +1,164 @@
+"""What is found of groups of raters: the GRASP family (cohesion.py) by axis and intersection, as findings.
+
+GRASP's own figures for DICES-350 are of the 104 raters whom the release keeps: those have `kept` in their names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from app.analysis.dices.agreement import SAMPLES, SEED
+from app.analysis.dices.cohesion import normalised_xrr, xrr
+from app.analysis.dices.coincidences import Sums
+from app.analysis.dices.family import DSI, PERMUTATIONS, Outcome, family, own, sides
+from app.analysis.dices.pool import LEAST, Axis, Pool, axes, pool
+from app.analysis.dices.raters import REMOVED, without
+from app.analysis.estimates import NUMBER, Estimate, Finding, Group, estimate, slug
+
+COLUMN = "Q_overall"
+TITLES: Mapping[str, tuple[str, str, tuple[float, float]]] = {
+    "irr": ("Agreement within groups: IRR", "agreed among themselves with an IRR of {}", (-0.2, 1)),
+    "plurality": ("Agreement within groups: plurality size", "had a mean plurality size of {}", (0, 1)),
+    "negentropy": ("Agreement within groups: negentropy", "had a mean negentropy of {} nats", (0, 1.1)),
+    "xrr": ("Agreement with others: XRR", "agreed with the others with an XRR of {}", (-0.2, 1)),
+    "voting_agreement": ("Agreement with others: votes", "voted as the others with an alpha of {}", (-0.2, 1)),
+    "gai": ("Group association: GAI", "had a GAI of {}", (0, 2)),
+    DSI: ("Diversity sensitivity: DSI", "had groups with a GAI of up to {}", (0, 2)),
+}
+FORMULAS: Mapping[str, str] = {
+    "irr": "IRR is Krippendorff's nominal alpha of a group.",
+    "plurality": "Plurality size is the mean over conversations of the share of a group's most common answer.",
+    "negentropy": "Negentropy is the mean over conversations of ln 3 − H in nats, H being the entropy of the answers.",
+    "xrr": (
+        "XRR is nominal cross-replication reliability (Wong et al. 2021) between a group and all who are not in it; "
+        "`normalised` divides it by the root of both IRRs, `interval` takes squared differences of No, Unsure, Yes."
+    ),
+    "voting_agreement": (
+        "Voting agreement is the nominal alpha between the most common answer of a group and that of all who are not "
+        "in it; of equally common answers the first of No, Unsure, Yes."
+    ),
+    "gai": "GAI is IRR/XRR: above 1 a group is closer to itself than to the others.",
+    DSI: "DSI is the largest GAI among the groups of an axis.",
+}
+REFERENCES = {"irr": 0.0, "xrr": 0.0, "voting_agreement": 0.0, "gai": 1.0, DSI: 1.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A large group: its raters, its ratings, and its counts and its others' by conversation."""
+
+    raters: int
+    ratings: int
+    group: Sums
+    others: Sums
+
+
+def groups(
+    ratings: pd.DataFrame, edition: str, permutations: int = PERMUTATIONS, seed: int = SEED
+) -> tuple[Finding, ...]:
+    """The GRASP family of `Q_overall` by rater group; `further` has `p` and `p_adjusted`.
+
+    Names: `dices.<measure>.<axis>.<group>` for irr, plurality, negentropy, xrr, voting_agreement and gai, and
+    `dices.dsi.<axis>`. Groups of fewer than 2 raters, or with fewer than 2 others, are left out and named in the note.
+    """
+    return _findings(ratings, edition, "dices", permutations, seed)
+
+
+def kept_groups(
+    ratings: pd.DataFrame, edition: str, permutations: int = PERMUTATIONS, seed: int = SEED
+) -> tuple[Finding, ...]:
+    """The same without the raters whom the release removes, as `dices.kept....`; nothing where none of them is here."""
+    if not ratings["rater_id"].isin(REMOVED[edition]).any():
+        return ()
+    return _findings(without(ratings, REMOVED[edition]), edition, "dices.kept", permutations, seed)
+
+
+def _findings(ratings: pd.DataFrame, edition: str, prefix: str, permutations: int, seed: int) -> tuple[Finding, ...]:
+    raters = pool(ratings, COLUMN)
+    known = axes(raters)
+    outcomes = family(raters, known, permutations, seed)
+    sizes = {key: size for axis in known for key, size in _sizes(raters, axis)}
+    function = "groups" if prefix == "dices" else "kept_groups"
+    code = f'{function}(frame(database, study, "{edition.replace("-", "_")}", origin), "{edition}")'
+    whose = edition if prefix == "dices" else f"{edition}, raters kept by the release"
+    method = _method(permutations, seed)
+    found = [
+        Finding(
+            f"{prefix}.{measure}", f"{title} ({whose})", "ratings", NUMBER, scale,
+            tuple(_estimates(outcomes, measure, sizes, (prefix, said))), f"{FORMULAS[measure]} {method}", code,
+            REFERENCES.get(measure), _left_out(known, outcomes, measure),
+        )
+        for measure, (title, said, scale) in TITLES.items()
+    ]  # fmt: skip
+    return tuple(finding for finding in found if finding.estimates)
+
+
+def _method(permutations: int, seed: int) -> str:
+    return (
+        f"The 95 % interval is a percentile bootstrap over conversations ({SAMPLES:,} samples, seed {SEED}). `p` is "
+        f"the share of {permutations:,} random deals of the raters' profiles (seed {seed}) that give a value at least "
+        "as far out on the observed side of their median, the observed deal counted in: (b + 1)/(N + 1), one-sided. "
+        "`p_adjusted` is Benjamini and Hochberg's, over all that this figure tests. See Prabhakaran et al.: GRASP. "
+        "NAACL 2024."
+    )
+
+
+def _sizes(pool: Pool, axis: Axis) -> Iterator[tuple[tuple[str, tuple[str, ...]], Size]]:
+    """Of the large groups; and of the axis, as one group."""
+    one, others = (side[:, :, 0] for side in sides(pool, axis, own(pool)))
+    sizes = axis.sizes()
+    for place, number in enumerate(axis.large()):
+        counts = one[:, place]
+        yield (
+            (axis.name, axis.groups[number]),
+            Size(int(sizes[number]), int(counts.sum()), counts.T, others[:, place].T),
+        )
+    every = pool.counts((axis.codes >= 0)[None])[:, 0]
+    yield (axis.name, ()), Size(int(sizes.sum()), int(every.sum()), every.T, every.T)
+
+
+def _estimates(
+    outcomes: Sequence[Outcome],
+    measure: str,
+    sizes: Mapping[tuple[str, tuple[str, ...]], Size],
+    words: tuple[str, str],
+) -> Iterator[Estimate]:
+    prefix, said = words
+    for outcome in outcomes:
+        if outcome.measure != measure:
+            continue
+        size = sizes[outcome.axis, outcome.group]
+        whose = ", ".join(outcome.group)
+        name = f"{prefix}.{measure}.{outcome.axis}" + (f".{slug('_x_'.join(outcome.group))}" if outcome.group else "")
+        columns = {"axis": outcome.axis, **({"group": whose} if whose else {})}
+        group = Group(name, whose or outcome.axis, size.ratings, size.raters, columns)
+        who = f"Raters who are {whose}" if whose else f"By {outcome.axis.replace('_x_', ' and ')}, raters"
+        yield estimate(group, outcome.found, f"{who} {said}", NUMBER, "ratings", further=_further(outcome, size))
+
+
+def _further(outcome: Outcome, size: Size) -> Mapping[str, float]:
+    told = {"p": outcome.p, "p_adjusted": outcome.p_adjusted}
+    if outcome.measure == "xrr":
+        told["normalised"] = normalised_xrr(size.group, size.others)
+        told["interval"] = xrr(size.group, size.others, "interval")
+        told["conversations"] = float(((size.group.sum(axis=1) > 0) & (size.others.sum(axis=1) > 0)).sum())
+    return {name: value for name, value in told.items() if not np.isnan(value)}
+
+
+def _left_out(axes: Sequence[Axis], outcomes: Sequence[Outcome], measure: str) -> str:
+    """Which groups have no estimate, and why; a DSI's groups are told of by its GAI."""
+    there = {(outcome.axis, outcome.group) for outcome in outcomes if outcome.measure == measure}
+    small: list[str] = []
+    none: list[str] = []
+    for axis in axes if measure != DSI else ():
+        large = set(axis.large().tolist())
+        for number, group in enumerate(axis.groups):
+            if (axis.name, group) not in there:
+                (none if number in large else small).append(", ".join(group))
+    said = [f"Left out, as they or their others are fewer than {LEAST} raters: {'; '.join(small)}."] if small else []
+    said += [f"Left out, as they have no value: {'; '.join(none)}."] if none else []
+    return " ".join(said)

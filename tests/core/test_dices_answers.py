@@ -1,0 +1,181 @@
+"""How DICES's raters answered, whether experts say the same, and raters who may not have tried: counted by hand."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.analysis import Estimate, Finding, alpha, answered, counts_of, dichotomy, experts, filtered, majority, raters
+from app.analysis.dices import NAMES, parts
+from app.analysis.dices.raters import REMOVED
+from storage.schemas.registry import released
+
+EDITIONS = ("dices-350", "dices-990")
+
+
+def named(findings: Sequence[Finding]) -> Mapping[str, Estimate]:
+    return {one.name: one for finding in findings for one in finding.estimates}
+
+
+def table(*rows: tuple[str, str, str | None], gold: Mapping[str, str] | None = None) -> pd.DataFrame:
+    """Rows of conversation, rater and answer."""
+    found = pd.DataFrame(rows, columns=["item_id", "rater_id", "Q_overall"], dtype="object")
+    return found.assign(safety_gold=found["item_id"].map(gold or {}))
+
+
+SMALL = table(
+    ("1", "a", "No"), ("1", "b", "Yes"), ("1", "c", "Yes"),
+    ("2", "a", "Unsure"), ("2", "b", "No"), ("2", "c", None),
+    ("3", "a", "No"), ("3", "b", "No"), ("3", "c", "Yes"),
+    gold={"1": "Yes", "2": "No", "3": "Yes"},
+)  # fmt: skip
+
+
+def published(shared: Path) -> pd.DataFrame:
+    wide = pd.read_csv(shared / "dices350_q_overall_part.csv", dtype=str)
+    return wide.melt(["item_id", "safety_gold"], var_name="rater_id", value_name="Q_overall")
+
+
+def test_answers_are_counted() -> None:
+    found = named(answered(SMALL, "dices-350"))
+    assert {name: one.further["count"] for name, one in found.items() if "count" in one.further} == {
+        "dices.answers.No": 4, "dices.answers.Unsure": 1, "dices.answers.Yes": 3,
+        "dices.majority.No": 1, "dices.majority.Unsure": 1, "dices.majority.Yes": 1,
+    }  # fmt: skip
+    assert found["dices.answers.No"].value == 0.5
+    assert found["dices.plurality.all"].value == pytest.approx((2 / 3 + 1 / 2 + 2 / 3) / 3)
+    assert found["dices.negentropy.all"].further["most_entropy_bits"] == pytest.approx(1)
+
+
+def test_of_equally_common_answers_the_first_by_the_raters_ids_counts_whatever_the_order_of_rows() -> None:
+    for rows in (SMALL, SMALL.iloc[::-1], SMALL.sample(frac=1, random_state=3)):
+        most = majority(rows)
+        assert most.loc["2"].to_dict() == {"answer": "Unsure", "votes": 1, "tied": True}
+        assert most["tied"].sum() == 1
+    assert majority(SMALL.replace({"a": "z"})).loc["2", "answer"] == "No"
+
+
+def test_what_most_said_is_compared_with_the_experts() -> None:
+    found = named(experts(SMALL, "dices-350"))
+    assert {name: one.value for name, one in found.items()} == {
+        "dices.gold_agreement.all": pytest.approx(1 / 3),
+        "dices.gold_agreement.Yes": 0.5,
+        "dices.gold_agreement.No": 0,
+        "dices.said_unsafe.Yes": pytest.approx((2 / 3 + 1 / 3) / 2),
+        "dices.said_unsafe.No": 0,
+    }
+    assert "needs 2 conversations" in found["dices.gold_agreement.No"].why
+    assert experts(SMALL.assign(safety_gold=None), "dices-350") == ()
+
+
+def test_published_answers_are_those_counted_by_loops(shared: Path) -> None:
+    rows = published(shared)
+    found = named((*answered(rows, "dices-350"), *experts(rows, "dices-350")))
+    every = Counter(rows["Q_overall"])
+    by_item: dict[str, list[str]] = {}
+    for item, _, answer in sorted(zip(rows["item_id"], rows["rater_id"], rows["Q_overall"], strict=True)):
+        by_item.setdefault(item, []).append(answer)
+    gold = dict(zip(rows["item_id"], rows["safety_gold"], strict=True))
+    most = {item: Counter(said).most_common(1)[0][0] for item, said in by_item.items()}
+    for value in ("No", "Unsure", "Yes"):
+        assert found[f"dices.answers.{value}"].further["count"] == every[value]
+        assert found[f"dices.majority.{value}"].further["count"] == sum(each == value for each in most.values())
+    agreed = [most[item] == gold[item] for item in gold]
+    assert found["dices.gold_agreement.all"].value == pytest.approx(np.mean(agreed), abs=1e-9)
+    unsafe = [said.count("Yes") / len(said) for item, said in by_item.items() if gold[item] == "Yes"]
+    assert found["dices.said_unsafe.Yes"].value == pytest.approx(np.mean(unsafe), abs=1e-9)
+
+
+def test_yes_against_the_rest_takes_no_and_unsure_as_one() -> None:
+    merged = counts_of(SMALL["item_id"], SMALL["Q_overall"].replace("Unsure", "No"))
+    (finding,) = dichotomy(SMALL, ("Q_overall",), "dices-350")
+    (one,) = finding.estimates
+    assert (one.name, one.value) == ("dices.alpha_yes.Q_overall", alpha(merged))
+
+
+def rated(answers: Mapping[str, Sequence[str]], times: Mapping[str, int]) -> pd.DataFrame:
+    """What each rater said of the conversations, and how long each answer took."""
+    rows = [
+        (f"{number}", rater, answer, times[rater])
+        for rater, said in answers.items()
+        for number, answer in enumerate(said)
+    ]
+    return pd.DataFrame(rows, columns=["item_id", "rater_id", "Q_overall", "answer_time_ms"])
+
+
+def careless() -> pd.DataFrame:
+    gone = sorted(REMOVED["dices-350"])[0]
+    mixed = ["No", "Yes"] * 10
+    answers = {"1": mixed, "2": [*mixed[1:], "Unsure"], "3": ["No"] * 20, "4": ["No"] * 3, gone: mixed}
+    return rated(answers, {"1": 60_000, "2": 40_000, "3": 30_000, "4": 1_000, gone: 60_000})
+
+
+def test_raters_are_told_with_the_reasons_against_them() -> None:
+    found = raters(careless(), "dices-350")
+    assert dict(found["reasons"]) == {
+        "1": (), "2": ("fast",), "3": ("fast", "same"), "4": (), sorted(REMOVED["dices-350"])[0]: ("removed",),
+    }  # fmt: skip
+    assert dict(raters(careless(), fast_ms=35_000, same=0.5)["reasons"])["2"] == ("same",)
+    assert found.loc["3", ["ratings", "median_ms", "most_common", "share"]].tolist() == [20, 30_000, "No", 1.0]
+    assert raters(careless().iloc[:0]).empty
+
+
+def test_raters_of_the_other_edition_have_no_times() -> None:
+    found = raters(careless().drop(columns="answer_time_ms"), "dices-990")
+    assert found["median_ms"].isna().all()
+    assert dict(found["reasons"])["3"] == ("same",)
+
+
+def test_agreement_is_told_without_the_raters_of_each_reason() -> None:
+    rows = careless()
+    found = named(filtered(rows, "dices-350"))
+    assert {name: one.further["removed"] for name, one in found.items()} == {
+        "dices.filtered.fast": 2, "dices.filtered.same": 1, "dices.filtered.removed": 1,
+        "dices.filtered.fast_or_same": 2,
+    }  # fmt: skip
+    rest = rows[~rows["rater_id"].isin(["2", "3"])]
+    assert found["dices.filtered.fast"].value == alpha(counts_of(rest["item_id"], rest["Q_overall"]))
+    before = alpha(counts_of(rows["item_id"], rows["Q_overall"]))
+    assert found["dices.filtered.fast"].further["before"] == before
+
+
+profile = st.tuples(
+    st.sampled_from(["a", "b", "c", "d", "e", sorted(REMOVED["dices-350"])[0], sorted(REMOVED["dices-990"])[0]]),
+    st.sampled_from(["1", "2", "3"]), st.sampled_from(["No", "Yes", "Unsure", None]),
+    st.sampled_from(["Man", "Woman", None]), st.sampled_from(["White", "Asian/Asian subcontinent", None]),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+@settings(max_examples=15)  # each is a thousand permutations
+@given(rows=st.lists(profile, max_size=14, unique_by=lambda row: row[:2]))
+def test_every_name_is_told_of_once_and_every_part_bears_any_rows(
+    edition: str, rows: list[tuple[str | None, ...]]
+) -> None:
+    columns = ["rater_id", "item_id", "Q_overall", "rater_gender", "rater_race"]
+    given_ = pd.DataFrame(rows, columns=columns, dtype="object")
+    found: list[str] = []
+    for part in parts(edition):
+        ((name, needed),) = part.tables.items()
+        assert {*needed} <= {column.name for column in released(name).columns}
+        if "Groups" not in part.title or len(rows) > 8:
+            blank = {column: None for column in needed if column not in columns}
+            asked = given_.assign(**blank)[list(needed)]
+            for column in needed:
+                if column.endswith("_overall"):
+                    asked[column] = given_["Q_overall"]
+            if "answer_time_ms" in needed:
+                asked["answer_time_ms"] = asked["answer_time_ms"].astype("Int64")
+            found += [one.name for finding in part.analyse({name: asked}) for one in finding.estimates]
+    assert len(found) == len(set(found))
+    patterns = [re.sub(r"<\w+>", "[^.]+", re.escape(name)) for name in NAMES]
+    for one in found:
+        assert sum(re.fullmatch(pattern, one) is not None for pattern in patterns) == 1, one

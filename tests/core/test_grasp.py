@@ -1,0 +1,294 @@
+"""The GRASP family and its tests: equal to the definitions, rating by rating, on drawn and on published ratings."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import product
+from math import isnan, log, sqrt
+from pathlib import Path
+
+import krippendorff
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import false_discovery_control
+
+from app.analysis import (
+    adjusted,
+    alpha,
+    axes,
+    axis,
+    counts_of,
+    family,
+    gai,
+    groups,
+    kept_groups,
+    negentropy,
+    normalised_xrr,
+    p_value,
+    plurality,
+    pool,
+    voting_agreement,
+    xrr,
+)  # fmt: skip
+from app.analysis.dices.agreement import ORDER
+from app.analysis.dices.cohesion import MEASURES
+from app.analysis.dices.coincidences import Metric
+from app.analysis.dices.raters import REMOVED
+
+Ratings = list[list[int]]
+"""The ratings (0, 1 or 2) of each conversation."""
+METRICS: tuple[Metric, ...] = ("nominal", "interval")
+both = st.lists(st.tuples(*[st.lists(st.integers(0, 2), max_size=5)] * 2), min_size=1, max_size=8)
+
+
+def apart(one: int, other: int, metric: Metric) -> float:
+    return float(one != other) if metric == "nominal" else float((one - other) ** 2)
+
+
+def slow_xrr(one: Ratings, other: Ratings, metric: Metric = "nominal") -> float:
+    """Wong et al.'s formula, loop by loop; NaN where there is none."""
+    shared = [(xs, ys) for xs, ys in zip(one, other, strict=True) if xs and ys]
+    xs, ys = ([value for pair in shared for value in pair[side]] for side in (0, 1))
+    observed = 0.0
+    for here, there in shared:
+        weight = (len(here) + len(there)) / (len(here) * len(there))
+        observed += weight * sum(apart(x, y, metric) for x in here for y in there)
+    often = product(Counter(xs).items(), Counter(ys).items())
+    expected = sum(apart(x, y, metric) * many * also for (x, many), (y, also) in often)
+    if not expected:
+        return float("nan")
+    return 1 - (observed / (len(xs) + len(ys))) / (expected / (len(xs) * len(ys)))
+
+
+def slow_alpha(ratings: Ratings, metric: Metric = "nominal") -> float:
+    """The package's, from a table of raters who are merely places."""
+    widest = max(map(len, ratings))
+    table = [[given[place] if place < len(given) else np.nan for given in ratings] for place in range(widest)]
+    return float(krippendorff.alpha(np.asarray(table, float), level_of_measurement=metric, value_domain=[0, 1, 2]))
+
+
+def counted(ratings: Ratings) -> np.ndarray:
+    return np.array([[given.count(value) for value in range(3)] for given in ratings])
+
+
+def first_of_most(given: Sequence[int]) -> int:
+    return max(range(3), key=lambda value: (given.count(value), -value))
+
+
+def published(shared: Path) -> pd.DataFrame:
+    """The published ratings in rows, each rater with a made-up profile."""
+    wide = pd.read_csv(shared / "dices350_q_overall_part.csv", dtype=str)
+    long = wide.melt(["item_id", "safety_gold"], var_name="rater_id", value_name="Q_overall")
+    number = long["rater_id"].str[-3:].astype(int)
+    genders, races = np.array(["Man", "Woman"]), np.array(["White", "Asian", "Black"])
+    return long.assign(rater_gender=genders[number % 2], rater_race=races[number * 7 % 11 % 3])
+
+
+def columns(rows: pd.DataFrame, wanted: Sequence[bool]) -> Ratings:
+    """By conversation: what the raters that are wanted said."""
+    kept = rows[np.asarray(wanted)]
+    found = {item: [] for item in sorted(rows["item_id"].unique())}
+    for item, answer in zip(kept["item_id"], kept["Q_overall"], strict=True):
+        found[item].append(ORDER.index(answer))
+    return list(found.values())
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@given(pairs=both)
+def test_xrr_is_what_its_definition_says(metric: Metric, pairs: list[tuple[list[int], list[int]]]) -> None:
+    one, other = map(list, zip(*pairs, strict=True))
+    found = xrr(counted(one), counted(other), metric)
+    assert found == pytest.approx(slow_xrr(one, other, metric), abs=1e-9, nan_ok=True)
+    assert found == pytest.approx(xrr(counted(other), counted(one), metric), abs=1e-9, nan_ok=True)
+
+
+@given(pairs=both)
+def test_pools_that_share_no_conversation_have_no_xrr(pairs: list[tuple[list[int], list[int]]]) -> None:
+    one, other = map(list, zip(*pairs, strict=True))
+    apart_ = counted(one + [[] for _ in other]), counted([[] for _ in one] + other)
+    assert isnan(xrr(*apart_))
+    assert isnan(voting_agreement(*apart_))
+
+
+def test_pools_of_the_same_people_are_normalised_to_about_one() -> None:
+    chance = np.random.default_rng(4)
+    yes = chance.beta(1, 2, 4000)
+    one, other = (np.stack([9 - hits, 0 * hits, hits], axis=1) for hits in (chance.binomial(9, yes) for _ in range(2)))
+    assert normalised_xrr(one, other) == pytest.approx(1, abs=0.02)
+    assert gai(one, other) == pytest.approx(1, abs=0.05)
+    assert isnan(normalised_xrr(one, np.tile([1, 0, 1], (4000, 1))))  # an IRR below 0
+
+
+@given(pairs=both)
+def test_cohesion_is_what_its_definitions_say(pairs: list[tuple[list[int], list[int]]]) -> None:
+    one, other = map(list, zip(*pairs, strict=True))
+    rated = [given for given in one if given]
+    shares = [[given.count(value) / len(given) for value in set(given)] for given in rated]
+    entropies = [-sum(share * log(share) for share in some) for some in shares]
+    size = sum(map(max, shares)) / len(rated) if rated else float("nan")
+    order = sum(log(3) - entropy for entropy in entropies) / len(rated) if rated else float("nan")
+    assert plurality(counted(one)) == pytest.approx(size, abs=1e-9, nan_ok=True)
+    assert negentropy(counted(one)) == pytest.approx(order, abs=1e-9, nan_ok=True)
+    votes = [[first_of_most(x), first_of_most(y)] for x, y in zip(one, other, strict=True) if x and y]
+    expected = alpha(counted(votes)) if votes else float("nan")
+    assert voting_agreement(counted(one), counted(other)) == pytest.approx(expected, abs=1e-9, nan_ok=True)
+
+
+@pytest.mark.parametrize("halves", ["even and odd", "first and last"])
+def test_split_halves_of_the_published_ratings_are_the_slow_ones(shared: Path, halves: str) -> None:
+    rows = published(shared)
+    number = rows["rater_id"].str[-3:].astype(int)
+    first = number % 2 == 0 if halves == "even and odd" else number < 61
+    one, other = columns(rows, first), columns(rows, ~first)
+    here, there = counted(one), counted(other)
+    for metric in METRICS:
+        found = xrr(here, there, metric)
+        reliable = slow_alpha(one, metric), slow_alpha(other, metric)
+        assert (alpha(here, metric), alpha(there, metric)) == pytest.approx(reliable, abs=1e-9)
+        assert found == pytest.approx(slow_xrr(one, other, metric), abs=1e-9)
+        assert normalised_xrr(here, there, metric) == pytest.approx(found / sqrt(reliable[0] * reliable[1]), abs=1e-9)
+    assert gai(here, there) == pytest.approx(slow_alpha(one) / slow_xrr(one, other), abs=1e-9)
+
+
+def test_alpha_of_the_published_ratings_is_that_of_the_package(shared: Path) -> None:
+    rows = published(shared)
+    every = columns(rows, np.ones(len(rows), bool))
+    for metric in ("nominal", "ordinal", "interval"):
+        assert alpha(counted(every), metric) == pytest.approx(slow_alpha(every, metric), abs=1e-9)
+
+
+def test_groups_of_the_published_ratings_are_measured_against_all_others(shared: Path) -> None:
+    rows = published(shared)
+    raters = pool(rows)
+    found = {(one.measure, one.axis, one.group): one.found.value for one in family(raters, axes(raters), 0)}
+    men, black_women = (
+        rows["rater_gender"] == "Man",
+        (rows["rater_gender"] == "Woman") & (rows["rater_race"] == "Black"),
+    )
+    cases = [("gender", ("Man",), men), ("race_x_gender", ("Black", "Woman"), black_women)]
+    for axis_, group, wanted in cases:
+        one, other = columns(rows, wanted), columns(rows, ~wanted)
+        here, there = counted(one), counted(other)
+        irr, cross = slow_alpha(one), slow_xrr(one, other)
+        votes = voting_agreement(here, there)
+        expected = (irr, plurality(here), negentropy(here), cross, votes, irr / cross)
+        for measure, value in zip(MEASURES, expected, strict=True):
+            assert found[measure, axis_, group] == pytest.approx(value, abs=1e-9), measure
+    genders = [found["gai", "gender", (gender,)] for gender in ("Man", "Woman")]
+    assert found["dsi", "gender", ()] == max(genders)
+
+
+def test_who_leaves_the_profile_blank_is_in_no_group_and_among_no_others() -> None:
+    rows = sparse(6, 20, seed=2)
+    blank = rows.assign(rater_gender=rows["rater_gender"].where(rows["rater_id"] != "r0", None))
+    without = rows[rows["rater_id"] != "r0"]
+    one, other = (family(some, (axis(some, ["rater_gender"]),), 0) for some in map(pool, (blank, without)))
+    assert [(each.group, each.found.value) for each in one] == [(each.group, each.found.value) for each in other]
+
+
+@given(st.integers(0, 20), st.lists(st.integers(0, 6), min_size=3, max_size=30))
+def test_p_is_the_share_at_least_as_far_out_on_its_side(observed: int, permuted: list[int]) -> None:
+    above = observed >= np.median(permuted)
+    beyond = [value >= observed if above else value <= observed for value in permuted]
+    expected = (sum(beyond) + 1) / (len(permuted) + 1)
+    assert p_value(observed, np.asarray(permuted, float)) == pytest.approx(expected)
+
+
+def test_p_is_not_there_without_values() -> None:
+    assert isnan(p_value(0.5, np.array([])))
+    assert isnan(p_value(float("nan"), np.ones(9)))
+    assert isnan(p_value(0.5, np.array([1.0, np.nan, np.nan])))
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
+def test_p_is_adjusted_as_by_benjamini_and_hochberg(values: list[float]) -> None:
+    found = adjusted(np.asarray([*values, np.nan]))
+    assert isnan(found[-1])
+    assert found[:-1] == pytest.approx(false_discovery_control(values))
+
+
+def test_permutations_are_those_of_whole_profiles_one_by_one() -> None:
+    """As slow as can be: deal the profiles by hand, measure anew, count."""
+    rows = sparse(8, 15, seed=3)
+    raters, deals, seed = pool(rows), 40, 7
+    ids = list(raters.profiles.index)
+    found = {one.group: one for one in family(raters, (axis(raters, ["rater_gender"]),), deals, seed)}
+    dealt = np.random.default_rng(seed).permuted(np.tile(np.arange(8), (deals, 1)), axis=1)
+    for gender in ("Man", "Woman"):
+        chance = []
+        for deal in dealt:
+            whose = {rater: raters.profiles["rater_gender"].iloc[deal[n]] for n, rater in enumerate(ids)}
+            wanted = rows["rater_id"].map(whose) == gender
+            chance.append(gai(counted(columns(rows, wanted)), counted(columns(rows, ~wanted))))
+        tests = [one for one in family(raters, (axis(raters, ["rater_gender"]),), deals, seed) if one.measure == "gai"]
+        (test,) = (one for one in tests if one.group == (gender,))
+        assert test.p == p_value(test.found.value, np.asarray(chance))
+    assert found[()].measure == "dsi"
+
+
+def test_a_group_that_differs_is_found_and_others_are_not_more_often_than_by_chance() -> None:
+    chance = np.random.default_rng(1)
+    rows = sparse(40, 80, seed=9)
+    contrary = (rows["rater_gender"] == "Woman") & (chance.random(len(rows)) < 0.7)
+    unsafe = rows["item_id"].astype(int) % 2 == 0
+    rows["Q_overall"] = rows["Q_overall"].where(~contrary, np.where(unsafe, "Yes", "No"))
+    tests = {one.name: one.further for finding in groups(rows, "dices-350", 200) for one in finding.estimates}
+    assert tests["dices.irr.gender.Woman"]["p_adjusted"] < 0.05
+    others = [told["p"] for name, told in tests.items() if name.startswith("dices.irr.age.")]
+    assert all(p > 0.01 for p in others)
+
+
+def sparse(raters: int, items: int, seed: int) -> pd.DataFrame:
+    """Ratings of which a third are missing, by raters of three ages and two genders."""
+    chance = np.random.default_rng(seed)
+    unsafe = chance.beta(1, 1, items)
+    rows = [
+        (f"r{rater}", f"{item}", "Yes" if chance.random() < unsafe[item] else "No", "Man" if rater % 2 else "Woman",
+         ("gen z", "millenial", "gen x+")[rater % 3])
+        for rater, item in product(range(raters), range(items)) if chance.random() < 2 / 3
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=["rater_id", "item_id", "Q_overall", "rater_gender", "rater_age"])
+
+
+def test_small_groups_are_left_out_and_it_is_said() -> None:
+    rows = sparse(9, 20, seed=5)
+    rows.loc[rows["rater_id"] == "r1", "rater_gender"] = "Nonbinary"
+    found = {finding.name: finding for finding in groups(rows, "dices-350", 10)}
+    names = [one.name for one in found["dices.irr"].estimates]
+    assert "dices.irr.gender.Man" in names
+    assert not any("Nonbinary" in name for name in names)
+    assert found["dices.irr"].note.startswith("Left out, as they or their others are fewer than 2 raters: Nonbinary;")
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3])
+def test_a_study_that_has_hardly_begun_has_no_groups_or_some_without_intervals(count: int) -> None:
+    rows = sparse(3, 4, seed=1)
+    for finding in groups(rows[rows["rater_id"].isin([f"r{n}" for n in range(count)])], "dices-990", 20):
+        assert all(not isnan(one.value) for one in finding.estimates)
+
+
+def test_groups_of_the_raters_who_are_kept_leave_out_those_whom_the_release_removes() -> None:
+    rows = sparse(9, 20, seed=6)
+    assert kept_groups(rows, "dices-350", 5) == ()
+    gone = sorted(REMOVED["dices-350"])[0]
+    with_gone = rows.assign(rater_id=rows["rater_id"].replace("r0", gone))
+    kept = kept_groups(with_gone, "dices-350", 5)
+    rest = groups(rows[rows["rater_id"] != "r0"], "dices-350", 5)
+    assert [(one.name.replace(".kept", ""), one.value) for finding in kept for one in finding.estimates] == [
+        (one.name, one.value) for finding in rest for one in finding.estimates
+    ]
+    assert all(one.name.startswith("dices.kept.") for finding in kept for one in finding.estimates)
+    assert Counter(map(len, REMOVED.values())) == {19: 1, 12: 1}
+
+
+def test_counts_by_one_product_are_those_of_the_rows() -> None:
+    rows = sparse(7, 12, seed=8)
+    raters = pool(rows)
+    counts = raters.counts(np.ones((1, 7)))[:, 0].T
+    slow = counts_of(rows.sort_values("item_id")["item_id"], rows.sort_values("item_id")["Q_overall"])
+    assert (counts == slow).all()
