@@ -89,6 +89,7 @@ def mixed_model(answers: pd.DataFrame) -> Mixed | None:
     Raises SettingsError where statsmodels is not installed (the extra `analysis`).
     """
     library = _library()
+    answers = answers.sort_values(["worker_id", "question_id", "answer_type"])  # the fit's last digits go by the order
     factors = _factors(answers)
     people, questions = codes(answers["worker_id"]), codes(answers["question_id"])
     varies = len(answers) and answers["acc"].nunique() > 1
