@@ -6,10 +6,14 @@ bits; the signature keeps others from trying.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from itsdangerous import BadSignature, URLSafeSerializer
 from starlette.requests import Request
 from starlette.responses import Response
 
+MOST_KNOWN = 10_000
+"""So many cookies are not checked again: what they say does not change, and checking takes as long as a look."""
 READ = "parley.cookies"
 """Where a request keeps what its cookies were found to say."""
 
@@ -20,6 +24,7 @@ class Cookies:
     def __init__(self, secret: str, *, secure: bool) -> None:
         self._signer = URLSafeSerializer(secret, salt="parley participant")
         self._secure = secure
+        self._known = lru_cache(MOST_KNOWN)(self._checked)
         self.name = "__Host-parley" if secure else "parley"
 
     def read(self, request: Request, study: str = "") -> str | None:
@@ -27,7 +32,7 @@ class Cookies:
         name = self._named(study)
         read: dict[str, str | None] = request.scope.setdefault(READ, {})  # the gate and the API ask the same
         if name not in read:
-            read[name] = self._checked(request.cookies.get(name, ""))
+            read[name] = self._known(request.cookies.get(name, ""))
         return read[name]
 
     def _checked(self, cookie: str) -> str | None:

@@ -40,6 +40,8 @@ HEADERS = {
     "permissions-policy": "camera=(), microphone=(), geolocation=()",
     "cross-origin-opener-policy": "same-origin",
 }
+_RAW = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+_OURS = {name for name, _ in _RAW} | {b"server"}
 FOREVER = "public, max-age=31536000, immutable"
 
 
@@ -117,10 +119,9 @@ class Answer:
     async def __call__(self, message: Message) -> None:
         """Send a part of the answer."""
         if message["type"] == "http.response.start":
-            headers = MutableHeaders(raw=message["headers"])
-            for name, value in HEADERS.items():
-                headers[name] = value
-            del headers["server"]
+            raw = [pair for pair in message["headers"] if pair[0] not in _OURS] + _RAW
+            message["headers"] = raw
+            headers = MutableHeaders(raw=raw)
             self._protect(headers, self._path, message["status"])
             if headers.get("content-type", "").startswith("text/html") and "content-disposition" not in headers:
                 self._start = message

@@ -9,26 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from hashlib import blake2s
-from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
-
-from app.languages import Catalogue, catalogue
-from app.web import markdown
+from app.languages import Catalogue
 from app.web.forms import FieldView, groups, view_of
 from app.web.look import StudyLook, labels, page_words
+from app.web.parts import MARK_CHARS, NOT_WHOLE, Part, digest_of, mark_of
 from experiments.core.fields import Field
 from experiments.core.participation import Paste
 from experiments.core.screen import Asked, Chat, Message, Screen, Timing, Transcript
 
 Update = Mapping[str, Any]
-NOT_WHOLE = {"cut_off": "This reply was cut off.", "stopped": "You stopped this reply."}
-"""What stands below a reply that is not whole."""
-FORMS = Path(__file__).parent / "forms"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +95,16 @@ def paint(
     panel = screen.panel
     parts = {"head": _head(screen, study), "left": _left(screen, study, draft), "side": _side(screen, draft)}
     parts["talk"] = _talk(screen, study)
-    marks = {name: _mark(screen, name, part.about) for name, part in parts.items()}
+    digests = {name: digest_of(screen, name, part.about) for name, part in parts.items()}
+    marks = {name: digest[:MARK_CHARS] for name, digest in digests.items()}
     known = (shown or "").split()
     updates: dict[str, Update] = {
-        name: {"value": parts[name].html(mark, study.language)} for name, mark in marks.items() if mark not in known
+        name: {"value": parts[name].html(digests[name], study.language)}
+        for name, mark in marks.items()
+        if mark not in known
     }
     updates |= labels(study.words) if shown is None else {}
-    mark_of_box = _mark(screen, "box", ())
+    mark_of_box = mark_of(screen, "box", ())
     if panel.chat:
         updates["chat"] = {**updates.get("chat", {}), "label": panel.chat.title}
         box = _box(panel.chat, None if mark_of_box in known else str(draft.get("text") or ""))
@@ -147,8 +141,8 @@ def needs_draft(screen: Screen, study: StudyLook, shown: str | None) -> bool:
     """Whether a painting has a form or a message box that the browser does not show yet, half-filled as it was left."""
     chat, known = screen.panel.chat, (shown or "").split()
     parts = {"left": (_left(screen, study, {}), screen.panel.fields), "side": (_side(screen, {}), chat and chat.rating)}
-    anew = any(asks and _mark(screen, name, part.about) not in known for name, (part, asks) in parts.items())
-    return anew or (chat is not None and _mark(screen, "box", ()) not in known)
+    anew = any(asks and mark_of(screen, name, part.about) not in known for name, (part, asks) in parts.items())
+    return anew or (chat is not None and mark_of(screen, "box", ()) not in known)
 
 
 def shows_talk(screen: Screen) -> bool:
@@ -157,23 +151,10 @@ def shows_talk(screen: Screen) -> bool:
     return (chat is not None and chat.columns > 0) or any(isinstance(one, Transcript) for one in screen.panel.blocks)
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A part of the page: its template, and what it is about (if that is unchanged, so is the part)."""
-
-    template: str
-    about: tuple[Any, ...]
-    values: Mapping[str, Any]
-
-    def html(self, mark: str, language: str) -> str:
-        """The part's HTML, with its mark on it."""
-        return _templates(language).get_template(self.template).render(self.values, mark=mark)
-
-
 def _head(screen: Screen, study: StudyLook) -> Part:
     can_leave = screen.outcome != "withdrawn"
     values = {"study": study, "progress": screen.progress, "ended": screen.ended, "can_leave": can_leave}
-    return Part("head.html.j2", (screen.progress, study, screen.ended, can_leave), values)
+    return Part("head.html.j2", (screen.progress, study, screen.ended, can_leave), values, ())
 
 
 def _left(screen: Screen, study: StudyLook, draft: Mapping[str, Any]) -> Part:
@@ -194,7 +175,7 @@ def _left(screen: Screen, study: StudyLook, draft: Mapping[str, Any]) -> Part:
         "ends": "submit" in screen.actions if panel.chat is None else not panel.chat.columns,
     }
     about = (panel.title, panel.blocks, panel.fields, panel.button, panel.decline, values["ends"])
-    return Part("left.html.j2", about, values)
+    return Part("left.html.j2", about, values, None if draft else (study, values["common"]))
 
 
 def _side(screen: Screen, draft: Mapping[str, Any]) -> Part:
@@ -242,43 +223,3 @@ def _views(fields: Sequence[Field], draft: Mapping[str, Any], paste: Paste = "al
 
 def _named(fields: Sequence[Field], draft: Mapping[str, Any], paste: Paste) -> list[tuple[str, FieldView]]:
     return [(view.name, view) for view in _views(fields, draft, paste)]
-
-
-def _mark(screen: Screen, name: str, about: tuple[Any, ...]) -> str:
-    """A short name of a part's content, for the browser to hand back; it tells nothing."""
-    return blake2s(repr((screen.path, name, about)).encode(), digest_size=6).hexdigest()
-
-
-def _turns(talk: Transcript) -> list[tuple[tuple[Message, ...], tuple[Field, ...]]]:
-    """A conversation cut into its rated turns, each begun by "You"; whole if nothing is rated."""
-    if not talk.ratings:
-        return [(talk.messages, ())]
-    starts = [n for n, message in enumerate(talk.messages) if message.role == "You"]
-    ends = [*starts[1:], len(talk.messages)]
-    before = [(talk.messages[: starts[0]], ())] if starts[0] else []
-    rated = zip(starts, ends, talk.ratings, strict=True)
-    return [*before, *((talk.messages[start:end], ratings) for start, end, ratings in rated)]
-
-
-def _markdown(text: str, **kinds: bool) -> Markup:
-    return Markup(markdown.html(text, **kinds))  # noqa: S704  (markdown.py lets no tag of an author through)
-
-
-def _line(text: str) -> Markup:
-    return Markup(markdown.line(text))  # noqa: S704  (as above)
-
-
-@cache
-def _templates(language: str) -> Environment:
-    """The templates in a language, which say what is their own by `t`."""
-    known = Environment(
-        loader=FileSystemLoader(FORMS),
-        auto_reload=False,
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    known.filters |= {"markdown": _markdown, "line": _line, "turns": _turns}
-    known.globals |= {"not_whole": NOT_WHOLE, "t": catalogue(language)}
-    return known

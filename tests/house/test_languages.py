@@ -11,7 +11,7 @@ import pytest
 from app.languages import FOLDER, Catalogue, catalogues
 from app.library import PROTOCOLS, read_yaml
 from app.web.look import PAGE_WORDS
-from app.web.paint import NOT_WHOLE
+from app.web.parts import NOT_WHOLE
 from experiments.core import query_labels, safety, scales
 from experiments.core.outcomes import COMMON
 from experiments.core.progress import noun_of

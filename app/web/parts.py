@@ -1,0 +1,101 @@
+"""The parts of the page as HTML: their templates, and names of what they show.
+
+What is the same for many, a part without anything typed in it, is rendered once and kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from hashlib import blake2s
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from app.languages import catalogue
+from app.web import markdown
+from experiments.core.fields import Field
+from experiments.core.screen import Message, Screen, Transcript
+
+NOT_WHOLE = {"cut_off": "This reply was cut off.", "stopped": "You stopped this reply."}
+"""What stands below a reply that is not whole."""
+FORMS = Path(__file__).parent / "forms"
+MARK_CHARS = 12
+MOST_KEPT = 2_000
+_KEPT: dict[tuple[Any, ...], str] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the page: its template, and what it is about (if that is unchanged, so is the part)."""
+
+    template: str
+    about: tuple[Any, ...]
+    values: Mapping[str, Any]
+    also: tuple[Any, ...] | None = None
+    """What else its HTML depends on; None where that is too much to say, as with what is typed."""
+
+    def html(self, digest: str, language: str) -> str:
+        """The part's HTML, with its mark on it; kept for the next one who sees the same, as most do."""
+        key = (self.template, digest, language, self.also)
+        html = None if self.also is None else _KEPT.get(key)
+        if html is None:
+            template = _templates(language).get_template(self.template)
+            html = template.render(self.values, mark=digest[:MARK_CHARS])
+            if self.also is not None:
+                _keep(key, html)
+        return html
+
+
+def _keep(key: tuple[Any, ...], html: str) -> None:
+    if len(_KEPT) >= MOST_KEPT:
+        _KEPT.clear()
+    _KEPT[key] = html
+
+
+def mark_of(screen: Screen, name: str, about: tuple[Any, ...]) -> str:
+    """A short name of a part's content, for the browser to hand back; it tells nothing."""
+    return digest_of(screen, name, about)[:MARK_CHARS]
+
+
+def digest_of(screen: Screen, name: str, about: tuple[Any, ...]) -> str:
+    """A name of a part's content that no other has."""
+    return blake2s(repr((screen.path, name, about)).encode(), digest_size=16).hexdigest()
+
+
+def _turns(talk: Transcript) -> list[tuple[tuple[Message, ...], tuple[Field, ...]]]:
+    """A conversation cut into its rated turns, each begun by "You"; whole if nothing is rated."""
+    if not talk.ratings:
+        return [(talk.messages, ())]
+    starts = [n for n, message in enumerate(talk.messages) if message.role == "You"]
+    ends = [*starts[1:], len(talk.messages)]
+    before = [(talk.messages[: starts[0]], ())] if starts[0] else []
+    rated = zip(starts, ends, talk.ratings, strict=True)
+    return [*before, *((talk.messages[start:end], ratings) for start, end, ratings in rated)]
+
+
+def _markdown(text: str, **kinds: bool) -> Markup:
+    return Markup(markdown.html(text, **kinds))  # noqa: S704  (markdown.py lets no tag of an author through)
+
+
+def _line(text: str) -> Markup:
+    return Markup(markdown.line(text))  # noqa: S704  (as above)
+
+
+@cache
+def _templates(language: str) -> Environment:
+    """The templates in a language, which say what is their own by `t`."""
+    known = Environment(
+        loader=FileSystemLoader(FORMS),
+        auto_reload=False,
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    known.filters |= {"markdown": _markdown, "line": _line, "turns": _turns}
+    known.globals |= {"not_whole": NOT_WHOLE, "t": catalogue(language)}
+    return known
