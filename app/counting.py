@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from experiments.core.assign import places
@@ -31,7 +32,7 @@ Tell = Callable[[Job, State], Mapping[str, Any]]
 """What the world knows of others for a job that depends on it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Live:
     """A session as far as it is known: its study, its folded facts and the rows that they imply."""
 
@@ -45,9 +46,9 @@ class Live:
         """The language that its participant chose, or else the study's own."""
         return language_of(self.study, self.state)
 
-    @property
+    @cached_property
     def screen(self) -> Screen:
-        """What the participant sees now."""
+        """What the participant sees now; a click asks several times."""
         return screen(self.study, self.state)
 
     def after(self, events: Sequence[Event], state: State | None = None) -> Live:
