@@ -9,6 +9,7 @@ import pytest
 
 from app.backends.alarm import Alarm
 
+pytestmark = pytest.mark.anyio
 SOON, NEVER = 0.01, 3600.0
 
 
