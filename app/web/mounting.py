@@ -45,7 +45,7 @@ class _Unserved:
         """Make nothing."""
 
 
-gradio.blocks.App = _Unserved  # type: ignore[misc,assignment]
+gradio.blocks.App = _Unserved  # type: ignore[attr-defined,assignment]
 
 
 class Page(gr.Blocks):
