@@ -11,7 +11,7 @@ from threading import Lock
 from typing import Any, TypeAlias
 
 import orjson
-from sqlalchemy import Connection, Engine, create_engine, event, inspect, make_url, select, text
+from sqlalchemy import Connection, Engine, Inspector, Table, create_engine, event, inspect, make_url, select, text
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
 
 from storage import ai_tables  # noqa: F401  (its tables join the metadata)
@@ -75,19 +75,26 @@ def _make_tables(connection: Connection) -> list[str]:
     """Make the tables that are not there yet, and what an older Parley did not make of them, by one process at a time;
     the names of those that are outdated."""
     alone(connection, MAKING)
+    found = inspect(connection)
+    there = set(found.get_table_names())
     metadata.create_all(connection)
-    old = _outdated(connection)
+    old = _outdated(found, there)
     for table in metadata.sorted_tables:
-        for index in table.indexes if table.name not in old else ():
-            index.create(connection, checkfirst=True)
+        if table.name in there.difference(old):
+            _make_indexes(connection, table, {index["name"] for index in found.get_indexes(table.name)})
     return old
 
 
-def _outdated(connection: Connection) -> list[str]:
-    """The tables made from the log that have other columns than they should."""
-    found = inspect(connection)
+def _make_indexes(connection: Connection, table: Table, known: set[str | None]) -> None:
+    for index in table.indexes:
+        if index.name not in known:
+            index.create(connection)
+
+
+def _outdated(found: Inspector, there: set[str]) -> list[str]:
+    """The tables made from the log, of those that were there, that have other columns than they should."""
     released = [table.table() for schema in schemas().values() for table in schema.tables]
-    made = (seats, usage, *released)
+    made = [table for table in (seats, usage, *released) if table.name in there]
     return [t.name for t in made if {c["name"] for c in found.get_columns(t.name)} != set(t.columns.keys())]
 
 

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import gradio as gr
+import gradio.blocks
 from fastapi import FastAPI
 from gradio.components import Component
 from gradio.state_holder import SessionState, StateHolder
@@ -31,6 +32,20 @@ _UNWANTED = re.compile(
 NOWHERE = ("http", "localhost")
 MOST_ADDRESSES = 20
 """Of one server; whoever asks by more makes it forget them."""
+
+
+class _Unserved:
+    """What stands for the application that Gradio makes when a page is begun, and again when it is ended.
+
+    Nobody asks either, and each takes as long as the one that `mount` makes: it has some 80 routes.
+    """
+
+    @staticmethod
+    def create_app(*_: Any, **__: Any) -> None:
+        """Make nothing."""
+
+
+gradio.blocks.App = _Unserved  # type: ignore[attr-defined,assignment]
 
 
 class Page(gr.Blocks):

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given
 from hypothesis import strategies as st
 
 from storage.engine import Database, open_database
@@ -19,12 +19,13 @@ from storage.imports.find import Found
 from storage.imports.importing import deviations, import_files
 from storage.projections import differences, rebuild
 from tests.fakes.databases import read_tables
+from tests.fakes.examples import examples
 from tests.fakes.released_rows import RELEASES, Release
 
 # Shrinking takes minutes here; a release is small enough to be read as it was drawn.
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large)
-EXAMPLES = settings(max_examples=15, deadline=None, phases=PHASES, suppress_health_check=SLOW)
+EXAMPLES = examples(6, phases=PHASES, suppress_health_check=SLOW)
 Picks = Sequence[Sequence[int]]
 """Which rows of each file, in which order."""
 
