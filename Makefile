@@ -51,8 +51,10 @@ clean:  ## remove what make and the tools made; never a database
 
 DEV_MARK := \# dev:
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Tests start Parley some hundred times: without bytecode each start would compile all of it again.
+unexport PYTHONDONTWRITEBYTECODE
 ifneq ($(UV),)
-INSTALL := VIRTUAL_ENV=$(VENV) $(UV) pip install -q
+INSTALL := VIRTUAL_ENV=$(VENV) $(UV) pip install -q --compile-bytecode
 else
 INSTALL := $(BIN)/python -m pip install -q
 endif
