@@ -146,7 +146,8 @@ class ParticipantApi:
             )
         except Refused as refused:
             return await self._answer(await self._runtime.live(live.stream) or live, body, refused)
-        return await self._answer(after, body)
+        moved = after.state.seq > live.state.seq and after.screen.path != body.path
+        return await self._answer(after, body, new=moved)
 
     async def draft(self, body: Draft, request: Request) -> Response:
         """Whether the draft was kept: it is, if it belongs to the present screen."""
@@ -179,7 +180,8 @@ class ParticipantApi:
         stream = self._cookies.read(request)
         return await self._runtime.live(stream) if stream else None
 
-    async def _answer(self, live: Live, body: Body, refused: Refused | None = None) -> Response:
+    async def _answer(self, live: Live, body: Body, refused: Refused | None = None, *, new: bool = False) -> Response:
+        """The session's screen; a `new` one was never shown before, so nothing is typed on it."""
         screen = live.screen
         say = catalogue(live.language)
         note = say(refused.message) if refused else ""
@@ -188,7 +190,7 @@ class ParticipantApi:
             answer: dict[str, Any] = {"screen": screen_json(screen), "note": note, "faults": faults}
         else:
             look = look_of(live)
-            asks = not screen.ended and needs_draft(screen, look, body.shown)
+            asks = not new and not screen.ended and needs_draft(screen, look, body.shown)
             draft = await self._runtime.draft(live.stream, screen.path) if asks else {}
             known: Mapping[str, Any] = {"shown": body.shown, "draft": draft, "note": note, "faults": faults}
             known = {**known, "now_us": self._runtime.now_us()}
