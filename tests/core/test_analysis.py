@@ -63,7 +63,7 @@ def test_accuracy_is_told_by_condition_and_moment(small: pd.DataFrame) -> None:
 
 def test_the_attention_check_is_left_out_and_it_is_said(small: pd.DataFrame) -> None:
     first, *_ = accuracy(small)
-    assert first.note == "4 answers to attention checks are left out."
+    assert first.note == "4 answers to attention checks are left out; participants who missed one are not."
     assert not any("check" in name for name in named(accuracy(small)))
 
 

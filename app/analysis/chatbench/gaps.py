@@ -21,7 +21,7 @@ import pandas as pd
 
 from app.analysis.chatbench.by_dataset import METHODS, WITH_AI, accuracy_table
 from app.analysis.chatbench.filtering import ALONE, counted_of
-from app.analysis.estimates import NUMBER, POINTS, Estimate, Finding, between, slug, written
+from app.analysis.estimates import NUMBER, POINTS, Estimate, Finding, between, slug, told_p, written
 from app.analysis.intervals import LEVEL
 from app.analysis.parts import Tables, each
 
@@ -171,7 +171,9 @@ def _difference(name: str, label: str, said: str, groups: dict[str, str], row: A
     low, high = (max(-1.0, row.gap - half), min(1.0, row.gap + half)) if known else (None, None)
     further = {"standard_error": row.standard_error, "z": row.z, "p": row.p} if known else {}
     sure = (
-        f" (95 % interval {between(low, high, POINTS)}; z = {written(row.z, NUMBER)}, p = {row.p:.3g})" if known else ""
+        f" (95 % interval {between(low, high, POINTS)}; z = {written(row.z, NUMBER)}, {told_p(further, words=True)})"
+        if known
+        else ""
     )
     sentence = said.replace("{}", written(row.gap, POINTS)) + sure + "."
     why = "" if known else UNSURE

@@ -84,10 +84,12 @@ def counted(ratings: pd.DataFrame, column: str, method: str = "nominal") -> Coun
 
 
 def sampled(value: float, found: Sums, why: str) -> Interval:
-    """The middle 95 % of what samples have; a reason where too few of them have any."""
+    """The middle 95 % of what samples have; a reason where too few of them have any, or all have the same."""
     known = found[~np.isnan(found)]
     if known.size < ENOUGH * found.size:
         return Interval(value, why=why)
+    if np.ptp(known) < 1e-12:
+        return Interval(value, why="It is the same in all samples, so how much it varies is not known.")
     low, high = np.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Interval(value, float(low), float(high))
 
