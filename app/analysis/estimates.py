@@ -20,6 +20,9 @@ NUMBER: Final = "number"
 COUNT: Final = "count"
 UNITS: Mapping[Unit, str] = {SHARE: " %", POINTS: " pp", NUMBER: "", COUNT: ""}
 
+LARGE = 100
+"""A number of so much is written without decimals."""
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
@@ -118,8 +121,8 @@ def written(value: float | None, unit: Unit) -> str:
 
 
 def _number(value: float, unit: Unit) -> str:
-    if unit == COUNT:
-        return f"{value:,.0f}"
+    if unit == COUNT or (unit == NUMBER and abs(value) >= LARGE):
+        return f"{value:,.0f}".replace("-", "−")
     return (f"{value:.2f}" if unit == NUMBER else f"{100 * value:.1f}").replace("-", "−")
 
 

@@ -20,8 +20,8 @@ COMPLETE_COLUMNS = (*RANK_COLUMNS, "model")
 SET = ["uid", "interaction_set_idx"]
 WHOLE = "Complete sets: those with a conversation with each of the models that were ranked."
 BEST = (
-    "The share of the sets of problems in which no other model has a better rank. The 95 % interval is Wilson's, for the "
-    "number of independent sets that they are worth, as sets share participants (cluster jackknife), with "
+    "The share of the sets of problems in which no other model has a better rank. The 95 % interval is Wilson's, "
+    "for the number of independent sets that they are worth, as sets share participants (cluster jackknife), with "
     "Student's t of one degree of freedom less than there are participants."
 )
 MEAN_RANK = (

@@ -55,8 +55,8 @@ def sections(findings: tuple[Finding, ...]) -> Iterator[Section]:
 
 
 def _breakable(text: str) -> Markup:
-    """A text that may break after an underscore."""
-    return escape(text).replace("_", Markup("_<wbr>"))
+    """A text that may break after an underscore or a dot."""
+    return escape(text).replace("_", Markup("_<wbr>")).replace(".", Markup(".<wbr>"))
 
 
 def _number(value: Any) -> str:
