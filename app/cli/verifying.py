@@ -135,10 +135,10 @@ def _table(told: Sequence[tuple[Compared, Verified | None]]) -> Table:
 
 
 def _shown(found: Interval | None, *, share: bool = False) -> str:
-    from app.analysis.estimates import NUMBER, SHARE, between, written
+    from app.analysis.estimates import NUMBER, SHARE, Unit, between, written
 
     if found is None:
         return "–"
-    unit = SHARE if share else NUMBER
+    unit: Unit = SHARE if share else NUMBER
     sure = f" ({between(found.low, found.high, unit)})" if found.low is not None else ""
     return f"{written(found.value, unit)}{sure}"
