@@ -20,6 +20,9 @@ NUMBER: Final = "number"
 COUNT: Final = "count"
 UNITS: Mapping[Unit, str] = {SHARE: " %", POINTS: " pp", NUMBER: "", COUNT: ""}
 
+LARGE = 100
+"""A number of so much is written without decimals."""
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
@@ -85,10 +88,29 @@ def estimate(
     sure = f"95 % interval {between(found.low, found.high, unit)}; " if found.low is not None else ""
     people = "participant" if group.participants == 1 else "participants"
     of = f" of {group.participants:,} {people}" if group.participants else ""
-    size = f"n = {group.n:,} {counts}{of}"
-    sentence = f"{said.replace('{}', written(found.value, unit))} ({sure}{size})."
+    first, *rest = counts.split(" ")
+    what = " ".join([first.removesuffix("s"), *rest]) if group.n == 1 else counts
+    size = f"n = {group.n:,}{'' if counts == 'participants' else f' {what}{of}'}"
+    tested = f"; {told_p(further, words=True)}" if further and "p" in further else ""
+    sentence = f"{said.replace('{}', written(found.value, unit))} ({sure}{size}{tested})."
     values = (found.value, found.low, found.high, group.n, group.participants)
     return Estimate(group.name, group.label, *values, group.groups, sentence, found.why, further or {})
+
+
+def told_p(further: Mapping[str, float], *, words: bool = False) -> str:
+    """The p among an estimate's further numbers, and the adjusted one in brackets; nothing where it has none."""
+    if "p" not in further:
+        return ""
+    p = _p(further["p"])
+    said = f"p {p}" if p.startswith("<") else f"p = {p}"
+    if "p_adjusted" in further:
+        adjusted = _p(further["p_adjusted"])
+        return f"{said}, adjusted {adjusted}" if words else f"{p} ({adjusted})"
+    return said if words else p
+
+
+def _p(p: float) -> str:
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def written(value: float | None, unit: Unit) -> str:
@@ -99,8 +121,8 @@ def written(value: float | None, unit: Unit) -> str:
 
 
 def _number(value: float, unit: Unit) -> str:
-    if unit == COUNT:
-        return f"{value:,.0f}"
+    if unit == COUNT or (unit == NUMBER and abs(value) >= LARGE):
+        return f"{value:,.0f}".replace("-", "−")
     return (f"{value:.2f}" if unit == NUMBER else f"{100 * value:.1f}").replace("-", "−")
 
 

@@ -1,6 +1,7 @@
 """Where the dots and intervals of a figure stand: places from 0 to 100 along its axis, for a page to draw.
 
-Shares are drawn on the whole axis from 0 to 1; an interval beyond an axis is cut there, never the axis stretched.
+Shares are drawn on the whole axis from 0 to 1; an interval beyond an axis is cut there, never the axis stretched, and
+another value beyond it is not drawn.
 """
 
 from __future__ import annotations
@@ -59,7 +60,11 @@ def forest(finding: Finding, beside: Mapping[str, Beside] | None = None) -> Fore
     def row(one: Estimate) -> Row:
         low, high = (None, None) if one.low is None or one.high is None else (place(one.low), place(one.high))
         value, bar = others.get(one.name, (None, None))
-        there = None if value is None else (place(value), (place(bar[0]), place(bar[1])) if bar else None)
+        there = (
+            None
+            if value is None or not first <= value <= last
+            else (place(value), (place(bar[0]), place(bar[1])) if bar else None)
+        )
         return Row(one, place(one.value), low, high, there)
 
     ticks = tuple(Tick(place(value), words(value, finding.unit)) for value in ticked(axis))

@@ -49,5 +49,10 @@ def middle(value: float, found: Values, participants: int) -> Interval:
     known = found[~np.isnan(found)]
     if known.size < ENOUGH * found.size:
         return Interval(value, why="Too many samples of the participants have no such number.")
-    low, high = np.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return Interval(value, float(low), float(high))
+    return Interval(value, *central(known))
+
+
+def central(values: Values) -> tuple[float, float]:
+    """The ends of the middle 95 % of some values."""
+    low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(low), float(high)

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from app.analysis.dices.agreement import ENOUGH, SAMPLES, SEED, alpha_interval, counts_of
-from app.analysis.intervals import FEWEST, LEVEL, Interval, codes, share_of
+from app.analysis.dices.agreement import SAMPLES, SEED, alpha_interval, counts_of, sampled
+from app.analysis.intervals import FEWEST, Interval, codes, share_of
 
 Tables = npt.NDArray[np.float64]
 
@@ -83,11 +83,7 @@ def kappa_interval(pairs: Sequence[Pair], options: Sequence[str]) -> Interval | 
         return Interval(value, why=f"An interval needs {FEWEST} conversations.")
     drawn = np.random.default_rng(SEED).multinomial(size, np.full(size, 1 / size), size=SAMPLES)
     found = _kappas(np.tensordot(drawn.astype(float), tables, axes=1))
-    found = found[~np.isnan(found)]
-    if found.size < ENOUGH * SAMPLES:
-        return Interval(value, why="Too few labels differ for an interval.")
-    low, high = np.quantile(found, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return Interval(value, float(low), float(high))
+    return sampled(value, found, "Too few labels differ for an interval.")
 
 
 def _kappas(tables: Tables) -> Tables:

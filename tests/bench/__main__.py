@@ -3,7 +3,7 @@
 Absolute figures belong to the machine; the last column, a ratio within the same run, can be compared. Issue by issue
 more is measured here; the bars of the load issue are not among them yet. Imports and exports are in exports.py, the
 first word of a reply in first_token.py, what an extreme one does to others in extremes.py, models asked alone in
-alone.py.
+alone.py, agreement of raters in agreement.py. How often intervals hold the truth is apart, in coverage.py.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rich.table import Table
 
 from experiments.core.session import fold
 from storage.projections import rows_of
-from tests.bench import alone, exports, extremes, first_token
+from tests.bench import agreement, alone, exports, extremes, first_token
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import serving, settings_for
 from tests.fakes.sessions import play, study, whole
@@ -114,7 +114,7 @@ def main() -> int:
         p50, p95 = quantile(seconds, 0.5), quantile(seconds, 0.95)
         table.add_row(name, f"{p50:.2f}", f"{p95:.2f}", f"{p50 / base:.1f}")
     Console().print(table)
-    return max(first_token.main(), extremes.main(), alone.main(["--rivals"]), exports.main([]))
+    return max(first_token.main(), extremes.main(), agreement.main(), alone.main(["--rivals"]), exports.main([]))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.analysis.dices.agreement import ORDER, Metric, agreement, alpha, alpha_interval, counts_of
+from app.analysis.dices.agreement import ORDER, Metric, agreement, alpha, alpha_interval, counts_of, sampled
 
 Ratings = list[list[int]]
 """The ratings (0, 1 or 2) of each item."""
@@ -116,6 +116,12 @@ def test_one_conversation_has_no_interval_and_equal_ratings_no_alpha() -> None:
     assert [one.label for one in found[0].estimates] == ["Q3_bias_overall"]
     equal = pd.DataFrame({"item_id": ["1", "1", "2", "2"], "rater_id": list("abab"), "Q_overall": ["No"] * 4})
     assert agreement(equal, ("Q_overall",), "dices-350") == ()
+
+
+def test_what_is_the_same_in_all_samples_has_no_interval() -> None:
+    assert sampled(0.5, np.array([0.5, 0.5, np.nan]), "few").why == "few"
+    assert "the same in all samples" in sampled(0.5, np.full(100, 0.5), "few").why
+    assert sampled(0.5, np.array([0.5] * 99 + [0.6]), "few").low == 0.5
 
 
 def test_blank_ratings_count_nowhere() -> None:

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.analysis import Estimate, Finding, accuracy, ranks, ratings, turns, wins
-from app.analysis.estimates import between, slug, written
+from app.analysis.estimates import between, slug, told_p, written
 
 ANSWER = ("worker_id", "model", "condition", "answer_type", "dataset", "question_id", "acc")
 VOTE = ("participant", "model_a", "model_b", "model_c", "model_d", "winner")
@@ -63,7 +63,7 @@ def test_accuracy_is_told_by_condition_and_moment(small: pd.DataFrame) -> None:
 
 def test_the_attention_check_is_left_out_and_it_is_said(small: pd.DataFrame) -> None:
     first, *_ = accuracy(small)
-    assert first.note == "4 answers to attention checks are left out."
+    assert first.note == "4 answers to attention checks are left out; participants who missed one are not."
     assert not any("check" in name for name in named(accuracy(small)))
 
 
@@ -105,7 +105,7 @@ def test_a_single_participant_gets_no_interval_but_a_reason() -> None:
     (one,) = accuracy(answers(("a", "m", "x", "user-alone", "maths", "q", 1)))[0].estimates
     assert (one.value, one.low, one.high) == (1, None, None)
     assert "needs 2 participants" in one.why
-    assert one.sentence.endswith("(n = 1 answers of 1 participant).")
+    assert one.sentence.endswith("(n = 1 answer of 1 participant).")
 
 
 answer = st.tuples(
@@ -203,5 +203,9 @@ def test_values_are_written_for_people_and_names_for_programs() -> None:
     assert written(0.1234, "share") == "12.3 %"
     assert between(-0.05, 0.1, "points") == "−5.0 to 10.0 pp"
     assert written(3.456, "number") == "3.46"
+    assert written(-1006.63, "number") == "−1,007"
     assert between(None, None, "number") == "–"
+    assert told_p({"p": 0.0123, "p_adjusted": 1}) == "0.012 (1.000)"
+    assert told_p({"p": 0.0001}, words=True) == "p < 0.001"
+    assert told_p({}) == ""
     assert slug("gpt-3.5 turbo") == "gpt-3_5_turbo"

@@ -148,6 +148,11 @@ def test_gaps_are_tested_by_z_and_without_an_error_there_is_no_interval() -> Non
     unsure = named(gaps(TABLE.assign(standard_error=np.nan)))
     assert {one.low for one in unsure.values()} == {None}
     assert all(one.why for one in unsure.values())
+    alike = TABLE["standard_error"].mask((TABLE["dataset"] == MATHS) & (TABLE["answer_type"] == "free_text"), 0.0)
+    some = named(gaps(TABLE.assign(standard_error=alike)))
+    assert some[one.name].low is None, "where all answers are alike, their error is not nothing but unknown"
+    assert some["chatbench.model_gap.gpt-4o.llama-3_1-8b.free_text"].low is None
+    assert some["chatbench.model_gap.gpt-4o.llama-3_1-8b.user-alone"].low is not None
 
 
 def test_wrong_answers_are_corrected_and_right_ones_lost(small: pd.DataFrame) -> None:

@@ -6,11 +6,14 @@ import csv
 import io
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.analysis.estimates import Group, estimate
+from app.analysis.forest import forest
 from app.analysis.intervals import Interval
 from app.analysis.names import about, apart, patterns
 from app.analysis.report import FORMATS, as_csv, as_json, html, latex, markdown
@@ -165,6 +168,41 @@ def test_what_a_paper_has_is_drawn_and_told_beside_and_nothing_else() -> None:
     assert known["figures"]["chatbench.accuracy.physics.one.user-AI"]["published"]["standard_error"] == 0.02
     assert "published" not in known["figures"]["arena.win_rate.x"]
     assert "theirs" not in html(made_up(accuracy())).split("</style>")[1]
+
+
+def test_a_papers_figure_beyond_the_axis_is_not_drawn_at_its_end() -> None:
+    one = accuracy().estimates[0].name
+    beside = [forest(accuracy(), {one: (value, None)}).rows[0].beside for value in (0.9, 1.1)]
+    assert beside == [(90.0, None), None]
+
+
+@pytest.mark.parametrize("form", ["html", "md", "tex"])
+def test_the_first_finding_of_a_section_is_told_before_anything_else(form: str) -> None:
+    text = FORMATS[form](made_up(finding("chatbench.none", ()), by_turn(), hostile(), accuracy()))
+    first = "turn 1 had 4.00"
+    assert text.index(first) < text.index("Participants") < text.rindex(first)
+    assert text.index("physics, one: zero") < text.index("Participants")
+
+
+@pytest.mark.parametrize("form", ["html", "md", "tex"])
+def test_p_stands_in_the_table_and_a_reason_that_all_share_is_said_once(form: str) -> None:
+    groups = [Group(f"dices.gai.age.{n}", f"group {n}", 1, 0, {}) for n in "ab"]
+    known = [
+        estimate(one, Interval(1, why="Too few."), "It was {}", "number", "ratings", further={"p": 0.0314})
+        for one in groups
+    ]
+    text = FORMATS[form](made_up(finding("dices.gai", known, "number")))
+    assert text.count("0.031") == 2 * 2 + 2, "in the table, in the sentence and in short"
+    assert text.count("No interval: Too few.") == 1
+    assert "n = 1 rating; p = 0.031" in text
+
+
+@pytest.mark.parametrize("form", ["html", "md", "tex"])
+def test_a_finding_without_estimates_is_there_with_its_note(form: str) -> None:
+    text = FORMATS[form](made_up(replace(finding("chatbench.odds", ()), note="Install it.")))
+    assert "The title of chatbench.odds" in text
+    assert "Install it." in text
+    assert '<table class="figure' not in text
 
 
 def test_a_paper_that_is_not_known_is_refused_with_those_that_are() -> None:

@@ -6,22 +6,28 @@ import asyncio
 import csv
 import io
 import json
+import subprocess
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
+from app.analysis import report as reports
+from app.analysis import simulators as analysis
 from app.analysis.names import patterns
 from app.analysis.parts import Part
 from app.analysis.report import FORMATS, gather
+from app.analysis.report.published import PAPERS
 from app.analysis.results import NAMES, results
-from app.cli import report as command
+from app.cli import report, simulators
 from storage.engine import open_database
 from tests.fakes.commanding import parley
 from tests.fakes.databases import fill
 
 STUDIES = ("demo", "dices", "arena")
 """Together they record every schema that has an analysis, but for DICES's other edition."""
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -120,9 +126,18 @@ def test_stopped_in_the_midst_it_leaves_what_was_there(folder: Path, monkeypatch
 
     path = folder / "kept.html"
     path.write_text("what was there", encoding="utf-8")
-    monkeypatch.setattr(command, "gather", stopped)
+    monkeypatch.setattr(reports, "gather", stopped)
     done = parley("report", "demo", "-o", "kept.html", folder=folder)
     assert done.returncode == 130
     assert "No report was written." in done.stderr
     assert path.read_text(encoding="utf-8") == "what was there"
     assert not list(folder.glob(".*"))
+
+
+def test_the_command_line_carries_no_analysis_and_knows_of_it_what_it_has() -> None:
+    code = "import sys; from app.cli import app\nprint({'pandas', 'app.analysis'} & {*sys.modules})"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+    assert tuple(FORMATS) == report.FORMS
+    assert tuple(PAPERS) == report.PAPERS
+    assert simulators.LEAST == analysis.LEAST

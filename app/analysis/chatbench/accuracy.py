@@ -61,7 +61,9 @@ def accuracy(answers: pd.DataFrame) -> tuple[Finding, ...]:
     """
     counted = prepared(answers)
     checks = int((answers["dataset"] == ATTENTION).sum())
-    note = f"{checks:,} answers to attention checks are left out." if checks else ""
+    note = (
+        f"{checks:,} answers to attention checks are left out; participants who missed one are not." if checks else ""
+    )
     with_ai = counted[counted["moment"] == "with_AI"]
     found = (
         Finding(

@@ -21,8 +21,9 @@ import pandas as pd
 from app.analysis.chatbench.by_dataset import USER_ALONE, WITH_AI, alone_by_method
 from app.analysis.chatbench.filtering import ALONE, counted_of
 from app.analysis.estimates import NUMBER, Estimate, Finding, Group, estimate, slug
-from app.analysis.intervals import LEVEL, Interval, Values, codes, number_of
+from app.analysis.intervals import Interval, Values, codes, number_of
 from app.analysis.parts import Tables
+from app.analysis.resampling import central
 
 DRAWS = 100
 """How often the noise ceiling is drawn. (The paper's.)"""
@@ -103,8 +104,7 @@ def resampled(columns: Values, questions: Values, statistic: Statistic) -> Inter
     found = found[~np.isnan(found)]
     if count < 3 or found.size < ENOUGH * SAMPLES:
         return Interval(float(whole), why=QUESTIONS)
-    low, high = np.quantile(found, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return Interval(float(whole), float(low), float(high))
+    return Interval(float(whole), *central(found))
 
 
 def noise_ceiling(shares: Values, counts: Values, seed: int = SEED) -> Interval | None:
@@ -116,8 +116,7 @@ def noise_ceiling(shares: Values, counts: Values, seed: int = SEED) -> Interval 
     found = found[~np.isnan(found)]
     if found.size < ENOUGH * DRAWS:
         return None
-    low, high = np.quantile(found, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return Interval(float(found.mean()), float(low), float(high))
+    return Interval(float(found.mean()), *central(found))
 
 
 def correlations(answers: pd.DataFrame, alone: pd.DataFrame) -> tuple[Finding, ...]:

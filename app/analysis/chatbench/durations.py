@@ -35,7 +35,8 @@ def durations(times: pd.DataFrame) -> tuple[Finding, ...]:
     if not found:
         return ()
     axis = (0.0, max([*(one.high or one.value for one in found), 1.0]))
-    note = f"{len(left) - len(within):,} times of more than {LONGEST_S / 60:.0f} minutes are left out."
+    long = len(left) - len(within)
+    note = f"{long:,} times of more than {LONGEST_S / 60:.0f} minutes are left out." if long else ""
     title = "Seconds on each step"
     return (Finding("chatbench.duration", title, "screens", NUMBER, axis, found, METHOD, CODE, note=note),)
 

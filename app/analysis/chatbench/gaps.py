@@ -21,7 +21,7 @@ import pandas as pd
 
 from app.analysis.chatbench.by_dataset import METHODS, WITH_AI, accuracy_table
 from app.analysis.chatbench.filtering import ALONE, counted_of
-from app.analysis.estimates import NUMBER, POINTS, Estimate, Finding, between, slug, written
+from app.analysis.estimates import NUMBER, POINTS, Estimate, Finding, between, slug, told_p, written
 from app.analysis.intervals import LEVEL
 from app.analysis.parts import Tables, each
 
@@ -29,7 +29,7 @@ Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 ALL = "all"
 KEY = ("dataset", "model")
 NOISE = "Chance alone makes absolute differences larger than nothing, so an interval around them would mislead."
-UNSURE = "A standard error that is needed is not known, or nothing varies."
+UNSURE = "A standard error that is needed is not known, as there are too few answers or all are alike."
 CODE = (
     'gaps(accuracy_table(counted(frame(database, study, "user_answers", origin), '
     'frame(database, study, "user_answers_filtered", origin)), frame(database, study, "ai_alone_answers", origin)))'
@@ -45,10 +45,10 @@ METHOD = (
 def z_test(first: float, second: float, error_first: float, error_second: float) -> dict[str, float]:
     """The test of two accuracies: `z`, two-sided `p`, the `standard_error` of their difference.
 
-    Empty where an error is unknown or both are zero.
+    Empty where an error is unknown, or zero: where all answers are alike, how much they vary is not known.
     """
     error = sqrt(error_first**2 + error_second**2)
-    if not isfinite(error) or error <= 0:
+    if not isfinite(error) or min(error_first, error_second) <= 0:
         return {}
     z = (first - second) / error
     return {"standard_error": error, "z": z, "p": erfc(abs(z) / sqrt(2))}
@@ -95,7 +95,7 @@ def model_gaps(accuracies: pd.DataFrame) -> pd.DataFrame:
             both = models[model].merge(models[other], on="dataset", suffixes=("", "_other"))
             if len(both):
                 means = fmean(both["accuracy"]), fmean(both["accuracy_other"])
-                errors = (sqrt((both[name] ** 2).sum(skipna=False)) / len(both) for name in
+                errors = (sqrt((both[name].replace(0, nan) ** 2).sum(skipna=False)) / len(both) for name in
                           ("standard_error", "standard_error_other"))  # fmt: skip
                 test = z_test(*means, *errors)
                 numbers = (test.get(name, nan) for name in ("standard_error", "z", "p"))
@@ -171,7 +171,9 @@ def _difference(name: str, label: str, said: str, groups: dict[str, str], row: A
     low, high = (max(-1.0, row.gap - half), min(1.0, row.gap + half)) if known else (None, None)
     further = {"standard_error": row.standard_error, "z": row.z, "p": row.p} if known else {}
     sure = (
-        f" (95 % interval {between(low, high, POINTS)}; z = {written(row.z, NUMBER)}, p = {row.p:.3g})" if known else ""
+        f" (95 % interval {between(low, high, POINTS)}; z = {written(row.z, NUMBER)}, {told_p(further, words=True)})"
+        if known
+        else ""
     )
     sentence = said.replace("{}", written(row.gap, POINTS)) + sure + "."
     why = "" if known else UNSURE

@@ -49,7 +49,7 @@ METHOD = (
     "Mixed-effects logistic regression of right answers on way of answering (alone; with the chatbot, by condition), "
     "model and dataset, with normal random intercepts of participants and questions: variational Bayes of statsmodels' "
     "BinomialBayesMixedGLM, with standard errors by the curvature of the joint posterior at its means. Estimates are "
-    "differences of the logarithm of the odds to the level that is named; `odds_ratio` is their exponential."
+    "differences of the logarithm of the odds to the level that is named."
 )
 
 
@@ -185,6 +185,7 @@ def _estimates(found: Mixed, answers: pd.DataFrame) -> Iterator[Estimate]:
             "p": 2 * NormalDist().cdf(-abs(one.value) / one.standard_error),
             "participant_sd": found.participant_sd, "question_sd": found.question_sd,
         }  # fmt: skip
-        said = f"The logarithm of the odds of a right answer differed by {{}} between {one.level} and {one.against}"
+        times = f"{further['odds_ratio']:.2f} times as large with {one.level} as with {one.against}"
+        said = f"The odds of a right answer were {times}: their logarithm differed by {{}}"
         interval = Interval(one.value, one.value - half, one.value + half)
         yield estimate(group, interval, said, NUMBER, "answers", further=further)

@@ -104,7 +104,7 @@ def quality_of_work(answers: pd.DataFrame, talks: pd.DataFrame) -> tuple[Finding
             interval = mean_of(values.to_numpy(dtype="float64"), codes(values.index), scale=scale)
             group = Group(f"chatbench.work.{name}", label, len(values), len(values), {"measure": name})
             said = f"The mean over participants ({label}) is {{}}"
-            found.setdefault(unit, []).append(estimate(group, interval, said, unit, "participants' means"))
+            found.setdefault(unit, []).append(estimate(group, interval, said, unit, "participants"))
     return tuple(
         Finding(
             f"chatbench.work.{unit}s", f"How participants worked: {unit}s", "participants", unit,

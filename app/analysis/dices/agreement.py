@@ -20,7 +20,8 @@ import pandas as pd
 
 from app.analysis.dices.coincidences import Metric, Sums, alphas, pairs
 from app.analysis.estimates import NUMBER, Estimate, Finding, Group, estimate
-from app.analysis.intervals import FEWEST, LEVEL, Interval
+from app.analysis.intervals import FEWEST, Interval
+from app.analysis.resampling import central
 
 Counts: TypeAlias = npt.NDArray[np.int64]
 """How many raters gave each value (columns) to each conversation (rows)."""
@@ -84,12 +85,13 @@ def counted(ratings: pd.DataFrame, column: str, method: str = "nominal") -> Coun
 
 
 def sampled(value: float, found: Sums, why: str) -> Interval:
-    """The middle 95 % of what samples have; a reason where too few of them have any."""
+    """The middle 95 % of what samples have; a reason where too few of them have any, or all have the same."""
     known = found[~np.isnan(found)]
     if known.size < ENOUGH * found.size:
         return Interval(value, why=why)
-    low, high = np.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return Interval(value, float(low), float(high))
+    if np.ptp(known) < 1e-12:
+        return Interval(value, why="It is the same in all samples, so how much it varies is not known.")
+    return Interval(value, *central(known))
 
 
 def _findings(

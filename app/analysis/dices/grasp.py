@@ -35,7 +35,7 @@ FORMULAS: Mapping[str, str] = {
     "negentropy": "Negentropy is the mean over conversations of ln 3 − H in nats, H being the entropy of the answers.",
     "xrr": (
         "XRR is nominal cross-replication reliability (Wong et al. 2021) between a group and all who are not in it; "
-        "`normalised` divides it by the root of both IRRs, `interval` takes squared differences of No, Unsure, Yes."
+        "divided by the root of both IRRs it is normalised."
     ),
     "voting_agreement": (
         "Voting agreement is the nominal alpha between the most common answer of a group and that of all who are not "
@@ -99,10 +99,10 @@ def _findings(ratings: pd.DataFrame, edition: str, prefix: str, permutations: in
 
 def _method(permutations: int, seed: int) -> str:
     return (
-        f"The 95 % interval is a percentile bootstrap over conversations ({SAMPLES:,} samples, seed {SEED}). `p` is "
+        f"The 95 % interval is a percentile bootstrap over conversations ({SAMPLES:,} samples, seed {SEED}). p is "
         f"the share of {permutations:,} random deals of the raters' profiles (seed {seed}) that give a value at least "
         "as far out on the observed side of their median, the observed deal counted in: (b + 1)/(N + 1), one-sided. "
-        "`p_adjusted` is Benjamini and Hochberg's, over all that this figure tests. See Prabhakaran et al.: GRASP. "
+        "The adjusted p is Benjamini and Hochberg's, over all that this figure tests. See Prabhakaran et al.: GRASP. "
         "NAACL 2024."
     )
 

@@ -20,7 +20,7 @@ COMPLETE_COLUMNS = (*RANK_COLUMNS, "model")
 SET = ["uid", "interaction_set_idx"]
 WHOLE = "Complete sets: those with a conversation with each of the models that were ranked."
 BEST = (
-    "The share of the sets of problems in which the model has rank 1; ties are allowed. The 95 % interval is Wilson's, "
+    "The share of the sets of problems in which no other model has a better rank. The 95 % interval is Wilson's, "
     "for the number of independent sets that they are worth, as sets share participants (cluster jackknife), with "
     "Student's t of one degree of freedom less than there are participants."
 )
@@ -53,13 +53,13 @@ def _findings(given: pd.DataFrame, code: str, end: str = "", where: str = "", no
     most = float(given["rank"].max()) if len(given) else 1.0
     whole = " in complete sets" if end else ""
     means, best = [], []
-    for model, rows in given.groupby("model", sort=True):
+    for model, rows in given.assign(best=are_best(given)).groupby("model", sort=True):
         people = codes(rows["uid"])
         known = (str(model), len(rows), number_of(people), {"model": str(model)})
         mean = mean_of(rows["rank"].to_numpy(), people, scale=(1, most))
         said = f"{model} had a mean rank of {{}}{whole} (1 is the best)"
         means.append(estimate(Group(f"mathconverse.mean_rank{end}.{slug(model)}", *known), mean, said, NUMBER, "ranks"))
-        first = share_of((rows["rank"] == 1).to_numpy().astype(float), people)
+        first = share_of(rows["best"].to_numpy(dtype="float64"), people)
         said = f"{model} was ranked best, alone or tied, in {{}} of {'complete ' if end else ''}sets"
         name = f"mathconverse.best_or_tied{end}.{slug(model)}"
         best.append(estimate(Group(name, *known), first, said, SHARE, "ranks"))
@@ -94,6 +94,11 @@ def ranked(interactions: pd.DataFrame, *, complete: bool = False) -> pd.DataFram
     met = found.merge(given[[*SET, "model"]].drop_duplicates(), how="left", on=[*SET, "model"], indicator=True)
     missed = met.assign(missed=met["_merge"] != "both").groupby(SET)["missed"].transform("any")
     return found[~missed]
+
+
+def are_best(given: pd.DataFrame) -> pd.Series:
+    """Whether each rank is the best of its set, which is not always 1."""
+    return given["rank"] == given.groupby(SET)["rank"].transform("min")
 
 
 @lru_cache(maxsize=10_000)

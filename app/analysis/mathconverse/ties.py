@@ -8,7 +8,7 @@ import pandas as pd
 
 from app.analysis.estimates import SHARE, Estimate, Finding, Group, estimate, slug
 from app.analysis.intervals import codes, share_of
-from app.analysis.mathconverse.preference import RANKS, SET, WHOLE, ranked
+from app.analysis.mathconverse.preference import RANKS, SET, WHOLE, are_best, ranked
 from app.analysis.mathconverse.ratings import grouped
 
 METHOD = (
@@ -45,7 +45,7 @@ def best_alone(interactions: pd.DataFrame) -> tuple[Finding, ...]:
 
 
 def _best(given: pd.DataFrame, end: str) -> Iterator[Estimate]:
-    best = given["rank"] == given.groupby(SET)["rank"].transform("min")
+    best = are_best(given)
     alone = best & (best.groupby([given[name] for name in SET]).transform("sum") == 1)
     for model, rows in given.assign(hit=alone).groupby("model", sort=True):
         group = grouped(f"mathconverse.strict_best{end}.{slug(model)}", str(model), rows, {"model": str(model)})

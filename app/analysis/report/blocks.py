@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from app.analysis.estimates import Finding, between, written
+from app.analysis.estimates import COUNT, Finding, between, told_p, written
 from app.analysis.report import words
 from app.analysis.report.conduct import money
 from app.analysis.report.gathering import Report
@@ -66,10 +66,19 @@ def blocks(report: Report) -> Iterator[Block]:
     records = ", ".join(report.results.schemas) or "no released schema that has an analysis"
     made = f"{words.when(report.made_us)}, by Parley {report.parley}"
     yield Items(tuple((f"{name}: {told}", "") for name, told in (*known, ("records", records), ("made", made))))
+    yield from _main(report)
     yield from _participants(report)
     yield from _results(report)
     yield from _compared(report)
     yield from _conduct(report)
+
+
+def _main(report: Report) -> Iterator[Block]:
+    """The sentences of what matters most."""
+    found = [one for finding in words.main(report.results.findings) for one in finding.estimates[: words.MOST]]
+    if found:
+        yield Heading(2, words.MAIN)
+        yield Items(tuple((one.sentence, "") for one in found))
 
 
 def _participants(report: Report) -> Iterator[Block]:
@@ -107,21 +116,26 @@ def _results(report: Report) -> Iterator[Block]:
 def _finding(finding: Finding) -> Iterator[Block]:
     yield Heading(3, finding.title)
     head = ("Group", "Estimate", "95 % interval", f"n ({finding.counts})", "Participants")
+    tested = words.tested(finding)
     figures = (
         (
             one.label,
             written(one.value, finding.unit),
             between(one.low, one.high, finding.unit),
             f"{one.n:,}",
-            f"{one.participants:,}",
+            f"{one.participants:,}" if one.participants else "–",
+            *([told_p(one.further) or "–"] if tested else []),
         )
         for one in finding.estimates
     )
-    yield Table(finding.title, head, tuple(figures))
+    if finding.estimates:
+        yield Table(finding.title, (*head, *([tested] if tested else [])), tuple(figures))
     if finding.note:
         yield Text(finding.note)
-    whys = (f" No interval: {one.why}" if one.why else "" for one in finding.estimates)
-    yield Items(tuple((one.sentence + why, one.name) for one, why in zip(finding.estimates, whys, strict=True)))
+    if finding.estimates:
+        yield Items(tuple((words.told(finding, one), one.name) for one in finding.estimates))
+    if (why := words.reason(finding)) and finding.unit != COUNT:
+        yield Text(f"No interval: {why}")
 
 
 def _compared(report: Report) -> Iterator[Block]:

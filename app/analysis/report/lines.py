@@ -6,7 +6,7 @@ hide one another.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.analysis.estimates import Estimate, Finding, Unit, between, written
@@ -16,8 +16,8 @@ from app.analysis.report.panels import SHAPES, Look, Mark
 
 PREFIX = "mathconverse.by_turn."
 PARTS = 4
-WIDTH, HEIGHT = 480, 240
-LEFT, RIGHT, TOP, BOTTOM = 34, 10, 10, 36
+WIDTH, HEIGHT = 480, 252
+LEFT, RIGHT, TOP, BOTTOM = 34, 10, 10, 48
 BESIDE = 7
 """How far lines stand beside each other."""
 LOOKS = (("circle", "full"), ("square", "hollow"), ("up", "full"), ("down", "hollow"))
@@ -36,10 +36,11 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """The figure; `across` and `upright` are the places and words on its axes."""
+    """The figure; `across` and `upright` are the places and words on its axes, `counts` how many ratings a turn has."""
 
     lines: tuple[Line, ...]
     across: tuple[tuple[float, str], ...]
+    counts: tuple[tuple[float, str], ...]
     upright: tuple[tuple[float, str], ...]
 
 
@@ -88,8 +89,15 @@ def lines(findings: Sequence[Finding]) -> Lines | None:
         points = " ".join(f"{one.x},{one.y}" for one in marks)
         drawn.append(Line(points, DASHES[number % len(DASHES)], look, marks))
     across = tuple((axes.across(turn), f"{turn}") for turn in turns)
+    counts = tuple((axes.across(turn), f"{size}") for turn, size in zip(turns, _sizes(ratings, turns), strict=True))
     ticks = tuple((axes.upright(value), tick_words(value, unit)) for value in ticked(meant[0].axis))
-    return Lines(tuple(drawn), across, ticks)
+    return Lines(tuple(drawn), across, counts, ticks)
+
+
+def _sizes(ratings: Mapping[str, Sequence[Estimate]], turns: Sequence[int]) -> Iterator[int]:
+    """How many ratings each turn has, of the rating of which it has most."""
+    for turn in turns:
+        yield max(one.n for some in ratings.values() for one in some if _turn(one.name) == turn)
 
 
 def _turn(name: str) -> int:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 
-from app.analysis.estimates import Finding, between, written
+from app.analysis.estimates import Finding, between, told_p, written
 from app.analysis.forest import forest
 from app.analysis.report import lines, panels, words
 from app.analysis.report.conduct import money
@@ -17,7 +18,7 @@ from app.analysis.report.gathering import Report
 from app.analysis.report.stages import stages
 
 MANY = 14
-"""A finding of more estimates than these has closer rows, and folds its sentences away on a screen."""
+"""A finding of more estimates than these has closer rows, and its sentences are not printed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,7 @@ def html(report: Report) -> str:
         stages=tuple(stages(report)),
         panels=panels.panels(estimates, report.compared),
         lines=lines.lines(findings),
+        names={finding.name for finding in findings},
         beside={one.estimate.name: (one.published.value, one.ends) for one in report.compared},
     )
 
@@ -50,6 +52,11 @@ def sections(findings: tuple[Finding, ...]) -> Iterator[Section]:
     for title in titles:
         own = tuple(finding for finding in findings if words.family(finding.name) == title)
         yield Section(title, own[0].name.partition(".")[0], own)
+
+
+def _breakable(text: str) -> Markup:
+    """A text that may break after an underscore or a dot."""
+    return escape(text).replace("_", Markup("_<wbr>")).replace(".", Markup(".<wbr>"))
 
 
 def _number(value: Any) -> str:
@@ -67,7 +74,9 @@ _PAGES.globals |= {"forest": forest, "sizes": {"panel": panels, "line": lines}, 
 _PAGES.filters |= {
     "written": written,
     "number": _number,
+    "breakable": _breakable,
     "percent": words.share,
+    "p": lambda one: told_p(one.further),
     "money": money,
     "between": lambda one, unit: between(one.low, one.high, unit),
 }

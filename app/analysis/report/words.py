@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from types import MappingProxyType
 
+from app.analysis.estimates import COUNT, Estimate, Finding
 from storage.origins import PILOT
 from storage.reading import UNDER_WAY, Flow
 from storage.recorded import ORIGIN as IMPORT
@@ -37,7 +38,35 @@ FAMILIES: Mapping[str, str] = MappingProxyType(
 )
 """What the first word of a figure's name stands for."""
 ARMS = "Completed: without those whom a researcher excluded. Targets are those of the newest version."
+MAIN = "In short"
+MOST = 6
+"""So many sentences of a section's main finding are told in short."""
 FLAGGED = "A flag is a reason to look, not a verdict. Nobody is left out for it, only whom a researcher excluded."
+
+
+def main(findings: Sequence[Finding]) -> Iterator[Finding]:
+    """The first finding of each section: what a reader looks for first."""
+    told = [finding for finding in findings if finding.estimates]
+    for title in dict.fromkeys(family(finding.name) for finding in told):
+        yield next(finding for finding in told if family(finding.name) == title)
+
+
+def reason(finding: Finding) -> str:
+    """Why none of a finding's estimates that lack an interval has one, where that is the same for several."""
+    reasons = [one.why for one in finding.estimates if one.why]
+    return reasons[0] if len(reasons) > 1 and len(set(reasons)) == 1 else ""
+
+
+def told(finding: Finding, one: Estimate) -> str:
+    """An estimate's sentence, and why it has no interval unless that is said of all; of counts nobody expects one."""
+    known = not one.why or finding.unit == COUNT or one.why == reason(finding)
+    return one.sentence if known else f"{one.sentence} No interval: {one.why}"
+
+
+def tested(finding: Finding) -> str:
+    """What stands above p; nothing where nothing is tested."""
+    further = {name for one in finding.estimates for name in one.further}
+    return "" if "p" not in further else "p (adjusted)" if "p_adjusted" in further else "p"
 
 
 def when(at_us: int) -> str:
