@@ -12,15 +12,34 @@ const typed = (line) =>
     ? line.replace(/<(?=[a-z/!?])|&(?=#?\w+;)/gi, "$&\u2060")
     : line.replace(/&(?=#?\w+;)/g, "&amp;").replace(/</g, "&lt;").replace(/!\[/g, "!\\[");
 
+// A link leads to the web or to a mail; any other is shown as typed, as is what Gradio would draw a diagram of.
+const ELSEWHERE = /\](?=\(\s*<?\s*(?!https?:|mailto:)[a-z][\w+.-]*:)|^(?=[ >]*\[[^\]\n]+\]:\s*<?(?!https?:|mailto:)[a-z][\w+.-]*:)/gim;
+const still = (t) => t.replace(/(`{3}|~{3})(\s*)(?=mermaid)/gi, "$1$2\u2060");
+
+// Up to here a text is rendered in a moment. MARKS are as many as a long answer full of formulas has twice over.
+const MARKS = 800, FORMULAS = 200, COLUMNS = /(?:\|[^|\n]*){31}/, DEEP = /^(?:[ \t]*(?:>|[*+-](?=[ \t]))){20}|^[ \t]{40,}[>*+-]/m;
+
+// A text that is not is shown as it was typed.
+function heavy(text) {
+  const marks = text.match(/[[\]|*_`~<$\n&!]|\\[([]/g)?.length ?? 0;
+  return marks > MARKS || (text.match(/\\[([]|\$\$?/g)?.length ?? 0) > FORMULAS || COLUMNS.test(text) || DEEP.test(text);
+}
+
+function asTyped(text) {
+  const fence = "~".repeat(3 + Math.max(0, ...(text.match(/~+/g) ?? []).map((run) => run.length)));
+  return `${fence}text\n${text}\n${fence}`;
+}
+
 export function shown(text, dollars) {
-  const plain = (t) => t.replace(/^.*$/gm, typed);
+  if (heavy(text)) return asTyped(text);
+  const plain = (t) => still(t.replace(ELSEWHERE, "\\$&").replace(/^.*$/gm, typed));
   const maths = (t) => (depth(t) > 40 ? "`" + t + "`" : t.replace(/</g, "\\lt "));
   let out = "";
   let end = 0;
   for (const found of text.matchAll(SPLIT)) {
-    const [all, code, fence, , formula, dollar] = found;
+    const [all, code, , , formula, dollar] = found;
     out += plain(text.slice(end, found.index));
-    if (code) out += fence ? all.replace(/^( *[`~]+) *mermaid/, "$1text") : all;
+    if (code) out += still(all);
     else if (formula) out += maths(formula);
     else out += dollars ? maths(`\\(${dollar}\\)`) : plain(all);
     end = found.index + all.length;
@@ -31,7 +50,8 @@ export function shown(text, dollars) {
 function depth(formula) {
   let deep = 0, deepest = 0;
   for (const c of formula) deepest = Math.max(deepest, (deep += (c === "{") - (c === "}")));
-  return Math.max(deepest, formula.split(/\\(?:sqrt|frac|left|begin)/).length - 1);
+  const rows = formula.match(/(?:\\[a-z]+\s*\{?\s*)+/gi) ?? [];
+  return Math.max(deepest, formula.split(/\\(?:sqrt|frac|left|begin)/).length - 1, ...rows.map((row) => row.split("\\").length - 1));
 }
 
 export const escaped = (text) => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
