@@ -16,15 +16,34 @@ const typed = (line) =>
 const ELSEWHERE = /\](?=\(\s*<?\s*(?!https?:|mailto:)[a-z][\w+.-]*:)|^(?=[ >]*\[[^\]\n]+\]:\s*<?(?!https?:|mailto:)[a-z][\w+.-]*:)/gim;
 const still = (t) => t.replace(/(`{3}|~{3})(\s*)(?=mermaid)/gi, "$1$2\u2060");
 
-// Up to here a text is rendered in a moment. MARKS are as many as a long answer full of formulas has twice over.
-const MARKS = 800, FORMULAS = 200, COLUMNS = /(?:\|[^|\n]*){31}/, DEEP = /^(?:[ \t]*(?:>|[*+-](?=[ \t]))){20}|^[ \t]{40,}[>*+-]/m;
+// What is rendered in a moment has no more than this. MARKS: a long answer full of formulas has some hundreds. Formulas that
+// are nested too deeply take a tab down, and so may one whose macros or switches of style unfold into such.
+const MARKS = 800, FORMULAS = 200, NESTED = 40;
+const COLUMNS = /(?:\|[^|\n]*){31}/;
+const DEEP = /^(?:[ \t]*(?:>|[*+-](?=[ \t]))){20}|^[ \t]{40,}[>*+-]/m;
+const MACROS = /\\(?:[egx]?def|(?:re|provide)?(?:new)?command|let|futurelet)(?![a-z])/i;
+const SWITCHES = /\\(?:color|\w*style|huge|large|normalsize|small|tiny|\w*size|rm|bf|it|sf|tt|cal|over|atop|choose)(?![a-z])/gi;
 
-// A text that is not is shown as it was typed.
+const count = (text, signs) => text.match(signs)?.length ?? 0;
+
 function heavy(text) {
-  const marks = text.match(/[[\]|*_`~<$\n&!]|\\[([]/g)?.length ?? 0;
-  return marks > MARKS || (text.match(/\\[([]|\$\$?/g)?.length ?? 0) > FORMULAS || COLUMNS.test(text) || DEEP.test(text);
+  return count(text, /[[\]|*_`~<$\n&!]|\\[([]|www\.|:\/\//g) > MARKS || count(text, /\\[([]|\$\$?/g) > FORMULAS
+    || COLUMNS.test(text) || DEEP.test(text) || nested(text) > NESTED || MACROS.test(text) || count(text, SWITCHES) > NESTED;
 }
 
+// How deeply braces, environments or commands in a row (\sqrt\sqrt\sqrt x) may nest, wherever formulas begin and end.
+function nested(text) {
+  let deep = 0, deepest = 0;
+  for (const [sign] of text.matchAll(/\\[{}\\]|[{}]|\\(?:left|right|begin|end)(?![a-z])/g)) {
+    if (["{", "\\left", "\\begin"].includes(sign)) deep++;
+    else if (["}", "\\right", "\\end"].includes(sign)) deep = Math.max(0, deep - 1);
+    deepest = Math.max(deepest, deep);
+  }
+  const rows = text.match(/(?:\\[a-z]+\s*[[{(]?\s*)+/gi) ?? [];
+  return Math.max(deepest, ...rows.map((row) => count(row, /\\/g)));
+}
+
+// A text that is heavier.
 function asTyped(text) {
   const fence = "~".repeat(3 + Math.max(0, ...(text.match(/~+/g) ?? []).map((run) => run.length)));
   return `${fence}text\n${text}\n${fence}`;
@@ -33,7 +52,7 @@ function asTyped(text) {
 export function shown(text, dollars) {
   if (heavy(text)) return asTyped(text);
   const plain = (t) => still(t.replace(ELSEWHERE, "\\$&").replace(/^.*$/gm, typed));
-  const maths = (t) => (depth(t) > 40 ? "`" + t + "`" : t.replace(/</g, "\\lt "));
+  const maths = (t) => t.replace(/</g, "\\lt ");
   let out = "";
   let end = 0;
   for (const found of text.matchAll(SPLIT)) {
@@ -45,13 +64,6 @@ export function shown(text, dollars) {
     end = found.index + all.length;
   }
   return out + plain(text.slice(end));
-}
-
-function depth(formula) {
-  let deep = 0, deepest = 0;
-  for (const c of formula) deepest = Math.max(deepest, (deep += (c === "{") - (c === "}")));
-  const rows = formula.match(/(?:\\[a-z]+\s*\{?\s*)+/gi) ?? [];
-  return Math.max(deepest, formula.split(/\\(?:sqrt|frac|left|begin)/).length - 1, ...rows.map((row) => row.split("\\").length - 1));
 }
 
 export const escaped = (text) => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
