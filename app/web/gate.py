@@ -29,7 +29,7 @@ ALLOWED: Mapping[str, re.Pattern[str]] = {
     "POST": re.compile(r"/s/[\w-]{1,60}|/api/(look|act|draft|telemetry)"),
 }
 POLICY = (
-    "default-src 'none'; script-src 'self' 'nonce-{nonce}' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+    "default-src 'none'; script-src 'self' 'nonce-{nonce}'{more}; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; font-src 'self' data:; connect-src 'self'; manifest-src 'self'; form-action 'self'; "
     "base-uri 'self'; frame-ancestors 'none'"
 )
@@ -107,9 +107,15 @@ class Gate:
 
 
 class Answer:
-    """The way back: adds the headers, by `protect` those of the path and the status too, and to a page the nonce."""
+    """The way back: adds the headers, by `protect` those of the path and the status too, and to a page the nonce.
 
-    def __init__(self, scope: Scope, send: Send, protect: Callable[[MutableHeaders, str, int], None]) -> None:
+    `scripts` is what else the page's policy lets run.
+    """
+
+    def __init__(
+        self, scope: Scope, send: Send, protect: Callable[[MutableHeaders, str, int], None], scripts: str = ""
+    ) -> None:
+        self._scripts = scripts
         self._path = scope["path"]
         self._send = send
         self._protect = protect
@@ -137,7 +143,7 @@ class Answer:
         nonce = secrets.token_urlsafe(16)
         page = b"".join(self._parts).replace(b"<script", b'<script nonce="' + nonce.encode() + b'"')
         headers = MutableHeaders(raw=start["headers"])
-        headers["content-security-policy"] = POLICY.format(nonce=nonce)
+        headers["content-security-policy"] = POLICY.format(nonce=nonce, more=self._scripts)
         if "content-length" in headers and headers["content-length"] != "0" and page:
             headers["content-length"] = str(len(page))
         await self._send(start)

@@ -21,6 +21,8 @@ from app.web.maths import mathml
 
 MAX_CHARS = 40_000
 MAX_FORMULAS = 200
+MOST_MARKS = 800
+"""How much markup a text of a participant's or a model's may have; a long answer full of formulas has some hundreds."""
 
 # Code comes first: what looks like a formula within it is code. page.js splits texts in the same way.
 _CODE = (
@@ -36,6 +38,11 @@ _SPLIT = {
     True: re.compile(f"{_CODE}|{_FORMULA}{_DOLLAR}", re.MULTILINE),
 }
 _MARK = re.compile("\ue000([0-9]+)\ue001")
+_MARKUP = re.compile(r"[\[\]|*_`~<$\n]|\\[(\[]")
+_COLUMNS = re.compile(r"(?:\|[^|\n]*){31}")
+_TILDES = re.compile("~+")
+_OWN = re.compile(r"data:image/|/(?!/)|[^:/]+(?:[/?#]|$)", re.IGNORECASE)
+_LEADS = re.compile(r"https?:|mailto:|data:image/|[^:]*(?:[/?#]|$)", re.IGNORECASE)
 
 
 @lru_cache(maxsize=4096)
@@ -52,6 +59,22 @@ def line(text: str, *, dollars: bool = False) -> str:
     """A text as a run of words, without paragraphs: a label, an option, a legend."""
     marked, formulas = _take_out(text, dollars)
     return _put_back(str(_PLAIN.renderInline(marked)).strip(), formulas)
+
+
+def markup(text: str) -> int:
+    """How many signs of markup it has."""
+    return len(_MARKUP.findall(text))
+
+
+def heavy(text: str, most: int = MOST_MARKS) -> bool:
+    """Whether to render it may take seconds, here or in a browser; text.js has the same measure for the chat."""
+    return markup(text) > most or bool(_COLUMNS.search(text))
+
+
+def as_typed(text: str) -> str:
+    """Markdown that shows a text as it was typed, as code."""
+    fence = "~" * (3 + max((len(run) for run in _TILDES.findall(text)), default=0))
+    return f"{fence}\n{text}\n{fence}"
 
 
 def _take_out(text: str, dollars: bool) -> tuple[str, list[str]]:
@@ -81,7 +104,22 @@ def _link_open(
 ) -> str:
     """Links leave the page in a tab of their own: nobody loses a half-filled form, and no address is passed on."""
     tokens[index].attrs |= {"target": "_blank", "rel": "noopener noreferrer"}
+    if str(tokens[index].attrs["href"]).lower().startswith("data:"):  # is for pictures alone
+        del tokens[index].attrs["href"]
     return str(renderer.renderToken(tokens, index, options, env))
+
+
+def _image(
+    renderer: RendererHTML,
+    tokens: Sequence[Token],
+    index: int,
+    options: OptionsDict,
+    env: MutableMapping[str, Any],
+) -> str:
+    """A picture of this host's own, or one that is in the text; of any other its words, as no page may fetch it."""
+    if _OWN.match(str(tokens[index].attrs["src"])):
+        return str(renderer.image(tokens, index, options, env))
+    return escape(tokens[index].content)
 
 
 def _parser(*, images: bool) -> MarkdownIt:
@@ -89,6 +127,9 @@ def _parser(*, images: bool) -> MarkdownIt:
         ["table", "strikethrough"]
     )
     parser.add_render_rule("link_open", _link_open)
+    parser.add_render_rule("image", _image)
+    # To the web, to a mail, or within this host: no javascript:, blob: or whatever browsers think of next.
+    parser.validateLink = lambda url: bool(_LEADS.match(url))  # type: ignore[method-assign]
     # A researcher's lines are wrapped by an editor and flow again; a participant's stay as they are.
     # What was typed stays as typed: &lt; is no < in a participant's text, and no picture is fetched from anywhere.
     return parser if images else parser.disable(["image", "entity"])

@@ -14,6 +14,7 @@ from latex2mathml.converter import convert
 
 MAX_CHARS = 2_000
 MAX_DEPTH = 40  # trust 2.5: a browser's tab crashes on formulas nested 150 deep
+MAX_DRAWN = 4 * MAX_DEPTH  # elements within elements, some of which each command makes
 
 # latex2mathml's own errors, and what its code lets through on malformed input.
 _OWN = [e for e in vars(exceptions).values() if isinstance(e, type) and issubclass(e, Exception)]
@@ -34,6 +35,8 @@ _ELEMENTS = (
     "math|mrow|mi|mn|mo|ms|mtext|mspace|mstyle|mfrac|msqrt|mroot|msub|msup|msubsup|munder|mover|munderover"
     "|mmultiscripts|mprescripts|none|mtable|mtr|mtd|mlabeledtr|mpadded|mphantom|menclose|merror|mfenced"
 )
+_NESTS = re.compile(r"\\[{}\\]|[{}]")
+_ANY = re.compile("<[^<>]*>")
 _TAG = re.compile(rf'(</?(?:{_ELEMENTS})(?: (?!on|href|style|class|id|src|xlink)[a-z]+="[^"<>]*")* ?/?>)|<')
 """A tag of a formula; or any other beginning of one, which latex2mathml lets through from within a \\text."""
 
@@ -49,7 +52,7 @@ def mathml(latex: str, *, display: bool = False) -> str:
         drawn = convert(_rewritten(latex, display), display="block" if display else "inline")
     except _UNREADABLE:
         return source
-    if _UNKNOWN.search(drawn):
+    if _UNKNOWN.search(drawn) or _drawn_depth(drawn) > MAX_DRAWN:
         return source
     drawn = drawn.replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "", 1)
     drawn = _TAG.sub(lambda found: found[1] or "&lt;", drawn)
@@ -65,8 +68,17 @@ def _rewritten(latex: str, display: bool) -> str:
 def _depth(latex: str) -> int:
     """How deep it may nest: by braces, by environments, or by commands in a row (\\sqrt\\sqrt\\sqrt x)."""
     depth = deepest = 0
-    for char in latex:
-        depth += (char == "{") - (char == "}")
+    for sign in _NESTS.findall(latex):
+        depth = max(0, depth + (sign == "{") - (sign == "}"))  # an escaped brace is a sign like any other
         deepest = max(deepest, depth)
     rows = re.findall(r"(?:\\(?:sqrt|frac|vec|hat|bar|overline|text)\s*)+", latex)
     return max([deepest, latex.count(r"\begin"), *(str(row).count("\\") for row in rows)])
+
+
+def _drawn_depth(drawn: str) -> int:
+    """How deep the elements of a formula nest."""
+    depth = deepest = 0
+    for tag in _ANY.finditer(drawn):
+        depth += 0 if tag[0].endswith("/>") else -1 if tag[0].startswith("</") else 1
+        deepest = max(deepest, depth)
+    return deepest

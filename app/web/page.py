@@ -21,7 +21,7 @@ STATIC = Path(__file__).parent / "static"
 OUTPUTS = ("head", "left", "talk", "chat", "side", "box", "send", "preview", "note")
 """The components that a painting may update, in the order in which page.js hands them to Gradio."""
 
-SCRIPTS = ("api", "clock", "forms", "reply", "text", "watch", "words")
+SCRIPTS = ("api", "clock", "compiled", "forms", "reply", "text", "watch", "words")
 """What page.js needs, fetched with it."""
 
 STYLES = ("page", "compare", "slider")
@@ -30,22 +30,21 @@ LATEX: list[dict[str, str | bool]] = [
     {"left": "\\[", "right": "\\]", "display": True},
     {"left": "\\(", "right": "\\)", "display": False},
 ]
-_RING = "window.parleyBus = (n) => { props.value = String(n); trigger('change'); }; window.parley?.begin();"
+_RING = "ring(trigger, props);"
+"""This and the event's `js` stand in compiled.js as functions: the page's policy lets nothing be compiled."""
 
 
 def build() -> gr.Blocks:
     """The page, empty."""
     blocks: gr.Blocks
     with Page(title="Study", analytics_enabled=False, fill_width=True) as blocks:
-        made: dict[str, gr.components.Component] = {
-            "head": gr.HTML(elem_id="head", padding=False, apply_default_css=False)
-        }
+        made: dict[str, gr.components.Component] = {"head": _html("head")}
         with gr.Row(elem_id="columns"):
             with gr.Column(elem_id="left-column"):
-                made["left"] = gr.HTML(elem_id="left", padding=False, apply_default_css=False)
+                made["left"] = _html("left")
             with gr.Column(elem_id="right-column"):
                 made |= _conversation()
-        made["note"] = gr.HTML(elem_id="note", padding=False, apply_default_css=False)
+        made["note"] = _html("note")
         bus = gr.HTML("", js_on_load=_RING, visible="hidden")
         bus.change(
             fn=None,
@@ -56,8 +55,12 @@ def build() -> gr.Blocks:
     return blocks
 
 
+def _html(name: str) -> gr.HTML:
+    return gr.HTML(elem_id=name, padding=False, apply_default_css=False, js_on_load=None)
+
+
 def _conversation() -> dict[str, gr.components.Component]:
-    talk = gr.HTML(elem_id="talk", padding=False, apply_default_css=False)
+    talk = _html("talk")
     chat = gr.Chatbot(
         elem_id="chat",
         label=" ",
@@ -71,7 +74,7 @@ def _conversation() -> dict[str, gr.components.Component]:
         allow_file_downloads=False,
         group_consecutive_messages=False,
     )
-    side = gr.HTML(elem_id="side", padding=False, apply_default_css=False)
+    side = _html("side")
     with gr.Row(elem_id="say"):
         box = gr.Textbox(
             elem_id="box",

@@ -78,6 +78,8 @@ def _turns(talk: Transcript) -> list[tuple[tuple[Message, ...], tuple[Field, ...
 
 
 def _markdown(text: str, **kinds: bool) -> Markup:
+    if not kinds.get("images", True) and markdown.heavy(text):
+        text = markdown.as_typed(text)
     return Markup(markdown.html(text, **kinds))  # noqa: S704  (markdown.py lets no tag of an author through)
 
 

@@ -9,6 +9,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from experiments.core.events import Event
 from storage.engine import open_database
 from tests.browser.visitor import KeyboardVisitor, Visitor
+from tests.browser.waiting import until
 from tests.fakes.served import Process
 from tests.wiring.reading import facts, query
 
@@ -264,11 +265,12 @@ def test_two_models_answer_side_by_side(fast: Process, new_context: NewContext, 
     visitor.arrive("arena")
     visitor.until("two AI assistants")
     visitor.ask_both(EXPLAIN)
-    page.wait_for_function(
-        "[...document.querySelectorAll('#talk [data-slot]')].filter((e) => e.textContent.length > 20).length === 2"
+    until(
+        page,
+        "[...document.querySelectorAll('#talk [data-slot]')].filter((e) => e.textContent.length > 20).length === 2",
     )
     assert page.get_by_role("button", name="Tie").count() == 0
-    visitor.page.wait_for_function("document.documentElement.dataset.waiting === 'false'")
+    until(page, "document.documentElement.dataset.waiting === 'false'")
     boxes = [card.bounding_box() for card in page.locator("#talk .replies .card").all()]
     assert len({round(box["x"]) for box in boxes if box}) == columns
     visitor.vote("A is better")

@@ -13,6 +13,7 @@ from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from app.library import read_yaml
 from tests.browser.visitor import Visitor
+from tests.browser.waiting import until
 from tests.fakes import studies
 from tests.fakes.served import Served, serving_aside, settings_for
 from tests.wiring.reading import query
@@ -97,7 +98,7 @@ def test_pasting_is_told_in_characters_and_blocked_where_the_box_says_so(served:
     page.keyboard.press("Control+A")
     page.keyboard.press("Control+C")
     visitor.press(page.locator("#left form button[type=submit]"))
-    page.wait_for_function("document.documentElement.dataset.layout === 'chat'")
+    until(page, "document.documentElement.dataset.layout === 'chat'")
     paste(page, "#box textarea")
     expect(page.locator("#note")).to_have_text("Pasting is switched off here, please type.")
     expect(page.locator("#box textarea")).to_have_value("")
@@ -148,7 +149,7 @@ def test_blocking_needs_no_telemetry(served: Served, visitor: Visitor) -> None:
     expect(page.locator("[name=own]")).to_have_value("")
     paste(page, "[name=free]")
     visitor.press(page.locator("#left form button[type=submit]"))
-    page.wait_for_function("document.documentElement.dataset.layout === 'chat'")
+    until(page, "document.documentElement.dataset.layout === 'chat'")
     page.reload()
     visitor.ready()
     assert asked

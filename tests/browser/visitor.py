@@ -8,6 +8,8 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import ConsoleMessage, Locator, Page, Request
 
+from tests.browser.waiting import until
+
 MARK = "document.querySelector('#left [data-mark]')?.dataset.mark"
 REPLIED = """() => {
   const count = (kind) => document.querySelectorAll(`#chat [data-testid=${kind}]`).length;
@@ -105,7 +107,7 @@ class Visitor:
 
     def ready(self) -> None:
         """Wait until the page is painted."""
-        self.page.wait_for_function("document.documentElement?.dataset.ready === 'yes'")
+        until(self.page, "document.documentElement?.dataset.ready === 'yes'")
 
     def reload(self) -> None:
         """Reload the page."""
@@ -166,9 +168,7 @@ class Visitor:
 
     def arrived_from(self, before: str) -> None:
         """Wait for another screen, whose heading then has the focus."""
-        self.page.wait_for_function(
-            f"before => {MARK} !== before && document.activeElement?.id === 'heading'", arg=before
-        )
+        until(self.page, f"before => {MARK} !== before && document.activeElement?.id === 'heading'", arg=before)
         self._at_each(self.page)
 
     def say(self, text: str) -> None:
@@ -183,7 +183,7 @@ class Visitor:
 
     def hear_out(self) -> None:
         """Wait for the whole reply."""
-        self.page.wait_for_function(REPLIED)
+        until(self.page, REPLIED)
 
     def rate(self) -> None:
         """Rate the reply, if that is asked."""
@@ -202,7 +202,7 @@ class Visitor:
 
     def vote(self, words: str) -> None:
         """Vote once all have answered."""
-        self.page.wait_for_function(COMPARED)
+        until(self.page, COMPARED)
         self.press(self.page.get_by_role("button", name=words, exact=True))
         self.page.locator("#talk .round:last-child .voted").wait_for()
 
@@ -278,7 +278,7 @@ class KeyboardVisitor(Visitor):
         assert field.locator("output").inner_text() == "51"
 
     def press(self, button: Locator) -> None:
-        self.page.wait_for_function("button => !button.disabled", arg=button.element_handle())
+        until(self.page, "button => !button.disabled", arg=button.element_handle())
         self._tab_to(button)
         self.page.keyboard.press("Enter")
 

@@ -16,6 +16,7 @@ from typing import Any
 from playwright.sync_api import Page, sync_playwright
 
 from tests.browser.visitor import Visitor
+from tests.browser.waiting import until
 from tests.fakes import failing
 from tests.fakes.model_faults import FAULTS
 from tests.fakes.model_server import serve
@@ -47,14 +48,14 @@ def again(page: Page) -> None:
     """Try again, and wait for what becomes of it."""
     page.get_by_role("button", name="Try again").first.click()
     page.wait_for_timeout(300)
-    page.wait_for_function(HEARD)
+    until(page, HEARD)
 
 
 def stop(page: Page) -> None:
     """Stop the reply."""
     page.wait_for_timeout(700)
     page.get_by_role("button", name="Stop the reply").click()
-    page.wait_for_function(HEARD)
+    until(page, HEARD)
 
 
 def after(seconds: float) -> Callable[[Page], None]:
@@ -129,7 +130,7 @@ def _photograph(page: Page, served: Served, folder: Path, name: str, case: Case)
     visitor.until("Write a message" if case.columns else "chat")
     (visitor.ask_both if case.columns else visitor.say)(SAID)
     if not case.waits:
-        page.wait_for_function(f"{HEARD} && {ANSWERED}")
+        until(page, f"{HEARD} && {ANSWERED}")
     case.then(page)
     for (width, height), kind in ((DESK, "desk"), (PHONE, "phone")):
         page.set_viewport_size({"width": width, "height": height})

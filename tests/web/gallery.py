@@ -24,7 +24,7 @@ from tests.web.screens import REPLY, SCREENS
 
 LOOK = StudyLook("Working with a chatbot", "en", "study@example.org")
 CSP = (
-    "default-src 'none'; script-src 'self' 'nonce-{nonce}' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+    "default-src 'none'; script-src 'self' 'nonce-{nonce}'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; font-src 'self' data:; connect-src 'self'; manifest-src 'self'; form-action 'self'; "
     "base-uri 'self'; frame-ancestors 'none'"
 )

@@ -33,6 +33,8 @@ KNOWN: Mapping[str, re.Pattern[str]] = {
     "POST": re.compile(r"/logout|/gradio_api/run/predict"),
 }
 """What a visitor may ask besides."""
+COMPILES = " 'unsafe-eval'"
+"""What the console's page may do and no other: Vega compiles each chart's expressions in the browser."""
 FOREVER = "private, max-age=31536000, immutable"
 
 
@@ -48,7 +50,8 @@ class Gate:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope["type"] == "http":
-            await self._http({**scope, VISITOR: None}, receive, Answer(scope, send, _protect))
+            scripts = COMPILES if scope["path"] == "/" else ""
+            await self._http({**scope, VISITOR: None}, receive, Answer(scope, send, _protect, scripts))
 
     async def _http(self, scope: Scope, receive: Receive, answer: Answer) -> None:
         refusal = await self._refusal(scope, Headers(scope=scope))

@@ -6,24 +6,19 @@ shown as it was typed, as code; and so is all that comes after a page has render
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 from markupsafe import Markup, escape
 
 from app.web import markdown
+from app.web.markdown import MOST_MARKS, as_typed, heavy, markup
 from experiments.core.screen import Chat, Message, Reply, Round, Screen, Transcript
 
-MOST_MARKS = 800
-"""How much markup a text may have; a long answer full of formulas has some hundreds."""
 MOST_MARKS_A_PAGE = 16_000
 MOST_MARKS_A_LINE = 100
 MOST_CHARS = 20_000
 MOST_CHARS_A_PAGE = 1_000_000
 CUT = "… cut here: {more:,} characters more are in the data."
-_MARK = re.compile(r"[\[\]|*_`~<$\n]|\\[(\[]")
-_COLUMNS = re.compile(r"(?:\|[^|\n]*){31}")
-_TILDES = re.compile("~+")
 
 
 class Reading:
@@ -45,7 +40,7 @@ class Reading:
 
     def line(self, text: str) -> Markup:
         """A question or an option as a run of words; what participants wrote may have been filled in."""
-        marks = len(_MARK.findall(text))
+        marks = markup(text)
         if marks > min(MOST_MARKS_A_LINE, self._marks):
             return escape(text)
         self._marks -= marks
@@ -57,11 +52,10 @@ class Reading:
         shown, more = text[:most], len(text) - most
         self._chars -= len(shown)
         if more > 0:
-            return f"{_as_code(shown)}\n\n{CUT.format(more=more)}"
-        marks = len(_MARK.findall(shown))
-        if marks > min(MOST_MARKS, self._marks) or _COLUMNS.search(shown):
-            return _as_code(shown)
-        self._marks -= marks
+            return f"{as_typed(shown)}\n\n{CUT.format(more=more)}"
+        if heavy(shown, min(MOST_MARKS, self._marks)):
+            return as_typed(shown)
+        self._marks -= markup(shown)
         return shown
 
     def screen(self, shown: Screen) -> Screen:
@@ -86,8 +80,3 @@ class Reading:
 
     def _reply(self, reply: Reply) -> Reply:
         return replace(reply, text=self.light(reply.text) if reply.text else "")
-
-
-def _as_code(text: str) -> str:
-    fence = "~" * (3 + max((len(run) for run in _TILDES.findall(text)), default=0))
-    return f"{fence}\n{text}\n{fence}"

@@ -1,6 +1,7 @@
 // The participant's page: posts what people do to the participant API, and hands Gradio the paintings that come back.
 // All that is kept here is what the server said last (`now`) and what was not yet sent; the truth is the server's log.
 
+import "./compiled.js";
 import { RETRY_MS, newKey, post, send, sleep } from "./api.js";
 import { keepTime, wait } from "./clock.js";
 import { $, $$, complete, copyCode, showFaults, valuesOf } from "./forms.js";

@@ -1,0 +1,197 @@
+"""Hostile texts put where people and models can put them, and what is looked for where they are shown."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import AsyncGenerator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from playwright.sync_api import BrowserContext, Error, Page
+from starlette.responses import Response
+
+from app.backends.base import BackendOptions, Delta, End, Request, Text
+from app.clock import WorldClock
+from app.library import load_study
+from app.runtime import Runtime
+from app.settings import Settings
+from app.web.cookies import Cookies
+from storage.engine import Database, open_database
+from storage.log import Log
+from storage.notes import Note, note_on
+from storage.studies import Studies
+from tests.browser.waiting import until
+from tests.fakes.hostile import ALL, Payload
+from tests.fakes.hostile.bombs import MESSAGE
+from tests.fakes.served import SECRET
+from tests.fakes.studies import write
+
+A_CHAT = 70
+"""How many texts one session has: a chat has at most 100 messages."""
+PIECES, PAUSE_S = 4, 0.07
+HARMS = (Path(__file__).parent / "harms.js").read_text(encoding="utf-8")
+WATCH = """
+window.__longest = 0;
+new PerformanceObserver((list) => {
+  for (const task of list.getEntries()) window.__longest = Math.max(window.__longest, task.duration);
+}).observe({ entryTypes: ["longtask"] });
+addEventListener("securitypolicyviolation", (event) =>
+  console.error(`policy: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`));
+"""
+
+
+class Echo:
+    """A model that says what it was told, or the whole of a text of which it was told the beginning; the model `slow`
+    says it in pieces, which the page paints one after another."""
+
+    Options = BackendOptions
+    WHOLE = {one.text[:MESSAGE].strip(): one.text for one in ALL}
+
+    def __init__(self, settings: Settings, sleep: Any, *_: Any) -> None:
+        pass
+
+    async def stream(self, request: Request) -> AsyncGenerator[Delta]:
+        """The last message."""
+        told = request.messages[-1].text
+        said = self.WHOLE.get(told, told)
+        slow = request.model == "slow"
+        size = max(1, len(said) // PIECES) if slow else len(said)
+        for start in range(0, len(said), size):
+            yield Text(said[start : start + size])
+            await asyncio.sleep(PAUSE_S if slow else 0)
+        yield End("stop", request.model, 1, 1)
+
+    async def close(self) -> None:
+        """Nothing."""
+
+
+def study(folder: Path, name: str, model: str) -> Path:
+    """Free answers, the same shown again, and a chat with a model that says what it is told."""
+    names = [f"f{number}" for number in range(A_CHAT)]
+    asked = [{"ask": "short", "name": one, "text": f"Words {one}", "required": False} for one in names]
+    again = [
+        {"ask": "short", "name": one, "text": f"You wrote {{{{about.{one}}}}}", "required": False} for one in names
+    ]
+    talk = {"step": "chat", "id": "talk", "model": "echo", "max_messages": 100}
+    flow = [
+        {"step": "survey", "id": "about", "title": "About you", "questions": asked},
+        {"step": "survey", "id": "again", "title": "Once more", "questions": again},
+        {"step": "info", "id": "told", "text": "\n\n".join(f"{{{{about.{one}}}}}" for one in names)},
+        {"each": "question", "of": "questions", "take": 1, "flow": [talk]},
+        {"step": "finish", "code": "DONE"},
+    ]
+    models = {"echo": {"backend": "echo", "model": model}}
+    problems = {"questions": {"source": "chatbench"}}
+    return write(folder, {"study": name, "title": "Words", "models": models, "problems": problems, "flow": flow})
+
+
+@dataclass(frozen=True)
+class Session:
+    """Somebody who wrote hostile texts."""
+
+    stream: str
+    texts: tuple[Payload, ...]
+
+    @property
+    def words(self) -> list[str]:
+        """The texts, as they are stored."""
+        return [one.text.replace("\r\n", "\n").strip() for one in self.texts]
+
+    def sit_down(self, context: BrowserContext, url: str) -> None:
+        """Let a browser be theirs."""
+        response = Response()
+        Cookies(SECRET, secure=False).write(response, self.stream)
+        value = response.headers["set-cookie"].partition("=")[2].partition(";")[0].strip('"')
+        context.add_cookies([{"name": "parley", "value": value, "url": url}])
+
+
+def seeded(settings: Settings, path: Path, groups: Sequence[Sequence[Payload]], until_step: str) -> list[Session]:
+    """A session for each group of texts, which stands at a step; the database is as its server would leave it."""
+
+    async def play() -> list[Session]:
+        database = open_database(settings.database_url)
+        runtime = Runtime(database, settings, WorldClock())
+        runtime.prepare(load_study(str(path)))
+        found = [await _played(runtime, path, tuple(group), until_step) for group in groups]
+        await runtime.close()
+        database.dispose()
+        return found
+
+    with ThreadPoolExecutor(1) as aside:  # Playwright's own loop runs in this thread
+        return aside.submit(lambda: asyncio.run(play())).result()
+
+
+async def _played(runtime: Runtime, path: Path, texts: tuple[Payload, ...], until_step: str) -> Session:
+    session = Session((await runtime.enrol(load_study(str(path)), origin="person")).stream, texts)
+    words = session.words
+    live = await runtime.live(session.stream)
+    assert live is not None
+    while until_step not in live.screen.path:
+        given = {field.name: words[int(field.name[1:])] for field in live.screen.panel.fields[: len(words)]}
+        seen = live.screen
+        live = await runtime.participant(session.stream, "submit", seen.path, given, seen=seen.seen, key=seen.path)
+        assert live.screen.path != seen.path, live.note
+    if until_step == "talk":
+        for number, text in enumerate(words):
+            seen = live.screen
+            await runtime.participant(
+                session.stream, "say", seen.path, {"text": text[:MESSAGE]}, seen=seen.seen, key=f"say {number}"
+            )
+            await runtime.settled(session.stream)
+            live = await runtime.live(session.stream)
+            assert live is not None
+    return session
+
+
+def excluded(database: Database, session: Session) -> None:
+    """What researchers have said of a session: each of its texts as a note, and one as why it is excluded."""
+    log, studies = Log(database), Studies(database)
+    for number, text in enumerate(session.words):
+        note_on(log, studies, session.stream, Note("noted", text, "Ada", number))
+    note_on(log, studies, session.stream, Note("excluded", session.words[0], "Ada", len(session.texts)))
+    log.close()
+
+
+class Watched:
+    """A page, and whatever happened on it that no text may bring about."""
+
+    def __init__(self, page: Page, url: str) -> None:
+        self.page = page
+        self.harm: list[str] = []
+        page.add_init_script(WATCH)
+        page.on("console", lambda said: self._hear("said", said.text) if said.type == "error" else None)
+        page.on("pageerror", lambda error: self._hear("failed", str(error)))
+        page.on("dialog", lambda dialog: (self._hear("dialog", dialog.message), dialog.dismiss()))
+        page.on("popup", lambda popup: self._hear("opened", popup.url))
+        page.on("download", lambda download: self._hear("download", download.url))
+        page.on("crash", lambda _: self._hear("crashed", ""))
+        page.on("request", lambda request: self._asked(request.url, url))
+        page.on("framenavigated", lambda frame: self._asked(frame.url, url))
+
+    def _hear(self, what: str, words: str) -> None:
+        self.harm.append(f"{what}: {words[:300]}")
+
+    def _asked(self, address: str, url: str) -> None:
+        if urlsplit(address).scheme not in ("data", "blob", "about") and not address.startswith(f"{url}/"):
+            self._hear("asked", address)
+
+    def harms(self, *places: str) -> list[str]:
+        """All harm so far; within these places no element stands that is not one of Markdown or of a formula."""
+        return [*self.harm, *self.page.evaluate(HARMS, list(places))]
+
+    def longest_ms(self, act: Callable[[], None], over: str) -> float:
+        """How long at most the page did not listen, from an act until something is true; endless if it crashed."""
+        self.page.evaluate("window.__longest = 0")
+        try:
+            act()
+            until(self.page, over)
+            self.page.wait_for_timeout(200)
+            return float(self.page.evaluate("window.__longest"))
+        except Error as error:
+            if "crash" not in str(error):
+                raise
+            return math.inf
