@@ -108,11 +108,8 @@ class Log:
 
     def due(self, now_us: int, most: int) -> list[str]:
         """Sessions on which the clock has to act by now."""
-        try:
-            with self._engine.connect() as connection:
-                return due(connection, now_us, most)
-        except OperationalError as error:
-            raise StorageError(f"the database does not answer: {error.orig}") from error
+        with self._engine.connect() as connection:
+            return due(connection, now_us, most)
 
     def _put(self, work: Work) -> Future[Any]:
         item = _Item(work)
@@ -155,6 +152,12 @@ def last_seq(engine: Engine, stream: str) -> int:
     t = tables.events.c
     with engine.connect() as connection:
         return connection.execute(select(func.max(t.seq)).where(t.stream == stream)).scalar() or 0
+
+
+def last_us(engine: Engine) -> int:
+    """When the last fact of all was written, by the clock of whoever wrote it; 0 if there is none."""
+    with engine.connect() as connection:
+        return connection.execute(select(func.max(tables.events.c.recorded_us))).scalar() or 0
 
 
 def facts(connection: Connection, stream: str) -> tuple[Event, ...]:
