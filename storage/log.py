@@ -154,12 +154,6 @@ def last_seq(engine: Engine, stream: str) -> int:
         return connection.execute(select(func.max(t.seq)).where(t.stream == stream)).scalar() or 0
 
 
-def last_us(engine: Engine) -> int:
-    """When the last fact of all was written, by the clock of whoever wrote it; 0 if there is none."""
-    with engine.connect() as connection:
-        return connection.execute(select(func.max(tables.events.c.recorded_us))).scalar() or 0
-
-
 def facts(connection: Connection, stream: str) -> tuple[Event, ...]:
     """The same, as a connection sees it."""
     t = tables.events.c

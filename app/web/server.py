@@ -33,9 +33,9 @@ from experiments.core.resolve import Study
 from experiments.errors import StudyError
 from problems.errors import ParleyError
 from storage.engine import Database
-from storage.log import last_us
 from storage.participants import Participants
 from storage.publishing import bring
+from storage.seats import last_us
 
 log = logging.getLogger(__name__)
 SWEEP_S = 15

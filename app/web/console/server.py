@@ -24,7 +24,7 @@ from app.web.secret import secret_of
 from problems.errors import ParleyError
 from storage.accounts.accounts import Accounts
 from storage.engine import Database
-from storage.log import last_us
+from storage.seats import last_us
 
 log = logging.getLogger(__name__)
 
