@@ -117,7 +117,7 @@ def anything() -> st.SearchStrategy[Request]:
     named = st.sampled_from(
         ("content-type", "accept-language", "cookie", "x-forwarded-for", "range", "if-none-match", "accept")
     )
-    value = st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=30)
+    value = st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=30).map(str.strip)
     return st.builds(
         Request,
         st.sampled_from(METHODS),

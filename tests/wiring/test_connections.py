@@ -148,3 +148,17 @@ async def test_a_server_that_is_full_says_so(tmp_path: Path) -> None:
             writer.close()
         await asyncio.sleep(0.2)
         assert (await look(served)).status_code == 200
+
+
+@pytest.mark.parametrize("proxies", ["", "127.0.0.1"])
+async def test_an_address_that_somebody_claims_is_not_believed(tmp_path: Path, proxies: str) -> None:
+    """Unless a proxy that is named in the settings says so: else each request of a flood would come from elsewhere."""
+    few = settings_for(
+        tmp_path, requests_per_second=0.01, request_burst=2, people_per_address=1, trusted_proxies=proxies
+    )
+    async with serving(few, studies.chat(tmp_path)) as served, httpx2.AsyncClient(base_url=served.url) as client:
+        answers = [
+            await client.post("/api/look", json={}, headers={"x-forwarded-for": f"198.51.100.{number}"})
+            for number in range(5)
+        ]
+    assert {answer.status_code for answer in answers} == ({401} if proxies else {401, 429})

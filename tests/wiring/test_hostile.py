@@ -34,8 +34,9 @@ VICTIMS = 3
 CANARY = "zqcanaryqz"
 FITTING = {200, 204, 206, 303, 304, 400, 401, 403, 404, 405, 413, 422}
 """What is answered to a hostile request: served, led on, or refused; never that it broke."""
-SHORT, LONG = 500, 34_000
-"""Examples of each of three kinds."""
+SHORT = {"near": 150, "described": 120, "anything": 1_500}
+LONG = 34_000
+"""Examples of each kind."""
 MADE = {fact: kind for kind, made in ACTS.items() for fact in made}
 """Which action makes a fact."""
 
@@ -130,22 +131,21 @@ def check(attack: Attack) -> None:
     print(dict(attack.statuses))
 
 
-@pytest.fixture
-def quickly(soak: bool) -> settings:
+def often(kind: str, soak: bool) -> settings:
     """So many examples, none of them repeated to be made smaller: the server remembers what was done."""
     return settings(
-        max_examples=LONG if soak else SHORT,
+        max_examples=LONG if soak else SHORT[kind],
         phases=[Phase.generate],
         database=None,
         suppress_health_check=list(HealthCheck),
     )
 
 
-def test_what_is_near_to_what_is_asked(attack: Attack, quickly: settings) -> None:
+def test_what_is_near_to_what_is_asked(attack: Attack, soak: bool) -> None:
     attack.arrive()
     attack.look()
 
-    @quickly
+    @often("near", soak)
     @given(near)
     def run(drawn: dict[str, Any]) -> None:
         attack.send(near_to(attack.screen, drawn))
@@ -155,10 +155,10 @@ def test_what_is_near_to_what_is_asked(attack: Attack, quickly: settings) -> Non
     assert attack.statuses[200] > attack.statuses[422] > 0
 
 
-def test_what_the_description_allows_and_what_it_does_not(attack: Attack, quickly: settings) -> None:
+def test_what_the_description_allows_and_what_it_does_not(attack: Attack, soak: bool) -> None:
     attack.arrive()
 
-    @quickly
+    @often("described", soak)
     @given(described())
     def run(request: Request) -> None:
         attack.send(request)
@@ -166,8 +166,8 @@ def test_what_the_description_allows_and_what_it_does_not(attack: Attack, quickl
     run()
 
 
-def test_anything_at_every_route(attack: Attack, quickly: settings) -> None:
-    @quickly
+def test_anything_at_every_route(attack: Attack, soak: bool) -> None:
+    @often("anything", soak)
     @given(anything(), st.integers(0, 20))
     def run(request: Request, forget: int) -> None:
         if not forget:

@@ -26,15 +26,21 @@ from tests.fakes.postgres import one_that_restarts
 from tests.fakes.served import Process, serving, settings_for
 from tests.wiring.reading import facts
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.timeout(600)]
 CALM = "We cannot save at the moment. Nothing that was saved is lost; please try again in a minute."
-SOON_S = 2.0
+SOON_S, LOADED_S = 2.0, 20.0
+"""How soon an answer comes: on a machine of our own, and on one that does other things besides, as most tests' does."""
 HOUR_US = 3_600_000_000
 
 
 @pytest.fixture
 def people(soak: bool) -> int:
     return 50 if soak else 8
+
+
+@pytest.fixture
+def soon_s(soak: bool) -> float:
+    return SOON_S if soak else LOADED_S
 
 
 @contextmanager
@@ -90,16 +96,16 @@ def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Path,
         yield folder, let_no_file_grow, let_files_grow
 
 
-async def refused(client: httpx2.AsyncClient) -> list[httpx2.Response]:
+async def refused(client: httpx2.AsyncClient, soon_s: float) -> list[httpx2.Response]:
     """What somebody gets who comes until nobody can begin: each answer soon, the last one calm."""
     told = []
-    give_up = time.monotonic() + 30
+    give_up = time.monotonic() + 60
     while not told or told[-1].status_code != 503:
         assert time.monotonic() < give_up, "it never was full"
         client.cookies.clear()
         begun = time.monotonic()
         told.append(await client.post("/s/demo", headers={"accept": "text/html"}))
-        assert time.monotonic() - begun < SOON_S
+        assert time.monotonic() - begun < soon_s
     page = told[-1].text
     assert CALM in page
     assert "<h1>One moment, please</h1>" in page
@@ -108,13 +114,13 @@ async def refused(client: httpx2.AsyncClient) -> list[httpx2.Response]:
     return told
 
 
-async def refused_at_work(bot: HttpBot) -> None:
+async def refused_at_work(bot: HttpBot, soon_s: float) -> None:
     """What somebody gets who types meanwhile, until there is no room for it; and who only looks."""
     typed = {"path": bot.screen.path, "values": {"comment": "x" * 50_000}}
     for _ in range(100):
         begun = time.monotonic()
         response = await bot.client.post("/api/draft", json=typed)
-        assert time.monotonic() - begun < SOON_S
+        assert time.monotonic() - begun < soon_s
         if response.status_code != 200:
             break
     assert response.status_code == 503
@@ -122,7 +128,9 @@ async def refused_at_work(bot: HttpBot) -> None:
     assert (await bot.client.post("/api/look", json={})).status_code == 200
 
 
-async def test_a_full_disk(tmp_path: Path, disk: tuple[Path, Fill, Fill], people: int, seed: int, soak: bool) -> None:
+async def test_a_full_disk(
+    tmp_path: Path, disk: tuple[Path, Fill, Fill], people: int, seed: int, soak: bool, soon_s: float
+) -> None:
     print(f"seed {seed}")
     folder, fill, free = disk
     process = Process(folder, (studies.demo(tmp_path, first_ms=30, pace_ms=4),))
@@ -137,8 +145,8 @@ async def test_a_full_disk(tmp_path: Path, disk: tuple[Path, Fill, Fill], people
                 bot = await found.one(f"{seed}:{number}")
                 await found.more(10 * people)
                 fill(process)
-                others += sum(answer.status_code == 303 for answer in await refused(client))
-                await refused_at_work(bot)
+                others += sum(answer.status_code == 303 for answer in await refused(client, soon_s))
+                await refused_at_work(bot, soon_s)
                 await asyncio.sleep(1)
                 free(process)
                 await found.more(5 * people)
@@ -152,7 +160,7 @@ async def test_a_full_disk(tmp_path: Path, disk: tuple[Path, Fill, Fill], people
 
 
 @pytest.mark.parametrize("seconds", [3, pytest.param(15, marks=pytest.mark.soak)])
-async def test_a_locked_database(tmp_path: Path, people: int, seed: int, seconds: int) -> None:
+async def test_a_locked_database(tmp_path: Path, people: int, seed: int, seconds: int, soon_s: float) -> None:
     """Another process holds it, for longer than a connection waits: whoever looks can, whoever acts waits."""
     print(f"seed {seed}")
     process = Process(tmp_path, (studies.demo(tmp_path, first_ms=30, pace_ms=4),))
@@ -166,7 +174,7 @@ async def test_a_locked_database(tmp_path: Path, people: int, seed: int, seconds
             await asyncio.sleep(0.2)
             before, begun = found.acts, time.monotonic()
             response = await bot.client.post("/api/look", json={})
-            assert (response.status_code, time.monotonic() - begun < SOON_S) == (200, True)
+            assert (response.status_code, time.monotonic() - begun < soon_s) == (200, True)
             await asyncio.sleep(seconds)
             assert found.acts == before
             other.execute("ROLLBACK")
