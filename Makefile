@@ -15,7 +15,7 @@ NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	if $$p -c '$(NEW_ENOUGH)' >/dev/null 2>&1; then echo $$p; break; fi; done)
 
-.PHONY: help demo test check lint bench soak lock clean browser python
+.PHONY: help demo test check lint bench soak audit lock clean browser python
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -41,6 +41,9 @@ bench: $(VENV)/.stamp-dev  ## measure throughput and latency on this machine
 
 soak: $(VENV)/.stamp-dev browser  ## the tests with long settings: hours rather than minutes
 	$(BIN)/python -m pytest -n 2 --soak --timeout 7200
+
+audit: $(VENV)/.stamp-dev  ## look up known weaknesses of everything in requirements.lock (asks the network)
+	$(BIN)/pip-audit --require-hashes --disable-pip -r requirements.lock
 
 clean:  ## remove what make and the tools made; never a database
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from contextvars import ContextVar
 from typing import Protocol
+
+log = logging.getLogger(__name__)
 
 
 class Clock(Protocol):
@@ -25,10 +28,19 @@ class Clock(Protocol):
 
 
 class WorldClock:
-    """UTC as it was at the start, carried on by the monotonic clock: it never goes back, whatever NTP does."""
+    """UTC as it was at the start, carried on by the monotonic clock: it never goes back, whatever NTP does.
 
-    def __init__(self) -> None:
-        self._offset_ns = time.time_ns() - time.monotonic_ns()
+    Nor does it over a restart, where `least_us` is when something was last written.
+    """
+
+    def __init__(self, least_us: int = 0) -> None:
+        now_ns = time.time_ns()
+        behind_ns = 1000 * least_us - now_ns
+        if behind_ns > 0:
+            log.warning(
+                "the machine's clock is %.1f s behind what was written before; going on from there", behind_ns / 1e9
+            )
+        self._offset_ns = max(now_ns, 1000 * least_us) - time.monotonic_ns()
 
     def now_us(self) -> int:
         """Microseconds UTC since 1970."""

@@ -26,6 +26,7 @@ from app.runtime import Runtime
 from app.settings import Settings, env_name
 from app.web.api import ParticipantApi
 from app.web.cookies import Cookies
+from docs import asvs
 from docs.annotators import annotators
 from docs.figures import figures
 from docs.methods import methods
@@ -91,7 +92,7 @@ def files() -> dict[Path, str]:
         "reference/annotators.md": lambda: _page("Annotators", annotators()),
         "reference/figures.md": lambda: _page("Figures", figures()),
     }
-    return {DOCS / name: make() for name, make in makers.items()}
+    return {DOCS / name: make() for name, make in makers.items()} | {DOCS.parent / asvs.FILE: asvs.security()}
 
 
 def stale() -> list[Path]:

@@ -11,7 +11,19 @@ from threading import Lock
 from typing import Any, TypeAlias
 
 import orjson
-from sqlalchemy import Connection, Engine, Inspector, Table, create_engine, event, inspect, make_url, select, text
+from sqlalchemy import (
+    Connection,
+    Engine,
+    ExceptionContext,
+    Inspector,
+    Table,
+    create_engine,
+    event,
+    inspect,
+    make_url,
+    select,
+    text,
+)
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
 
 from storage import ai_tables  # noqa: F401  (its tables join the metadata)
@@ -62,6 +74,7 @@ def open_database(url: str, *, outdated: bool = False) -> Database:
             old = _make_tables(connection)
     except OperationalError as error:
         raise StorageError(f"the database {engine.url!r} cannot be opened: {error.orig}") from error
+    event.listen(engine, "handle_error", _tell)
     if old and not outdated:
         engine.dispose()
         raise StorageError(
@@ -100,11 +113,8 @@ def _outdated(found: Inspector, there: set[str]) -> list[str]:
 
 def ping(database: Database) -> None:
     """Ask the database something small; raises StorageError if it does not answer."""
-    try:
-        with database.connect() as connection:
-            connection.execute(select(1))
-    except OperationalError as error:
-        raise StorageError(f"the database does not answer: {error.orig}") from error
+    with database.connect() as connection:
+        connection.execute(select(1))
 
 
 def file_of(url: str) -> Path | None:
@@ -130,6 +140,13 @@ def alone(connection: Connection, number: int) -> None:
 def writer(engine: Engine) -> Connection:
     """A connection whose transactions may write."""
     return engine.connect().execution_options(**{WRITING: True})
+
+
+def _tell(context: ExceptionContext) -> None:
+    """Make our own error of what ails the database, for who reads. Writers look at the driver's: they may try again."""
+    writing = context.connection is not None and context.connection.get_execution_options().get(WRITING, False)
+    if isinstance(context.sqlalchemy_exception, OperationalError) and not writing:
+        raise StorageError(f"the database does not answer: {context.original_exception}")
 
 
 def _prepare(connection: Any, _record: Any) -> None:

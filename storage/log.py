@@ -108,11 +108,8 @@ class Log:
 
     def due(self, now_us: int, most: int) -> list[str]:
         """Sessions on which the clock has to act by now."""
-        try:
-            with self._engine.connect() as connection:
-                return due(connection, now_us, most)
-        except OperationalError as error:
-            raise StorageError(f"the database does not answer: {error.orig}") from error
+        with self._engine.connect() as connection:
+            return due(connection, now_us, most)
 
     def _put(self, work: Work) -> Future[Any]:
         item = _Item(work)

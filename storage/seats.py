@@ -14,7 +14,7 @@ from operator import attrgetter
 from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, Connection, Select, and_, bindparam, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Engine, Select, and_, bindparam, func, insert, or_, select, update
 
 from experiments.core.cells import Cell, Counts, cells
 from experiments.core.resolve import Study
@@ -23,6 +23,8 @@ from storage.engine import alone
 from storage.prepared import Prepared
 
 COMPLETE = "complete"
+PEOPLE = ("person", "pilot")
+"""The origins of sessions that go by the world's clock."""
 ONE_AT_A_TIME = 0x5EA75
 """One number for all studies, so that two batches cannot wait for each other."""
 _seat = tables.seats.c
@@ -100,6 +102,12 @@ def _in_cells(whom: ColumnElement[bool]) -> Select[Any]:
 
 _COUNTS = _in_cells(_seat.outcome == COMPLETE).union_all(_in_cells(LIVE))
 """Made once: every arrival counts. The two are asked for apart, as an index finds either and not both together."""
+
+
+def last_us(engine: Engine) -> int:
+    """When anybody last did something, by the clock of the time; 0 if nobody has."""
+    with engine.connect() as connection:
+        return connection.execute(select(func.max(_seat.last_us)).where(_seat.origin.in_(PEOPLE))).scalar() or 0
 
 
 def due(connection: Connection, now_us: int, most: int) -> list[str]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import gc
 import os
 import socket
+import sys
 import time
 import webbrowser
+from contextlib import suppress
 
 from starlette.types import ASGIApp
 
@@ -14,6 +16,7 @@ from app.errors import SettingsError
 from app.settings import Settings, env_name, reachable
 
 START_TRIES = 300
+NOT_STARTED = 3
 BEHIND = 10
 """By how much a process gives way, from 0 to 19."""
 PORTS = {"port": 7870, "console_port": 7871}
@@ -22,23 +25,16 @@ PORTS = {"port": 7870, "console_port": 7871}
 
 def listen(server: ASGIApp, settings: Settings, port: int) -> None:
     """Serve until somebody stops it."""
-    import uvicorn
+    from app.cli import connections
 
     # What is there now stays: to look through it again and again for garbage would stop everybody for 0.1 s each time.
     gc.collect()
     gc.freeze()
-    uvicorn.run(
-        server,
-        host=settings.host,
-        port=port,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        proxy_headers=bool(settings.trusted_proxies),
-        forwarded_allow_ips=settings.trusted_proxies,
-        timeout_keep_alive=75,
-        timeout_graceful_shutdown=3,
-    )
+    running = connections.made(server, settings, port)
+    with suppress(KeyboardInterrupt):
+        running.run()
+    if not running.started:
+        sys.exit(NOT_STARTED)
 
 
 def give_way() -> None:

@@ -24,6 +24,8 @@ from storage.errors import StorageError
 
 log = logging.getLogger(__name__)
 
+AGAIN_S = 10
+"""For how long a reply that could not be written is not asked for again."""
 Act = Callable[[str, Action], Awaitable[Any]]
 Key = tuple[str, str, str]
 """A session's stream, the place, and the reply's slot."""
@@ -87,6 +89,7 @@ class Answering:
             log.info("session %s: a reply came too late: %s", stream, refused)
         except StorageError:
             log.exception("session %s: a reply could not be written; it stays owed", stream)
+            await means.clock.wait(AGAIN_S)  # or whoever looks would have the model asked, and paid, again and again
         finally:
             self._running.pop(key, None)
             reply.end()

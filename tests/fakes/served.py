@@ -24,9 +24,10 @@ from threading import Thread
 from typing import Any
 
 import httpx2
-import uvicorn
 from starlette.types import ASGIApp
 
+from app.cli.connections import Limits, made
+from app.clock import Clock
 from app.library import load_study
 from app.settings import Settings
 from app.web.server import build_app
@@ -58,14 +59,18 @@ def settings_for(folder: Path, **more: Any) -> Settings:
 
 
 @asynccontextmanager
-async def serving(settings: Settings, *studies: Path | str, again: bool = False) -> AsyncIterator[Served]:
+async def serving(
+    settings: Settings,
+    *studies: Path | str,
+    again: bool = False,
+    clock: Clock | None = None,
+    within: Limits | None = None,
+) -> AsyncIterator[Served]:
     """Serve studies on a free port until the block ends."""
     database = open_database(settings.database_url)
-    app = build_app(settings, database, [load_study(str(study)) for study in studies], again=again)
-    config = uvicorn.Config(
-        app, host="127.0.0.1", port=0, log_level="error", server_header=False, timeout_graceful_shutdown=1
-    )
-    server = uvicorn.Server(config)
+    app = build_app(settings, database, [load_study(str(study)) for study in studies], clock, again=again)
+    server = made(app, settings, 0, within)
+    server.config.timeout_graceful_shutdown = 1
     task = asyncio.create_task(server.serve())
     try:
         while not server.started:

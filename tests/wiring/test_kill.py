@@ -1,11 +1,10 @@
 """`kill -9` at any moment: nothing acknowledged is lost, nothing is stored twice, and the reply that was owed is given.
 
-With --soak: 100 cycles under 20 participants.
+With --soak: 100 cycles under 50 participants.
 """
 
 import asyncio
 import random
-from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -13,12 +12,12 @@ import pytest
 from experiments.core.events import Event
 from storage.engine import open_database
 from tests.fakes import studies
+from tests.fakes.crowd import PATIENCE_S, Crowd, check_crowd, crowd
 from tests.fakes.http_bot import Heard, HttpBot, take
 from tests.fakes.served import Process
-from tests.wiring.reading import check_facts, check_rows, check_sound, facts, query
+from tests.wiring.reading import facts
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
-PATIENCE_S = 60.0
 
 
 def facts_of(process: Process, bot: HttpBot) -> list[Event]:
@@ -29,14 +28,10 @@ def facts_of(process: Process, bot: HttpBot) -> list[Event]:
         database.dispose()
 
 
-def check_all(process: Process, bots: list[HttpBot]) -> None:
+def check_all(process: Process, found: Crowd) -> None:
     database = open_database(process.database_url)
     try:
-        for bot in bots:
-            check_facts(database, bot)
-            check_rows(database, bot)
-        assert query(database, "SELECT count(*) FROM session") == [(len(bots),)]
-        check_sound(database)
+        check_crowd(database, found)
     finally:
         database.dispose()
     assert "Traceback" not in process.log
@@ -83,43 +78,24 @@ async def test_killed_in_the_middle_of_a_reply(tmp_path: Path) -> None:
 
             await bot.finish()
         await asyncio.to_thread(process.stop)
-        check_all(process, [bot])
+        check_all(process, Crowd(process.url, "talk", 0, arrived=[bot]))
     finally:
         process.kill()
 
 
 async def test_killed_at_random_moments(tmp_path: Path, seed: int, soak: bool) -> None:
     print(f"seed {seed}")
-    cycles, people = (100, 20) if soak else (5, 4)
+    cycles, people = (100, 50) if soak else (5, 10)
     chance = random.Random(seed)
     process = Process(tmp_path, (studies.demo(tmp_path, first_ms=30, pace_ms=4),))
     await asyncio.to_thread(process.start)
-    arrived: list[HttpBot] = []
-    done = asyncio.Event()
-
-    async def participant(number: int) -> None:
-        """One session after another until the last kill is over."""
-        while not done.is_set():
-            bot = HttpBot(process.url, f"{seed}:{number}:{len(arrived)}", canary="words", patience_s=PATIENCE_S)
-            await stack.enter_async_context(bot)
-            await bot.arrive("demo")
-            arrived.append(bot)
-            await bot.finish()
-            for act in bot.acts:
-                assert (await bot.redo(act)).note == "", "what was acknowledged is known, and makes nothing new"
-
-    async with AsyncExitStack() as stack:
-        going = [asyncio.create_task(participant(number)) for number in range(people)]
-        try:
+    try:
+        async with crowd(process.url, "demo", people, seed) as found:
             for _ in range(cycles):
                 await asyncio.sleep(chance.uniform(0.1, 1.5))
                 await asyncio.to_thread(process.kill)
                 await asyncio.to_thread(process.start)
-            done.set()
-            await asyncio.gather(*going)
-            await asyncio.to_thread(process.stop)
-            check_all(process, arrived)
-        finally:
-            for task in going:
-                task.cancel()
-            process.kill()
+        await asyncio.to_thread(process.stop)
+        check_all(process, found)
+    finally:
+        process.kill()

@@ -18,6 +18,7 @@ from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 
 from app.web import mounting
+from app.web.console.asked import Asked
 from app.web.console.desk import Desk
 from app.web.console.room import At, Place, Room, picker
 from app.web.console.rooms import ROOMS
@@ -32,7 +33,9 @@ KEEP_PLACE = "(study, tab, session) => { window.parleyConsole.keep(study, tab, s
 def mount(app: FastAPI, desk: Desk) -> FastAPI:
     """Put the console's page at `/` of `app`, and its script and styles under `/console/`."""
     app.router.routes.append(Mount("/console", StaticFiles(directory=STATIC)))
-    return mounting.mount(app, build(desk), head(), asks=True)
+    blocks = build(desk)
+    app.add_middleware(Asked, blocks=blocks)
+    return mounting.mount(app, blocks, head(), asks=True)
 
 
 def head() -> str:

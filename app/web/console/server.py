@@ -24,13 +24,14 @@ from app.web.secret import secret_of
 from problems.errors import ParleyError
 from storage.accounts.accounts import Accounts
 from storage.engine import Database
+from storage.seats import last_us
 
 log = logging.getLogger(__name__)
 
 
 def build_console(settings: Settings, database: Database, clock: Clock | None = None) -> ASGIApp:
     """The whole console, to be run by uvicorn in a process of its own."""
-    clock, secret = clock or WorldClock(), secret_of(settings)
+    clock, secret = clock or WorldClock(last_us(database)), secret_of(settings)
     accounts = Accounts(database, clock.now_us)
     access = Access(accounts, secret, secure=(settings.console_url or "").startswith("https://"))
     app = build_app(Desk(settings, database, secret, clock, accounts))

@@ -1,0 +1,128 @@
+"""What a hostile browser sends: by the API's own description and against it, near to what is asked, and anything."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+import schemathesis
+from hypothesis import strategies as st
+from schemathesis.generation import GenerationMode
+
+from docs.generate import openapi
+
+ROUTES = (
+    "/", "/s/everything", "/s/other", "/s/x%00", "/walk/x", "/out", "/healthz", "/robots.txt", "/api/reply",
+    "/api/look", "/api/act", "/api/draft", "/api/telemetry", "/parley/page.js", "/parley/..%2fserver.py", "/theme.css",
+    "/gradio_api/app_id", "/gradio_api/startup-events", "/gradio_api/run/predict", "/gradio_api/queue/join", "/config",
+    "/assets/x", "/static/x", "/svelte/x", "/openapi.json",
+)  # fmt: skip
+CALLS = (("/api/look", "POST"), ("/api/act", "POST"), ("/api/draft", "POST"), ("/api/telemetry", "POST"),
+         ("/api/reply", "GET"))  # fmt: skip
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
+KINDS = ("submit", "say", "rate", "retry", "extend", "decline", "withdraw", "vote", "stop", "turn", "enrol", "reply",
+         "fail", "expire", "assign", "draw", "finish", "noted", "")  # fmt: skip
+"""What people, models, researchers and the clock do, and what nobody does."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """Something that is sent."""
+
+    method: str
+    path: str
+    body: bytes = b""
+    query: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+scalars = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=40), st.sampled_from(("on", "A", "yes", "1"))
+)
+values = st.recursive(
+    scalars,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=9), inner, max_size=4),
+    max_leaves=9,
+)
+
+
+def _json(value: Any) -> bytes:
+    """As a browser's JSON is, but for what has none, such as half a character."""
+    return json.dumps(value).encode()
+
+
+def described() -> st.SearchStrategy[Request]:
+    """What schemathesis makes of the API's description, and of its opposite."""
+    schema = schemathesis.openapi.from_dict(openapi())
+    return st.one_of(
+        schema[path][method].as_strategy(generation_mode=mode).map(_sent)
+        for path, method in CALLS
+        for mode in GenerationMode
+    )
+
+
+def _sent(case: Any) -> Request:
+    kept = case.body if isinstance(case.body, (dict, list, str, int, float, bool, type(None))) else {}
+    query = urlencode({str(name): str(value) for name, value in (case.query or {}).items()}, errors="replace")
+    kind = {"content-type": "application/json"}
+    return Request(case.method.upper(), case.path, _json(kept) if case.method.upper() == "POST" else b"", query, kind)
+
+
+near = st.fixed_dictionaries(
+    {
+        "kind": st.integers(0, 40),
+        "path": st.one_of(*[st.none()] * 4, st.text(max_size=20), st.sampled_from(("finish", "consent"))),
+        "seen": st.one_of(*[st.none()] * 4, st.integers(-1, 2**70)),
+        "key": st.uuids().map(str) | st.text(min_size=8, max_size=9),
+        "values": st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30), values), max_size=8),
+        "more": st.sampled_from(({}, {}, {"by": "system"}, {"by": "model"}, {"view": "screen"}, {"view": "all"})),
+        "call": st.sampled_from(("act", "act", "act", "draft", "look")),
+    }
+)
+"""What is done to a present screen, whichever it is; `near_to` says it of one."""
+
+
+def near_to(screen: Mapping[str, Any], drawn: Mapping[str, Any]) -> Request:
+    """An action or a draft on a screen, right in all but some things."""
+    chat = screen["panel"]["chat"] or {"rating": []}
+    fields = [*screen["panel"]["fields"], *chat["rating"]]
+    names = [one["name"] for one in fields] * 2 + ["text", "answer", "agreed", "stopped", "typed", "seen_us", "x"]
+    choices = [key for one in fields for key in _keys(one)] or ["A", "on"]
+    kinds = [*[kind for kind in screen["actions"] if kind != "withdraw"] * 6, *KINDS]
+    body = {
+        "kind": kinds[drawn["kind"] % len(kinds)],
+        "path": screen["path"] if drawn["path"] is None else drawn["path"],
+        "seen": screen["seen"] if drawn["seen"] is None else drawn["seen"],
+        "key": drawn["key"],
+        "values": {
+            names[name % len(names)]: choices[choice % len(choices)] if choice < 24 else value
+            for name, choice, value in drawn["values"]
+        },
+    }
+    kind = {"content-type": "application/json"}
+    return Request("POST", f"/api/{drawn['call']}", _json(body | drawn["more"]), headers=kind)
+
+
+def _keys(one: Mapping[str, Any]) -> list[Any]:
+    """What may be chosen, of a question that has choices."""
+    found = one.get("options", ())
+    return [key if isinstance(key, str) else key[0] for key in found] if isinstance(found, list) else list(found)
+
+
+def anything() -> st.SearchStrategy[Request]:
+    """Any method at any route with any bytes."""
+    named = st.sampled_from(
+        ("content-type", "accept-language", "cookie", "x-forwarded-for", "range", "if-none-match", "accept")
+    )
+    value = st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=30).map(str.strip)
+    return st.builds(
+        Request,
+        st.sampled_from(METHODS),
+        st.sampled_from(ROUTES),
+        st.binary(max_size=200) | values.map(_json),
+        st.text(st.characters(min_codepoint=33, max_codepoint=126, exclude_characters="#"), max_size=20),
+        st.dictionaries(named, value, max_size=3),
+    )

@@ -1,0 +1,164 @@
+"""What holds a connection without asking anything is let go, and no single machine holds them all."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, suppress
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from app.cli.connections import MOST, SPARE, Limits, limits
+from tests.fakes import studies
+from tests.fakes.http_bot import HttpBot
+from tests.fakes.served import Served, serving, settings_for
+
+pytestmark = pytest.mark.anyio
+WHOLE_S, OF_ONE = 1.0, 20
+HEAD = b"POST /api/look HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
+PARTS = {
+    "nothing at all": [],
+    "a header that never ends": [HEAD],
+    "a header that drips": [b"GET / HTTP/1.1\r\n", *(b"x-%d: 1\r\n" % number for number in range(100))],
+    "a body that never comes": [HEAD + b"content-length: 9\r\n\r\n"],
+    "a body that drips": [HEAD + b"content-length: 900\r\n\r\n", *([b" "] * 100)],
+    "a chunk that never comes": [HEAD + b"transfer-encoding: chunked\r\n\r\n", b"5\r\nab"],
+    "a second request that never ends": [HEAD + b"content-length: 2\r\n\r\n{}", HEAD],
+    "a body that was refused, and still drips": [HEAD + b"content-length: 900000\r\n\r\n", *([b" "] * 100)],
+}
+
+
+@pytest.fixture(scope="module")
+async def served(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Served]:
+    folder = tmp_path_factory.mktemp("connections")
+    slow = studies.chat(folder, options={"first_ms": 2500, "pace_ms": 1})
+    async with serving(settings_for(folder), slow, within=Limits(most=60, address=OF_ONE, whole_s=WHOLE_S)) as served:
+        yield served
+
+
+async def connect(served: Served) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    host, port = served.url.removeprefix("http://").split(":")
+    return await asyncio.open_connection(host, int(port))
+
+
+async def look(served: Served) -> httpx2.Response:
+    """Whether it answers, to somebody who connects anew."""
+    async with httpx2.AsyncClient(base_url=served.url) as client:
+        return await client.get("/healthz")
+
+
+async def drip(writer: asyncio.StreamWriter, parts: list[bytes]) -> None:
+    for part in parts:
+        writer.write(part)
+        await writer.drain()
+        await asyncio.sleep(0.1)
+
+
+async def until_closed(reader: asyncio.StreamReader) -> bytes:
+    """All that came until the other side closed it."""
+    parts = []
+    while True:
+        try:
+            part = await asyncio.wait_for(reader.read(65_536), WHOLE_S + 4)
+        except ConnectionError:
+            break
+        if not part:
+            break
+        parts.append(part)
+    return b"".join(parts)
+
+
+async def held_s(served: Served, parts: list[bytes]) -> float:
+    """How long a connection is held by these parts of a request."""
+    reader, writer = await connect(served)
+    begun = time.monotonic()
+    dripping = asyncio.create_task(drip(writer, parts))
+    answer = await until_closed(reader)
+    dripping.cancel()
+    await asyncio.gather(dripping, return_exceptions=True)
+    writer.close()
+    assert b" 500 " not in answer
+    return time.monotonic() - begun
+
+
+async def test_a_request_that_does_not_come_whole_is_not_waited_for(served: Served) -> None:
+    held = await asyncio.gather(*(held_s(served, parts) for parts in PARTS.values()))
+    assert max(held) < WHOLE_S + 4, dict(zip(PARTS, held, strict=True))
+    assert (await look(served)).status_code == 200
+
+
+async def test_who_waits_for_a_reply_is_waited_for(served: Served) -> None:
+    async with HttpBot(served.url, "1") as bot:
+        await bot.arrive("talk")
+        await bot.until(path="with_ai")
+        await bot.do("say", {"text": "Hello"})
+        begun = time.monotonic()
+        heard = await bot.listen()
+        assert heard.text
+        assert time.monotonic() - begun > 2 * WHOLE_S
+        await asyncio.sleep(2 * WHOLE_S)
+        await bot.finish()
+
+
+async def test_one_machine_holds_so_many_connections_and_no_more(served: Served) -> None:
+    async with AsyncExitStack() as stack:
+        held = [await connect(served) for _ in range(OF_ONE)]
+        for _, writer in held:
+            stack.callback(writer.close)
+        more, writer = await connect(served)
+        stack.callback(writer.close)
+        with suppress(ConnectionResetError):
+            assert await asyncio.wait_for(more.read(), 0.5) == b"", "closed at once, not when it was late"
+    give_up = time.monotonic() + 5
+    while True:
+        try:
+            assert (await look(served)).status_code == 200
+            break
+        except httpx2.TransportError:
+            assert time.monotonic() < give_up, "what was let go is counted still"
+            await asyncio.sleep(0.05)
+
+
+@pytest.mark.parametrize("protocol", ["websocket", "h2c", "nonsense"])
+async def test_another_protocol_is_not_spoken(served: Served, protocol: str) -> None:
+    reader, writer = await connect(served)
+    key = b"sec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
+    head = b"GET /api/reply HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: %b\r\n%b\r\n"
+    writer.write(head % (protocol.encode(), key))
+    status = (await asyncio.wait_for(reader.readline(), 5)).split()[1]
+    writer.close()
+    assert status in (b"401", b"404", b"400"), status
+
+
+def test_there_are_as_many_as_the_system_gives_half_of_them_for_one_machine() -> None:
+    found = limits(proxied=False)
+    assert SPARE <= found.most <= MOST
+    assert found.address == found.most // 2
+    assert limits(proxied=True).address is None, "behind a proxy everybody comes from one address"
+
+
+async def test_a_server_that_is_full_says_so(tmp_path: Path) -> None:
+    within = Limits(most=10, address=None)
+    async with serving(settings_for(tmp_path), studies.chat(tmp_path), within=within) as served:
+        held = [await connect(served) for _ in range(10)]
+        response = await look(served)
+        assert (response.status_code, response.text) == (503, "Service Unavailable")
+        for _, writer in held:
+            writer.close()
+        await asyncio.sleep(0.2)
+        assert (await look(served)).status_code == 200
+
+
+@pytest.mark.parametrize("proxies", ["", "127.0.0.1"])
+async def test_an_address_that_somebody_claims_is_not_believed(tmp_path: Path, proxies: str) -> None:
+    """Unless a proxy that is named in the settings says so: else each request of a flood would come from elsewhere."""
+    few = settings_for(
+        tmp_path, requests_per_second=0.01, request_burst=2, people_per_address=1, trusted_proxies=proxies
+    )
+    async with serving(few, studies.chat(tmp_path)) as served, httpx2.AsyncClient(base_url=served.url) as client:
+        answers = [
+            await client.post("/api/look", json={}, headers={"x-forwarded-for": f"198.51.100.{number}"})
+            for number in range(5)
+        ]
+    assert {answer.status_code for answer in answers} == ({401} if proxies else {401, 429})

@@ -1,0 +1,253 @@
+"""A full disk, a locked database, PostgreSQL restarted, a clock that jumps, all with people at work: nothing that was
+acknowledged is lost, nothing is there twice, and whoever could not be served goes on once it is over.
+
+With --soak: 50 people, and longer.
+"""
+
+import asyncio
+import resource
+import sqlite3
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack, contextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from app.clock import VirtualClock, WorldClock
+from storage.engine import open_database
+from storage.seats import last_us
+from tests.fakes import studies
+from tests.fakes.crowd import check_crowd, crowd
+from tests.fakes.http_bot import HttpBot
+from tests.fakes.postgres import one_that_restarts
+from tests.fakes.served import Process, serving, settings_for
+from tests.wiring.reading import facts
+
+pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.timeout(600)]
+CALM = "We cannot save at the moment. Nothing that was saved is lost; please try again in a minute."
+SOON_S, LOADED_S = 2.0, 20.0
+"""How soon an answer comes: on a machine of our own, and on one that does other things besides, as most tests' does."""
+HOUR_US = 3_600_000_000
+
+
+@pytest.fixture
+def people(soak: bool) -> int:
+    return 50 if soak else 8
+
+
+@pytest.fixture
+def soon_s(soak: bool) -> float:
+    return SOON_S if soak else LOADED_S
+
+
+@contextmanager
+def small_disk(folder: Path) -> Iterator[None]:
+    """A file system of 4 MB; only root may make one."""
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "none", str(folder)], capture_output=True)
+    if done.returncode:
+        pytest.skip("only root can mount a small file system; the limit of a file's size is tried all the same")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+Fill = Callable[[Process], None]
+
+
+def fill_the_disk(process: Process) -> None:
+    with (process.folder / "ballast").open("wb", buffering=0) as ballast:
+        try:
+            while ballast.write(b"x" * 4096):
+                pass
+        except OSError:
+            return
+
+
+def free_the_disk(process: Process) -> None:
+    (process.folder / "ballast").unlink()
+
+
+def let_no_file_grow(process: Process) -> None:
+    largest = max(path.stat().st_size for path in process.folder.iterdir() if path.is_file())
+    _, hard = resource.prlimit(process.pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (largest, hard))
+
+
+def let_files_grow(process: Process) -> None:
+    _, hard = resource.prlimit(process.pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (hard, hard))
+
+
+@pytest.fixture(params=["a small file system", "a limit of the size of files"])
+def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Path, Fill, Fill]]:
+    """A folder, what fills it up, and what makes room again."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    if request.param == "a small file system":
+        with small_disk(folder):
+            yield folder, fill_the_disk, free_the_disk
+    elif not hasattr(resource, "prlimit"):
+        pytest.skip("only Linux can limit another process")
+    else:
+        yield folder, let_no_file_grow, let_files_grow
+
+
+async def refused(client: httpx2.AsyncClient, soon_s: float) -> list[httpx2.Response]:
+    """What somebody gets who comes until nobody can begin: each answer soon, the last one calm."""
+    told = []
+    give_up = time.monotonic() + 60
+    while not told or told[-1].status_code != 503:
+        assert time.monotonic() < give_up, "it never was full"
+        client.cookies.clear()
+        begun = time.monotonic()
+        told.append(await client.post("/s/demo", headers={"accept": "text/html"}))
+        assert time.monotonic() - begun < soon_s
+    page = told[-1].text
+    assert CALM in page
+    assert "<h1>One moment, please</h1>" in page
+    assert "full" not in page
+    assert "Traceback" not in page
+    return told
+
+
+async def refused_at_work(bot: HttpBot, soon_s: float) -> None:
+    """What somebody gets who types meanwhile, until there is no room for it; and who only looks."""
+    typed = {"path": bot.screen.path, "values": {"comment": "x" * 50_000}}
+    for _ in range(100):
+        begun = time.monotonic()
+        response = await bot.client.post("/api/draft", json=typed)
+        assert time.monotonic() - begun < soon_s
+        if response.status_code != 200:
+            break
+    assert response.status_code == 503
+    assert response.json()["note"].startswith(CALM)
+    assert (await bot.client.post("/api/look", json={})).status_code == 200
+
+
+async def test_a_full_disk(
+    tmp_path: Path, disk: tuple[Path, Fill, Fill], people: int, seed: int, soak: bool, soon_s: float
+) -> None:
+    print(f"seed {seed}")
+    folder, fill, free = disk
+    process = Process(folder, (studies.demo(tmp_path, first_ms=30, pace_ms=4),))
+    await asyncio.to_thread(process.start)
+    others = 0
+    try:
+        async with (
+            crowd(process.url, "demo", people, seed) as found,
+            httpx2.AsyncClient(base_url=process.url, timeout=20) as client,
+        ):
+            for number in range(5 if soak else 1):
+                bot = await found.one(f"{seed}:{number}")
+                await found.more(10 * people)
+                fill(process)
+                others += sum(answer.status_code == 303 for answer in await refused(client, soon_s))
+                await refused_at_work(bot, soon_s)
+                await asyncio.sleep(1)
+                free(process)
+                await found.more(5 * people)
+                await bot.finish()
+        await asyncio.to_thread(process.stop)
+        database = open_database(process.database_url)
+        check_crowd(database, found, others)
+        database.dispose()
+    finally:
+        process.kill()
+
+
+@pytest.mark.parametrize("seconds", [3, pytest.param(15, marks=pytest.mark.soak)])
+async def test_a_locked_database(tmp_path: Path, people: int, seed: int, seconds: int, soon_s: float) -> None:
+    """Another process holds it, for longer than a connection waits: whoever looks can, whoever acts waits."""
+    print(f"seed {seed}")
+    process = Process(tmp_path, (studies.demo(tmp_path, first_ms=30, pace_ms=4),))
+    await asyncio.to_thread(process.start)
+    other = sqlite3.connect(tmp_path / "parley.db", isolation_level=None)
+    try:
+        async with crowd(process.url, "demo", people, seed) as found:
+            await found.more(5 * people)
+            bot = found.arrived[-1]
+            other.execute("BEGIN EXCLUSIVE")
+            await asyncio.sleep(0.2)
+            before, begun = found.acts, time.monotonic()
+            response = await bot.client.post("/api/look", json={})
+            assert (response.status_code, time.monotonic() - begun < soon_s) == (200, True)
+            await asyncio.sleep(seconds)
+            assert found.acts == before
+            other.execute("ROLLBACK")
+            await found.more(5 * people)
+        assert not [answer for bot in found.arrived for answer in bot.heard if CALM.encode() in answer]
+        await asyncio.to_thread(process.stop)
+        database = open_database(process.database_url)
+        check_crowd(database, found)
+        database.dispose()
+        assert "Traceback" not in process.log
+    finally:
+        other.close()
+        process.kill()
+
+
+async def test_postgresql_restarted(tmp_path: Path, people: int, seed: int, soak: bool) -> None:
+    print(f"seed {seed}")
+    with one_that_restarts(tmp_path / "postgres") as (address, restart):
+        settings = settings_for(tmp_path, database_url=address)
+        async with serving(settings, studies.demo(tmp_path, first_ms=30, pace_ms=4)) as served:
+            async with crowd(served.url, "demo", people, seed) as found:
+                for away_s in (0.0, 2.0) * (10 if soak else 1):
+                    await found.more(5 * people)
+                    stopping = asyncio.create_task(asyncio.to_thread(restart, away_s))
+                    await stopping
+                    await found.more(5 * people)
+            heard = b"".join(part for bot in found.arrived for part in bot.heard)
+            assert b"Internal Server Error" not in heard
+            assert b"psycopg" not in heard
+            check_crowd(served.database, found)
+
+
+async def test_a_clock_that_is_set_back_is_carried_on(tmp_path: Path) -> None:
+    """The server runs an hour ahead and is restarted on a machine whose clock was set right since."""
+    study, settings = studies.short(tmp_path), settings_for(tmp_path)
+    async with HttpBot("", "clock") as bot:
+        ahead = VirtualClock(WorldClock().now_us() + HOUR_US)
+        async with serving(settings, study, clock=ahead) as served:
+            bot.client.base_url = served.url
+            await bot.arrive("short")
+            for _ in range(3):
+                ahead.advance(5)
+                await bot.step()
+        async with serving(settings, study) as served:
+            bot.client.base_url = served.url
+            await bot.look()
+            await bot.finish()
+            times = [event.at_us for event in facts(served.database, bot.stream)]
+            assert times == sorted(times)
+            assert times[-1] - times[0] < HOUR_US / 2, "no duration is an hour longer or shorter"
+            assert last_us(served.database) == times[-1] > WorldClock().now_us()
+
+
+@pytest.mark.parametrize("by_s", [-3600, -5, 5, 3600])
+async def test_a_clock_that_jumps_breaks_no_session(tmp_path: Path, by_s: int) -> None:
+    """Whatever a clock says, a session goes on to its end, and nothing is lost or answered with an error."""
+    clock = VirtualClock(WorldClock().now_us())
+    async with AsyncExitStack() as stack:
+        served = await stack.enter_async_context(serving(settings_for(tmp_path), studies.short(tmp_path), clock=clock))
+        bot = await stack.enter_async_context(HttpBot(served.url, "jump"))
+        await bot.arrive("short")
+        while not bot.screen.ended:
+            clock.advance(6)
+            await bot.step()
+            clock.advance(by_s if len(bot.acts) % 2 else -by_s)
+            await bot.look()
+        kinds = [event.kind for event in facts(served.database, bot.stream)]
+        assert kinds.count("finished") == 1
+        assert not [answer for answer in bot.heard if b"Internal Server Error" in answer]
+
+
+def test_the_worlds_clock_goes_on_from_what_was_written_before() -> None:
+    now_us = WorldClock().now_us()
+    assert abs(WorldClock(now_us - HOUR_US).now_us() - now_us) < 60_000_000
+    ahead = WorldClock(now_us + HOUR_US)
+    assert now_us + HOUR_US <= ahead.now_us() <= ahead.now_us()
