@@ -31,6 +31,7 @@ def listen(server: ASGIApp, settings: Settings, port: int) -> None:
         server,
         host=settings.host,
         port=port,
+        log_config=None,  # as everything else is logged
         log_level="warning",
         access_log=False,
         server_header=False,
