@@ -63,9 +63,9 @@ log = logging.getLogger(__name__)
 class Runtime:
     """Sessions at work over one database. Times come from `clock`, models from the registry of backends."""
 
-    def __init__(self, database: Database, settings: Settings, clock: Clock) -> None:
+    def __init__(self, database: Database, settings: Settings, clock: Clock, log: Log | None = None) -> None:
         self.studies = Studies(database)
-        self.log = Log(database)
+        self.log = log or Log(database)
         self._database = database
         self._settings = settings
         self._clock = clock
@@ -123,6 +123,11 @@ class Runtime:
     async def closed(self, study: Study) -> str | None:
         """Why nobody new can begin a study; None while people can."""
         return await self._purse.closed(study)
+
+    @property
+    def replies_on_the_way(self) -> int:
+        """How many replies this process is fetching."""
+        return len(self._answering)
 
     def now_us(self) -> int:
         """What time it is by the clock in use."""

@@ -128,6 +128,16 @@ class Settings(BaseSettings):
         "whole class may sit behind it.",
     )
     log_level: LogLevel = Field("INFO", description="How much is logged: DEBUG, INFO, WARNING, ERROR or CRITICAL.")
+    log_format: Literal["text", "json"] = Field("text", description="How lines of the log look: text, or json.")
+    metrics_port: int | None = Field(
+        None,
+        ge=1,
+        le=65_535,
+        description="The port on which `parley serve` tells Prometheus its metrics; unset, there are none.",
+    )
+    metrics_host: str = Field(
+        "127.0.0.1", description="The address on which it does; whoever can reach it reads them, so never a public one."
+    )
 
     @property
     def address(self) -> str:

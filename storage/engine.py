@@ -28,6 +28,7 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
 
 from storage import ai_tables  # noqa: F401  (its tables join the metadata)
 from storage.errors import StorageError
+from storage.revisions import OWN, Revisions, fit
 from storage.schemas.registry import schemas
 from storage.tables import metadata, seats, usage
 
@@ -50,13 +51,41 @@ MAKING = 0x7AB1E5
 """The number of PostgreSQL's advisory lock under which tables are made."""
 
 
-def open_database(url: str, *, outdated: bool = False) -> Database:
+def open_database(url: str, *, outdated: bool = False, revisions: Revisions = OWN) -> Database:
     """An engine on a database whose tables exist; raises StorageError with what to do.
 
     Tables made from the log that an older Parley made are an error, unless they may be `outdated`.
     """
+    engine = connect(url)
     try:
-        engine = create_engine(make_url(url), json_serializer=dumps, json_deserializer=orjson.loads)
+        with writer(engine) as connection, connection.begin():
+            alone(connection, MAKING)
+            fit(connection, revisions)
+            old = make_tables(connection)
+    except OperationalError as error:
+        raise StorageError(f"the database {engine.url!r} cannot be opened: {error.orig}") from error
+    except StorageError:
+        engine.dispose()
+        raise
+    event.listen(engine, "handle_error", _tell)
+    if old and not outdated:
+        engine.dispose()
+        raise StorageError(
+            f"{engine.url!r}: an older Parley made the table {old[0]}. The log is as it was; make the tables that "
+            "follow from it anew, with the server stopped: parley db rebuild"
+        )
+    return engine
+
+
+def connect(url: str) -> Engine:
+    """An engine on a database as it is, whatever tables it has; raises StorageError where it is no address."""
+    try:
+        engine = create_engine(
+            make_url(url),
+            json_serializer=dumps,
+            json_deserializer=orjson.loads,
+            hide_parameters=True,  # what somebody wrote is in them, and errors are logged
+        )
     except (ArgumentError, NoSuchModuleError) as error:
         raise StorageError(
             f"PARLEY_DATABASE_URL={url!r} is no database address: {error}. "
@@ -69,25 +98,12 @@ def open_database(url: str, *, outdated: bool = False) -> Database:
         event.listen(engine, "begin", _begin)
     with _joining:
         schemas()  # their tables join the metadata
-    try:
-        with writer(engine) as connection, connection.begin():
-            old = _make_tables(connection)
-    except OperationalError as error:
-        raise StorageError(f"the database {engine.url!r} cannot be opened: {error.orig}") from error
-    event.listen(engine, "handle_error", _tell)
-    if old and not outdated:
-        engine.dispose()
-        raise StorageError(
-            f"{engine.url!r}: an older Parley made the table {old[0]}. The log is as it was; make the tables that "
-            "follow from it anew, with the server stopped: parley db rebuild"
-        )
     return engine
 
 
-def _make_tables(connection: Connection) -> list[str]:
-    """Make the tables that are not there yet, and what an older Parley did not make of them, by one process at a time;
-    the names of those that are outdated."""
-    alone(connection, MAKING)
+def make_tables(connection: Connection) -> list[str]:
+    """Make the tables and triggers that are not there yet, and the indexes of those that are as they should be; the
+    names of those that an older Parley made otherwise."""
     found = inspect(connection)
     there = set(found.get_table_names())
     metadata.create_all(connection)
@@ -104,8 +120,14 @@ def _make_indexes(connection: Connection, table: Table, known: set[str | None]) 
             index.create(connection)
 
 
+def outdated_tables(connection: Connection) -> list[str]:
+    """The tables made from the log that have other columns than they should."""
+    found = inspect(connection)
+    return _outdated(found, set(found.get_table_names()))
+
+
 def _outdated(found: Inspector, there: set[str]) -> list[str]:
-    """The tables made from the log, of those that were there, that have other columns than they should."""
+    """The same, of those that were there."""
     released = [table.table() for schema in schemas().values() for table in schema.tables]
     made = [table for table in (seats, usage, *released) if table.name in there]
     return [t.name for t in made if {c["name"] for c in found.get_columns(t.name)} != set(t.columns.keys())]

@@ -41,3 +41,8 @@ class TooMany(LoginRefused):
         super().__init__(message)
         self.wait_s = wait_s
         """Seconds after which another try is taken."""
+
+
+def cause(error: Exception) -> str:
+    """What a database or its driver says is wrong, without its further lines: PostgreSQL quotes whole rows there."""
+    return str(getattr(error, "orig", None) or error).partition("\n")[0]

@@ -25,7 +25,7 @@ from storage import tables, usage
 from storage.checkpoints import Checkpoints, leave_checkpoints
 from storage.engine import writer
 from storage.erasure import empty_journal
-from storage.errors import Conflict, StorageError
+from storage.errors import Conflict, StorageError, cause
 from storage.seats import due, lock
 from storage.telemetry import Telemetry, last_sign_us
 from storage.work import Append, Attempt, Counted, Draft, Work
@@ -59,6 +59,11 @@ class Log:
         self._checkpoints = Checkpoints(engine)
         self._thread = threading.Thread(target=self._run, name="parley-writer", daemon=True)
         self._thread.start()
+
+    @property
+    def waiting(self) -> int:
+        """How much is queued and not yet taken to be written."""
+        return self._queue.qsize()
 
     def close(self) -> None:
         """Write what is queued, then stop."""
@@ -172,7 +177,7 @@ def _commit(connection: Connection, items: Sequence[_Item]) -> None:
         log.exception("a batch of %d could not be written", len(batch))
         if connection.in_transaction():
             connection.rollback()
-        outcomes = [StorageError(f"the database could not be written: {error}") for _ in batch]
+        outcomes = [StorageError(f"the database could not be written: {cause(error)}") for _ in batch]
     for item, outcome in zip(batch, outcomes, strict=True):
         if isinstance(outcome, BaseException):
             item.future.set_exception(outcome)
@@ -233,8 +238,8 @@ def _write(
     except ParleyError as error:
         return error
     except IntegrityError as error:
-        return Conflict(f"{work.stream}: {error.orig}")
+        return Conflict(f"{work.stream}: {cause(error)}")
     except (OperationalError, InternalError):
         raise
     except UNFIT as error:
-        return StorageError(f"{work.stream}: what was to be written does not fit: {error}")
+        return StorageError(f"{work.stream}: what was to be written does not fit: {cause(error)}")

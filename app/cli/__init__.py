@@ -19,6 +19,7 @@ MODULES = (
     "blinding",
     "console",
     "data",
+    "keeping",
     "money",
     "pay",
     "people",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -12,6 +11,7 @@ import typer
 from rich.console import Console
 
 from app import settings as configuration
+from app.cli.logs import set_up
 from app.library import find, read_yaml
 from app.settings import Settings
 
@@ -48,7 +48,7 @@ def settings_in_use() -> Settings:
     for warning in configuration.unknown(configuration.names_in_use()):
         err.print(f"[yellow]{warning}[/yellow]")
     settings = configuration.load()
-    logging.basicConfig(level=settings.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    set_up(settings)
     return settings
 
 

@@ -64,6 +64,7 @@ def made(server: ASGIApp, settings: Settings, port: int, within: Limits | None =
         server,
         host=settings.host,
         port=port,
+        log_config=None,  # as everything else is logged
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -92,7 +93,7 @@ class Server(uvicorn.Server):
             now_s = time.monotonic()
             for connection in tuple(self.server_state.connections):
                 if connection.late_s(now_s) > self._whole_s:  # type: ignore[union-attr]
-                    connection.transport.abort()  # type: ignore[union-attr]
+                    connection.transport.abort()
         return await super().on_tick(counter)
 
 

@@ -191,7 +191,7 @@ def _database() -> Database:
     return open_database(settings_in_use().database_url)
 
 
-db = typer.Typer(help="Look after the database: rebuild the released tables from the log, or compare the two.")
+db = typer.Typer(help="Look after the database: migrate it, rebuild what follows from the log, or compare the two.")
 app.add_typer(db, name="db")
 
 

@@ -44,6 +44,10 @@ class Answering:
         self._means, self._act = means, act
         self._running: dict[Key, _Running] = {}
 
+    def __len__(self) -> int:
+        """How many replies are on their way."""
+        return len(self._running)
+
     def settle(self, stream: str, study: Study, state: State) -> None:
         """See that every owed reply is on its way, once, and that those are stopped that shall be."""
         for job in owed(study, state):
@@ -105,7 +109,8 @@ def _outcome(study: Study, job: Job, attempts: Sequence[Attempt], at_us: int) ->
     data |= {"cost": sum(costs)} if costs else {}
     if asked.error is not None:
         if asked.error.reason != STOPPED:
-            log.warning("no reply from %s at %s: %s", attempt.model, job.path, asked.error)
+            # the reason alone: servers quote the request in their messages; the table `attempt` has the whole
+            log.warning("no reply from %s at %s: %s", attempt.model, job.path, asked.error.reason)
         data |= {"reason": asked.error.reason, "cause": str(asked.error)}
         return Action("fail", job.path, data, at_us, by="model")
     data |= {

@@ -23,7 +23,7 @@ from app.web.tongue import browsers
 MOST_BODY = 64 * 1024
 ALLOWED: Mapping[str, re.Pattern[str]] = {
     "GET": re.compile(
-        r"/|/s/[\w-]{1,60}|/walk/[\w.-]{1,200}|/out|/api/reply|/parley/[\w.-]+|/healthz|/robots\.txt"
+        r"/|/s/[\w-]{1,60}|/walk/[\w.-]{1,200}|/out|/api/reply|/parley/[\w.-]+|/healthz(/(live|ready))?|/robots\.txt"
         r"|/(assets|static|svelte)/[\w./-]+|/theme\.css|/favicon\.ico|/gradio_api/(app_id|startup-events)"
     ),
     "POST": re.compile(r"/s/[\w-]{1,60}|/api/(look|act|draft|telemetry)"),

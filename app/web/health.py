@@ -1,21 +1,71 @@
-"""Whether a server works: it answers, and so does its database."""
+"""Whether a server works: it answers, its database does, and what it is told is written."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
+from problems.errors import ParleyError
 from storage.engine import Database, ping
+from storage.log import Log
+from storage.work import Draft
+
+Answer = Callable[[Request], Awaitable[Response]]
+NOBODY = "readiness"
+"""The stream of a draft that is no session's: it is written over again and again."""
+PATIENCE_S = 5.0
+"""How long a write may take in a server that is ready."""
+KEPT_S = 1.0
+"""How long an answer is given again, so that whoever asks often does not write often."""
+
+log = logging.getLogger(__name__)
 
 
-def health(database: Database) -> Callable[[Request], Awaitable[Response]]:
-    """What answers to `/healthz`."""
+async def live(_: Request) -> Response:
+    """`/healthz/live`: this process answers."""
+    return PlainTextResponse("ok")
+
+
+def works(database: Database) -> Answer:
+    """`/healthz`: so does the database."""
 
     async def answer(_: Request) -> Response:
         await asyncio.to_thread(ping, database)
         return PlainTextResponse("ok")
 
     return answer
+
+
+def ready(facts: Log, now_us: Callable[[], int]) -> Answer:
+    """`/healthz/ready`: the writer takes a piece of work and the database keeps it, within PATIENCE_S; 503 if not."""
+    latest: asyncio.Task[str] | None = None
+    asked = -KEPT_S
+
+    async def answer(_: Request) -> Response:
+        nonlocal latest, asked
+        now = asyncio.get_running_loop().time()
+        if latest is None or (latest.done() and now - asked >= KEPT_S):
+            latest, asked = asyncio.create_task(_fault(facts, now_us())), now
+        fault = await asyncio.shield(latest)
+        return PlainTextResponse("not ready", 503) if fault else PlainTextResponse("ok")
+
+    return answer
+
+
+async def _fault(facts: Log, at_us: int) -> str:
+    """What is wrong with the writing; empty if nothing is."""
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            await asyncio.wrap_future(facts.save_draft(Draft(NOBODY, "", {}, at_us)))
+    except TimeoutError:
+        fault = f"nothing was written for {PATIENCE_S:g} s"
+    except ParleyError as error:
+        fault = str(error)
+    else:
+        return ""
+    log.error("not ready: %s", fault)
+    return fault

@@ -24,7 +24,9 @@ from app.web.arrival import Arrival, trouble
 from app.web.cookies import Cookies
 from app.web.direct import Direct
 from app.web.gate import Gate
-from app.web.health import health
+from app.web.health import live, ready, works
+from app.web.logged import place
+from app.web.measures import measures_of
 from app.web.offered import Offered
 from app.web.secret import secret_of
 from app.web.tongue import browsers
@@ -60,7 +62,8 @@ def build_app(
 
     Without studies it serves all that are published in the database.
     """
-    runtime = Runtime(database, settings, clock or WorldClock(last_us(database)))
+    measures = measures_of(settings, database)
+    runtime = Runtime(database, settings, clock or WorldClock(last_us(database)), measures.log if measures else None)
     for study in studies:
         runtime.prepare(study)
         now = bring(database, study, at_us=runtime.now_us())
@@ -80,18 +83,20 @@ def build_app(
 
     app = FastAPI(title="Parley: participant API", lifespan=life, docs_url=None, redoc_url=None, openapi_url=None)
     app.router.routes += [*arrival.routes(), Walks(secret).route(runtime, cookies)]
-    app.router.routes.append(Route("/healthz", health(database), methods=["GET", "HEAD"]))
+    for path, answer in {"": works(database), "/live": live, "/ready": ready(runtime.log, runtime.now_us)}.items():
+        app.router.routes.append(Route(f"/healthz{path}", answer, methods=["GET", "HEAD"]))
     app.add_exception_handler(ParleyError, _apologise)
     page.mount(app)
     calls = ParticipantApi(runtime, cookies).calls()
     inner = ServerErrorMiddleware(Direct(_Doorstep(app, cookies, arrival), calls, _apologise), handler=_apologise)
-    return Gate(
+    gate = Gate(
         inner,
         known=cookies.read,
         rate=settings.requests_per_second,
         burst=settings.request_burst,
         people=settings.people_per_address,
     )
+    return measures.around(gate, runtime) if measures else gate
 
 
 async def _sweep(runtime: Runtime) -> None:
@@ -127,7 +132,7 @@ class _Doorstep:
 async def _apologise(request: Request, error: Exception) -> Response:
     """The participant reads a calm sentence and a reference; the researcher finds the cause in the log."""
     reference = secrets.token_hex(4)
-    log.error("%s %s: %s [%s]", request.method, request.url.path, error, reference)
+    log.error("%s %s: %s [%s]", request.method, place(request), error, reference)
     say = browsers(request)
     note = f"{say(BROKEN if isinstance(error, StudyError) else APOLOGY)} ({reference})"
     if request.url.path.startswith("/api/"):

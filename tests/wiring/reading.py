@@ -10,6 +10,7 @@ from sqlalchemy import text
 
 from experiments.core.events import Event
 from storage.engine import Database, dumps
+from storage.log import load
 from storage.projections import rebuild
 from storage.schemas.registry import schemas
 from tests.fakes.databases import export
@@ -25,9 +26,7 @@ def query(database: Database, sql: str, **values: Any) -> list[tuple[Any, ...]]:
 
 
 def facts(database: Database, stream: str) -> list[Event]:
-    sql = "SELECT seq, at_us, by, path, kind, data, key FROM event WHERE stream = :stream ORDER BY seq"
-    found = query(database, sql, stream=stream)
-    return [Event(*row[:5], json.loads(row[5]) if isinstance(row[5], str) else row[5], row[6]) for row in found]
+    return list(load(database, stream))
 
 
 def words(events: Iterable[Event]) -> str:

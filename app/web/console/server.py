@@ -19,7 +19,8 @@ from app.web.console import page, report
 from app.web.console.access import Access
 from app.web.console.desk import Desk
 from app.web.console.gate import Gate
-from app.web.health import health
+from app.web.health import works
+from app.web.logged import place
 from app.web.secret import secret_of
 from problems.errors import ParleyError
 from storage.accounts.accounts import Accounts
@@ -50,7 +51,7 @@ def build_app(desk: Desk) -> FastAPI:
 
     app = FastAPI(title="Parley: console", lifespan=life, docs_url=None, redoc_url=None, openapi_url=None)
     app.add_exception_handler(ParleyError, _apologise)
-    app.router.routes.append(Route("/healthz", health(desk.database), methods=["GET", "HEAD"]))
+    app.router.routes.append(Route("/healthz", works(desk.database), methods=["GET", "HEAD"]))
     report.add(app, desk)
     app.router.routes.append(desk.downloads.route())
     return page.mount(app, desk)
@@ -59,5 +60,5 @@ def build_app(desk: Desk) -> FastAPI:
 async def _apologise(request: Request, error: Exception) -> Response:
     """Whoever asks may be a stranger, so the cause is in the server's log alone."""
     reference = secrets.token_hex(4)
-    log.error("%s %s: %s [%s]", request.method, request.url.path, error, reference)
+    log.error("%s %s: %s [%s]", request.method, place(request), error, reference)
     return JSONResponse({"note": f"That is not possible at the moment. The server's log says why. ({reference})"}, 503)

@@ -1,0 +1,170 @@
+"""Backups of an SQLite database while people take part, and putting one back.
+
+A backup is what the database was at one moment: a transaction that reads is held open while pages are copied, or every
+commit of the server's would begin the copy anew. It has its name only once it is whole, checked and on the disk.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from storage.engine import file_of
+from storage.errors import StorageError
+
+STEP = 1_000
+"""Pages that are copied at once, mostly of 4 KiB."""
+PART = ".part"
+Told = Callable[[int, int], None]
+"""Hears how many pages of how many are copied."""
+
+_GAPS = (
+    "SELECT stream FROM event WHERE stream NOT IN (SELECT stream FROM erasure) "
+    "GROUP BY stream HAVING count(*) <> max(seq) OR min(seq) <> 1 LIMIT 1"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A database's file that was looked at: SQLite finds no damage, and every stream's facts are numbered from 1."""
+
+    file: Path
+    bytes: int
+    sessions: int
+    facts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What was put back, where what was there is now, and sessions that were withdrawn since the backup."""
+
+    checked: Checked
+    aside: Path | None
+    withdrawn: tuple[str, ...]
+
+
+def _silent(done: int, total: int) -> None:
+    pass
+
+
+def sqlite_file(url: str) -> Path:
+    """The file of an SQLite database; raises StorageError that says what to use for another."""
+    file = file_of(url)
+    if file is None or str(file) == ":memory:":
+        raise StorageError(
+            "Parley backs up SQLite's files. PostgreSQL has its own tools: pg_dump --format=custom --file=parley.dump "
+            "NAME, and pg_restore --clean --if-exists --dbname=NAME parley.dump (docs/operator.md, Backups)"
+        )
+    return file
+
+
+def back_up(file: Path, to: Path, told: Told = _silent) -> Checked:
+    """Copy a database as it is now into a new file, and check the copy; others may write meanwhile."""
+    if not file.is_file():
+        raise StorageError(f"{file}: there is no database to back up. PARLEY_DATABASE_URL says where it is")
+    if to.exists():
+        raise StorageError(f"{to}: there is a file of this name already. Name another, or move that one away")
+    part = _copy(file, to, told)
+    try:
+        checked = check(part)
+        _name(part, to)
+    finally:
+        part.unlink(missing_ok=True)
+    return Checked(to, checked.bytes, checked.sessions, checked.facts)
+
+
+def restore(backup: Path, file: Path, aside: Path, told: Told = _silent) -> Restored:
+    """Put a backup in a database's place; what was there is kept `aside`. Raises StorageError while it is in use."""
+    if not backup.is_file():
+        raise StorageError(f"{backup}: there is no such file")
+    if file.exists() and file.samefile(backup):
+        raise StorageError(f"{backup}: that is the database itself")
+    checked = check(backup)
+    if not file.exists():
+        _no_journal(file)
+        _name(_copy(backup, file, told), file)
+        return Restored(checked, None, ())
+    with unused(file) as held:
+        known = _withdrawn(held)
+        part = _copy(backup, file, told)
+        aside.hardlink_to(file)  # so that there is a database under its name at every moment
+        _name(part, file)
+    with closing(sqlite3.connect(file)) as restored:
+        missing = known - _withdrawn(restored)
+    return Restored(checked, aside, tuple(sorted(missing)))
+
+
+def check(file: Path) -> Checked:
+    """Look through a database's file; raises StorageError where it is damaged, or is none of Parley's."""
+    try:
+        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=rw", uri=True)) as connection:
+            (found,) = connection.execute("PRAGMA integrity_check").fetchone()
+            if found != "ok":
+                raise StorageError(f"{file}: SQLite finds it damaged: {found}")
+            if (gap := connection.execute(_GAPS).fetchone()) is not None:
+                raise StorageError(f"{file}: facts of {gap[0]} are missing")
+            (facts,) = connection.execute("SELECT count(*) FROM event").fetchone()
+            (sessions,) = connection.execute("SELECT count(*) FROM session").fetchone()
+    except sqlite3.Error as error:
+        raise StorageError(f"{file}: is no database of Parley's, or is damaged: {error}") from error
+    return Checked(file, file.stat().st_size, sessions, facts)
+
+
+@contextmanager
+def unused(file: Path) -> Iterator[sqlite3.Connection]:
+    """Hold a database's file alone, all of it in that one file; raises StorageError while anybody has it open."""
+    with closing(sqlite3.connect(file, timeout=0, isolation_level=None)) as connection:
+        try:
+            connection.execute("PRAGMA locking_mode=EXCLUSIVE")
+            connection.execute("PRAGMA journal_mode=DELETE")
+            connection.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError as error:
+            raise StorageError(
+                f"{file} is in use ({error}). Stop every process that has it open first: parley serve, parley console"
+            ) from error
+        yield connection
+
+
+def _copy(file: Path, to: Path, told: Told) -> Path:
+    """A copy beside where it shall be, as a single file that its owner alone may read."""
+    part = to.with_name(to.name + PART)
+    part.unlink(missing_ok=True)
+    part.touch(mode=0o600)
+    try:
+        source = sqlite3.connect(f"{file.absolute().as_uri()}?mode=rw", uri=True, isolation_level=None)
+        with closing(source), closing(sqlite3.connect(part)) as copy:
+            source.execute("BEGIN")
+            source.execute("SELECT count(*) FROM sqlite_master").fetchone()  # from now on it sees this moment
+            source.backup(copy, pages=STEP, progress=lambda _, left, total: told(total - left, total))
+            copy.execute("PRAGMA journal_mode=DELETE")
+    except sqlite3.Error as error:
+        part.unlink(missing_ok=True)
+        raise StorageError(f"{file} could not be copied to {to}: {error}") from error
+    return part
+
+
+def _name(part: Path, to: Path) -> None:
+    """Give a whole file its name, on the disk."""
+    with part.open("rb+") as written:
+        os.fsync(written.fileno())
+    part.replace(to)
+    if os.name == "posix":
+        folder = os.open(to.parent, os.O_RDONLY)
+        os.fsync(folder)
+        os.close(folder)
+
+
+def _no_journal(file: Path) -> None:
+    journal = file.with_name(f"{file.name}-wal")
+    if journal.exists():
+        raise StorageError(f"{journal} belongs to another database than the one to restore. Move it away first")
+
+
+def _withdrawn(connection: sqlite3.Connection) -> set[str]:
+    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'erasure'").fetchone() is None:
+        return set()
+    return {stream for (stream,) in connection.execute("SELECT stream FROM erasure")}

@@ -1,0 +1,182 @@
+"""Carries a database over to the newest revision of its tables: every row is kept, or nothing is changed.
+
+On SQLite a revision copies a table, drops it and names the copy anew. With foreign keys on and a cascade that deletes
+every row that refers to it, and is reported as a success; so they are off meanwhile and looked through before the
+commit. Triggers go with the table that they stand on, so they are dropped before, and made again after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, column, inspect, select, table
+from sqlalchemy.exc import OperationalError
+
+from storage.backups import Told, back_up, sqlite_file, unused
+from storage.engine import MAKING, alone, connect, make_tables, open_database, outdated_tables, writer
+from storage.errors import StorageError
+from storage.projections import rebuild
+from storage.revisions import OWN, Revisions, revision_of, stamp
+from storage.tables import events
+
+AT_ONCE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Which revision a database has, what it waits for, and which tables that follow from the log are outdated."""
+
+    revision: str | None
+    waiting: Sequence[str]
+    outdated: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Migrated:
+    """What was done: the revisions run, the backup from before, and how many sessions were rebuilt, if any were."""
+
+    revisions: Sequence[str]
+    backup: Path | None
+    rebuilt: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a table holds: the number of rows, and a digest of each column, in the order of the key."""
+
+    rows: int
+    columns: Mapping[str, str]
+    key: Sequence[str]
+
+
+def standing(url: str, revisions: Revisions = OWN) -> Standing:
+    """How a database stands; nothing is changed. An empty one has no revision and waits for nothing."""
+    engine = connect(url)
+    try:
+        with engine.connect() as connection:
+            found = revision_of(connection, revisions)
+            if found is None:
+                return Standing(None, (), ())
+            waiting = revisions.after(found)
+            return Standing(found, waiting, () if waiting else outdated_tables(connection))
+    except OperationalError as error:
+        raise StorageError(f"the database {engine.url!r} cannot be opened: {error.orig}") from error
+    finally:
+        engine.dispose()
+
+
+def migrate(
+    url: str, backup: Callable[[str], Path], told: Told = lambda done, total: None, revisions: Revisions = OWN
+) -> Migrated:
+    """Run the revisions that a database waits for, and rebuild what follows from the log where it needs that.
+
+    An SQLite database is first copied to what `backup` names for the revision it has. Raises StorageError, and then
+    nothing is changed.
+    """
+    before = standing(url, revisions)
+    kept = None
+    if before.waiting and before.revision is not None:
+        if url.startswith("sqlite"):
+            file = sqlite_file(url)
+            with unused(file):
+                pass
+            kept = back_up(file, backup(before.revision), told).file
+        _upgrade(url, before.revision, revisions)
+    database = open_database(url, outdated=True, revisions=revisions)
+    try:
+        with database.connect() as connection:
+            old = outdated_tables(connection)
+        return Migrated(before.waiting, kept, rebuild(database) if old else None)
+    finally:
+        database.dispose()
+
+
+def _upgrade(url: str, found: str, revisions: Revisions) -> None:
+    engine = connect(url)
+    try:
+        with writer(engine) as connection:
+            if engine.dialect.name == "sqlite":
+                _past_sqlalchemy(connection, "PRAGMA foreign_keys=OFF")  # not heeded within a transaction
+            with connection.begin():
+                alone(connection, MAKING)
+                stamp(connection, found)
+                before = {name: content(connection, name, rows=name == events.name) for name in _tables(connection)}
+                _drop_triggers(connection)
+                _run(connection, revisions)
+                make_tables(connection)
+                _compare(connection, before)
+    except OperationalError as error:
+        raise StorageError(f"nothing was migrated: {error.orig}") from error
+    finally:
+        engine.dispose()
+
+
+def _run(connection: Connection, revisions: Revisions) -> None:
+    """Let alembic run the revisions in the transaction that is open; it is read here, as few commands migrate."""
+    from alembic.config import Config
+    from alembic.runtime.environment import EnvironmentContext
+    from alembic.script import ScriptDirectory
+
+    folders = [str(folder) for folder in revisions.folders]
+    script = ScriptDirectory(folders[0], version_locations=folders)
+
+    def wanted(found: Any, _context: Any) -> Any:
+        return script._upgrade_revs("head", found)
+
+    with EnvironmentContext(Config(), script, fn=wanted) as environment:
+        environment.configure(connection=connection, transactional_ddl=True)
+        environment.run_migrations()
+
+
+def content(connection: Connection, name: str, key: Sequence[str] = (), *, rows: bool = True) -> Content:
+    """What a table of a database holds; without `rows` only how many there are."""
+    found = inspect(connection)
+    names = [str(each["name"]) for each in found.get_columns(name)]
+    key = key or found.get_pk_constraint(name)["constrained_columns"] or names
+    its = table(name, *map(column, names))
+    digests = {each: sha256() for each in names} if rows else {}
+    count = 0
+    wanted = select(*(its.c[each] for each in digests or key)).order_by(*(its.c[each] for each in key))
+    for row in connection.execute(wanted.execution_options(yield_per=AT_ONCE)):
+        count += 1
+        for digest, value in zip(digests.values(), row, strict=False):
+            digest.update(repr(value).encode() + b"\n")
+    return Content(count, {each: digest.hexdigest() for each, digest in digests.items()}, key)
+
+
+def _compare(connection: Connection, before: Mapping[str, Content]) -> None:
+    """Raise StorageError unless every table has its rows, every fact is as it was, and what is referred to is there."""
+    there = _tables(connection)
+    for name, was in before.items():
+        now = content(connection, name, was.key, rows=bool(was.columns)) if name in there else None
+        if now is None or now.rows != was.rows:
+            raise StorageError(f"nothing was migrated: {name} had {was.rows:,} rows, and would have {now and now.rows}")
+        changed = [each for each, digest in was.columns.items() if now.columns.get(each) != digest]
+        if changed:
+            raise StorageError(f"nothing was migrated: the column {changed[0]} of {name} would not be as it was")
+    if connection.dialect.name == "sqlite":
+        astray = connection.exec_driver_sql("PRAGMA foreign_key_check").first()
+        if astray is not None:
+            raise StorageError(f"nothing was migrated: a row of {astray[0]} would refer to one that is not there")
+
+
+def _tables(connection: Connection) -> list[str]:
+    return [name for name in inspect(connection).get_table_names() if name != "alembic_version"]
+
+
+def _drop_triggers(connection: Connection) -> None:
+    if connection.dialect.name == "sqlite":
+        names = connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'trigger'").scalars().all()
+        for name in names:
+            connection.exec_driver_sql(f'DROP TRIGGER "{name}"')
+
+
+def _past_sqlalchemy(connection: Connection, statement: str) -> None:
+    """Run a statement without the transaction that SQLAlchemy would begin for it."""
+    raw = connection.connection.driver_connection
+    if raw is not None:
+        raw.execute(statement).close()

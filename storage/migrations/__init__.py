@@ -1,0 +1,6 @@
+"""The revisions of the tables, one after another: `rNNNN_name.py`, in alembic's words; storage/migrating.py runs them.
+
+A revision changes what cannot be made anew: the log and what stands beside it. Released tables, seats and usage follow
+from the log and are rebuilt. It imports nothing of Parley, which goes on changing; a column that is added may be null
+or has a server's default; in SQLite a table is altered by `op.batch_alter_table`, and what it is called stays.
+"""

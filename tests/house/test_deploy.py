@@ -1,0 +1,138 @@
+"""The files of a deployment say what they must: there is no Docker here, and nginx is run where there is one."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from app.cli import app
+from app.settings import Settings
+from app.web.gate import MOST_BODY
+
+ROOT = Path(__file__).parents[2]
+NGINX = ROOT / "deploy/nginx.conf"
+COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
+SERVICES = COMPOSE["services"]
+OURS = ("migrate", "server", "console")
+LISTENING = (ROOT / "app/cli/listening.py").read_text(encoding="utf-8")
+TOKEN = re.compile(r"""#[^\n]*|'[^']*'|"[^"]*"|[{};]|[^\s{};]+""")
+
+
+def directives(words: Iterator[str]) -> list[tuple[Any, ...]]:
+    """nginx's own syntax: each directive's words, and the block behind it, if it has one."""
+    found, words_here = [], []
+    for word in words:
+        match word:
+            case ";":
+                found.append((*words_here, None))
+                words_here = []
+            case "{":
+                found.append((*words_here, directives(words)))
+                words_here = []
+            case "}":
+                assert not words_here, f"no semicolon after {words_here}"
+                return found
+            case _:
+                words_here.append(word)
+    assert not words_here, f"no semicolon after {words_here}"
+    return found
+
+
+@pytest.fixture(scope="module")
+def http() -> list[tuple[Any, ...]]:
+    text = NGINX.read_text(encoding="utf-8")
+    assert text.count("{") == text.count("}")
+    return block(directives(word for word in TOKEN.findall(text) if not word.startswith("#")), "http")
+
+
+def block(where: list[tuple[Any, ...]], *words: str) -> list[tuple[Any, ...]]:
+    (found,) = (one[-1] for one in where if one[:-1] == words)
+    return found
+
+
+def value(where: list[tuple[Any, ...]], *name: str) -> str:
+    (found,) = (" ".join(one[len(name) : -1]) for one in where if one[: len(name)] == name)
+    return found
+
+
+def test_nginx_streams_replies_and_closes_idle_connections_before_parley_does(http: list[tuple[Any, ...]]) -> None:
+    server = block(http, "server")
+    reply = block(server, "location", "/api/reply")
+    assert value(reply, "proxy_buffering") == "off"
+    assert int(value(reply, "proxy_read_timeout").rstrip("s")) > Settings.model_fields["reply_timeout_s"].default
+    ours = int(re.search(r"timeout_keep_alive=(\d+)", LISTENING)[1])
+    assert int(value(block(http, "upstream", "parley"), "keepalive_timeout").rstrip("s")) < ours
+    assert value(http, "proxy_http_version") == "1.1"
+    assert value(http, "proxy_set_header", "Connection") == '""'
+    assert value(http, "proxy_set_header", "Host") == "$http_host"
+    assert int(value(http, "client_max_body_size").rstrip("k")) * 1024 >= MOST_BODY
+
+
+def test_nginx_sends_nothing_twice_keeps_nobody_to_a_server_and_hides_health(http: list[tuple[Any, ...]]) -> None:
+    assert "non_idempotent" not in value(http, "proxy_next_upstream")
+    assert not {"ip_hash", "hash", "sticky"} & {one[0] for one in block(http, "upstream", "parley")}
+    assert value(block(block(http, "server"), "location", "/healthz"), "return") == "404"
+    assert value(http, "proxy_set_header", "X-Forwarded-For") == "$remote_addr"
+    assert value(http, "access_log") == "off"
+
+
+@pytest.mark.skipif(shutil.which("nginx") is None, reason="nginx is not installed here")
+def test_nginx_itself_takes_the_file(tmp_path: Path) -> None:
+    text = NGINX.read_text(encoding="utf-8").replace("server:7860 resolve", "127.0.0.1:7860")
+    (tmp_path / "nginx.conf").write_text(text, encoding="utf-8")
+    done = subprocess.run(["nginx", "-t", "-c", tmp_path / "nginx.conf"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_deployment_has_all_its_parts() -> None:
+    assert set(SERVICES) == {"database", "migrate", "server", "console", "nginx"}
+    assert SERVICES["server"]["deploy"]["replicas"] == 2
+    assert SERVICES["database"]["image"].startswith("postgres:")
+
+
+def test_nothing_starts_before_the_database_is_migrated() -> None:
+    assert SERVICES["migrate"]["restart"] == "no"
+    assert SERVICES["migrate"]["depends_on"] == {"database": {"condition": "service_healthy"}}
+    for name in ("server", "console"):
+        assert SERVICES[name]["depends_on"] == {"migrate": {"condition": "service_completed_successfully"}}
+    assert SERVICES["nginx"]["depends_on"] == {"server": {"condition": "service_healthy"}}
+
+
+@pytest.mark.parametrize("name", [*OURS, "nginx"])
+def test_whoever_breaks_in_finds_little(name: str) -> None:
+    service = SERVICES[name]
+    assert service["read_only"] is True
+    assert service["tmpfs"] == ["/tmp"]
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert service["user"].split(":")[0] not in ("0", "root")
+    assert all(port.startswith("127.0.0.1:") for port in service.get("ports", []))
+
+
+def test_only_nginx_is_believed_about_addresses_and_only_settings_are_set() -> None:
+    inside = SERVICES["nginx"]["networks"]["inside"]
+    for name in OURS:
+        environment = SERVICES[name]["environment"]
+        assert environment["PARLEY_TRUSTED_PROXIES"] == inside["ipv4_address"]
+        assert {key.removeprefix("PARLEY_").lower() for key in environment} <= set(Settings.model_fields)
+        assert environment["PARLEY_DATABASE_URL"].startswith("postgresql+psycopg://")
+        assert environment["PARLEY_SECRET"].startswith("${PARLEY_SECRET:?"), "no secret stands in the file"
+
+
+def test_every_command_is_one_of_parleys() -> None:
+    groups = {group.name: group.typer_instance for group in app.registered_groups}
+    commands = {command.name or command.callback.__name__ for command in app.registered_commands}
+    for name in OURS:
+        parley, *words = SERVICES[name]["command"]
+        assert parley == "parley"
+        if words[0] in groups:
+            assert words[1] in {command.name for command in groups[words[0]].registered_commands}
+        else:
+            assert words[0] in commands

@@ -1,0 +1,167 @@
+"""Backups: taken under load they are what the database was at one moment; restored, people go on from there."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from storage import backups
+from storage.backups import back_up, check, restore
+from storage.engine import open_database
+from storage.errors import StorageError
+from storage.log import load
+from storage.projections import differences
+from tests.fakes import studies
+from tests.fakes.commanding import parley
+from tests.fakes.http_bot import HttpBot
+from tests.fakes.served import Process, serving, settings_for
+from tests.wiring.reading import check_facts, check_rows, facts, query
+
+pytestmark = pytest.mark.anyio
+PAGES = 5
+"""How many pages are copied at once here, so that commits come between."""
+
+
+@pytest.fixture
+def slowly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backups, "STEP", PAGES)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A database with nothing in it, closed."""
+    open_database(f"sqlite:///{tmp_path}/parley.db").dispose()
+    return tmp_path / "parley.db"
+
+
+@pytest.mark.usefixtures("slowly")
+async def test_a_backup_under_load_is_a_prefix_of_the_log_and_sound(tmp_path: Path, seed: int) -> None:
+    settings = settings_for(tmp_path)
+    steps: list[int] = []
+    done = asyncio.Event()
+
+    async def take_part(number: int) -> list[HttpBot]:
+        came = []
+        while not done.is_set():
+            async with HttpBot(served.url, f"{seed}:{number}:{len(came)}") as bot:
+                await bot.arrive("short")
+                await bot.finish()
+            came.append(bot)
+        return came
+
+    async with serving(settings, studies.short(tmp_path)) as served:
+        going = [asyncio.create_task(take_part(number)) for number in range(3)]
+        await asyncio.sleep(1)
+        with served.database.connect() as connection:
+            before = connection.exec_driver_sql("SELECT count(*) FROM event").scalar_one()
+
+        def told(copied: int, total: int) -> None:
+            steps.append(copied)
+            time.sleep(0.01)
+
+        checked = await asyncio.to_thread(back_up, tmp_path / "parley.db", tmp_path / "backup.db", told)
+        with served.database.connect() as connection:
+            after = connection.exec_driver_sql("SELECT count(*) FROM event").scalar_one()
+        done.set()
+        bots = [bot for came in await asyncio.gather(*going) for bot in came]
+        assert steps == sorted(steps), "no commit began the copy anew"
+        assert len(steps) > 20
+        assert before <= checked.facts < after, "people were writing all the while"
+        copied = open_database(f"sqlite:///{tmp_path}/backup.db")
+        for bot in bots:
+            whole, then = facts(served.database, bot.stream), facts(copied, bot.stream)
+            assert then == whole[: len(then)]
+        assert list(differences(copied)) == []
+        last = query(copied, "SELECT max(recorded_us) FROM event")[0][0]
+        missed = "SELECT count(*) FROM event WHERE recorded_us < :last"
+        assert query(copied, missed, last=last) == query(served.database, missed, last=last)
+        copied.dispose()
+
+
+async def test_who_was_there_goes_on_after_a_restore(tmp_path: Path, seed: int) -> None:
+    process = Process(tmp_path, (studies.short(tmp_path),))
+    await asyncio.to_thread(process.start)
+    try:
+        async with HttpBot(process.url, f"{seed}", patience_s=60) as bot:
+            await bot.arrive("short")
+            for _ in range(3):
+                await bot.step()
+            made = await asyncio.to_thread(parley, "backup", "kept.db", folder=tmp_path)
+            assert (made.returncode, "no damage" in made.stdout) == (0, True)
+            acts, screen = list(bot.acts), bot.screen
+            await bot.step()
+            refused = await asyncio.to_thread(parley, "restore", "kept.db", folder=tmp_path)
+            assert (refused.returncode, "is in use" in refused.stderr) == (2, True)
+            await asyncio.to_thread(process.stop)
+            restored = await asyncio.to_thread(parley, "restore", "kept.db", folder=tmp_path)
+            assert restored.returncode == 0, restored.stderr
+            await asyncio.to_thread(process.start)
+            bot.acts[:] = acts
+            assert await bot.look() == screen
+            await bot.finish()
+        await asyncio.to_thread(process.stop)
+    finally:
+        process.kill()
+    database = open_database(process.database_url)
+    check_facts(database, bot)
+    check_rows(database, bot)
+    database.dispose()
+    (aside,) = tmp_path.glob("parley-before-restore-*.db")
+    assert check(aside).facts > check(tmp_path / "kept.db").facts
+
+
+def test_a_backup_takes_nobodys_place_and_leaves_nothing_behind(file: Path, tmp_path: Path) -> None:
+    made = back_up(file, tmp_path / "backup.db")
+    assert made.file.stat().st_mode & 0o777 == 0o600
+    with pytest.raises(StorageError, match="there is a file of this name"):
+        back_up(file, made.file)
+    with pytest.raises(StorageError, match="no database to back up"):
+        back_up(tmp_path / "other.db", tmp_path / "backup2.db")
+    assert {path.name for path in tmp_path.iterdir()} == {"parley.db", "backup.db"}
+
+
+def test_what_is_damaged_is_neither_kept_nor_restored(file: Path, tmp_path: Path) -> None:
+    backup = back_up(file, tmp_path / "backup.db").file
+    was = file.read_bytes()
+    backup.write_bytes(backup.read_bytes()[:-5_000])
+    (tmp_path / "words.db").write_text("no database", encoding="utf-8")
+    for bad in (backup, tmp_path / "words.db"):
+        with pytest.raises(StorageError, match=r"damaged"):
+            restore(bad, file, tmp_path / "aside.db")
+    gap = back_up(file, tmp_path / "gap.db").file
+    with closing(sqlite3.connect(gap)) as connection, connection:
+        connection.execute("INSERT INTO event VALUES ('s', 2, 0, 0, 'system', '', 'began', '{}', NULL)")
+    with pytest.raises(StorageError, match="facts of s are missing"):
+        restore(gap, file, tmp_path / "aside.db")
+    assert file.read_bytes() == was
+    assert not (tmp_path / "aside.db").exists()
+
+
+def test_who_withdrew_since_the_backup_is_named(file: Path, tmp_path: Path) -> None:
+    backup = back_up(file, tmp_path / "backup.db").file
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("INSERT INTO erasure VALUES ('gone', 0, 'participant', 'withdrew')")
+    assert "  gone" in parley("restore", str(backup), folder=tmp_path).stdout.splitlines()
+
+
+def test_a_backup_is_put_where_no_database_is(file: Path, tmp_path: Path) -> None:
+    backup = back_up(file, tmp_path / "backup.db").file
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new/parley.db-wal").touch()
+    with pytest.raises(StorageError, match="belongs to another database"):
+        restore(backup, tmp_path / "new/parley.db", tmp_path / "aside.db")
+    (tmp_path / "new/parley.db-wal").unlink()
+    assert restore(backup, tmp_path / "new/parley.db", tmp_path / "aside.db").aside is None
+    assert load(open_database(f"sqlite:///{tmp_path}/new/parley.db"), "s") == ()
+
+
+def test_of_postgresql_the_error_names_the_tool(tmp_path: Path) -> None:
+    for words in (("backup",), ("restore", "backup.db")):
+        refused = parley(*words, folder=tmp_path, PARLEY_DATABASE_URL="postgresql+psycopg://nobody@127.0.0.1:1/none")
+        assert refused.returncode == 2
+        assert "pg_dump" in refused.stderr

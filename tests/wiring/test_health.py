@@ -1,0 +1,83 @@
+"""Health: `/healthz/live` while the process answers, `/healthz/ready` while what it is told is written."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx2
+import pytest
+from sqlalchemy import text
+from starlette.applications import Starlette
+from starlette.routing import Route
+
+from app.web.health import KEPT_S, NOBODY, PATIENCE_S, live, ready
+from storage import tables
+from storage.engine import Database, writer
+from storage.log import Log
+from tests.fakes.served import serving, settings_for
+from tests.wiring.sound import rows
+
+pytestmark = pytest.mark.anyio
+SOON_S = 10.0
+
+
+@pytest.fixture
+def log(each_database: Database) -> Log:
+    return Log(each_database)
+
+
+@pytest.fixture
+async def client(log: Log) -> AsyncIterator[httpx2.AsyncClient]:
+    times = iter(range(1_000))
+    app = Starlette(routes=[Route("/ready", ready(log, lambda: next(times))), Route("/live", live)])
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://parley") as client:
+        yield client
+
+
+async def test_the_server_tells_all_three(tmp_path: Path) -> None:
+    async with serving(settings_for(tmp_path)) as served, httpx2.AsyncClient(base_url=served.url) as client:
+        for path in ("/healthz", "/healthz/live", "/healthz/ready"):
+            response = await client.get(path)
+            assert (response.status_code, response.text) == (200, "ok")
+        assert (await client.get("/healthz/other")).status_code == 404
+
+
+async def test_ready_is_a_write_and_many_who_ask_are_one(
+    log: Log, client: httpx2.AsyncClient, each_database: Database
+) -> None:
+    answers = await asyncio.gather(*(client.get("/ready") for _ in range(50)))
+    assert {answer.status_code for answer in answers} == {200}
+    (draft,) = rows(each_database, tables.drafts)
+    assert (draft.stream, draft.at_us) == (NOBODY, 0)
+    await asyncio.sleep(KEPT_S)
+    await client.get("/ready")
+    (draft,) = rows(each_database, tables.drafts)
+    assert draft.at_us == 1
+    log.close()
+
+
+async def test_without_its_writer_a_server_lives_and_is_not_ready(log: Log, client: httpx2.AsyncClient) -> None:
+    assert (await client.get("/ready")).status_code == 200
+    log.close()
+    await asyncio.sleep(KEPT_S)
+    async with asyncio.timeout(SOON_S - KEPT_S):
+        response = await client.get("/ready")
+    assert (response.status_code, response.text) == (503, "not ready")
+    assert (await client.get("/live")).status_code == 200
+
+
+async def test_where_nothing_can_be_written_it_is_not_ready_and_then_is_again(
+    log: Log, client: httpx2.AsyncClient, each_database: Database
+) -> None:
+    with writer(each_database) as connection:
+        with connection.begin():
+            if each_database.dialect.name == "postgresql":
+                connection.execute(text("LOCK TABLE draft IN EXCLUSIVE MODE"))
+            async with asyncio.timeout(PATIENCE_S + 1):
+                assert (await client.get("/ready")).status_code == 503
+        async with asyncio.timeout(SOON_S):
+            while (await client.get("/ready")).status_code != 200:
+                await asyncio.sleep(0.1)
+    log.close()

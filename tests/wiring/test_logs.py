@@ -1,0 +1,129 @@
+"""Logs: one line a record, in either format, and nothing in them of what people say or who they are."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import text
+
+from app.cli.logs import Json, Text
+from app.errors import BackendBroken
+from storage.engine import open_database, writer
+from storage.errors import StorageError
+from tests.fakes import studies
+from tests.fakes.http_bot import HttpBot
+from tests.fakes.served import SECRET, Process
+
+pytestmark = pytest.mark.anyio
+SAID, PERSON, KEY = "zq_said_qz", "zq_person_qz", "zq_key_qz"
+
+
+def record(message: str, error: Exception | None = None) -> logging.LogRecord:
+    raised = None
+    if error is not None:
+        try:
+            raise error
+        except Exception as caught:
+            raised = (type(caught), caught, caught.__traceback__)
+    return logging.LogRecord("app.web", logging.ERROR, "x.py", 1, message, (), raised)
+
+
+@given(st.text())
+def test_a_record_is_one_line(message: str) -> None:
+    told = Json().format(record(message, StorageError(message)))
+    assert len(told.split("\n")) == 1
+    assert json.loads(told)["message"] == message
+    line = Text().format(record(message, StorageError(message)))
+    assert not {"\n", "\r"} & {*line}
+
+
+def test_an_exception_tells_where_it_was_raised_and_only_ours_its_words() -> None:
+    try:
+        try:
+            raise KeyError(SAID)
+        except KeyError as error:
+            raise StorageError("the disk is full") from error
+    except StorageError as error:
+        told = Text().format(record("it failed", error))
+    assert "Traceback: StorageError: the disk is full at test_logs.py:" in told
+    assert "; because of KeyError at test_logs.py:" in told
+    assert SAID not in told
+    assert SAID not in Text().format(record("it failed", BackendBroken(SAID, reason="malformed")))
+
+
+@asynccontextmanager
+async def quoting() -> AsyncIterator[str]:
+    """A model server that refuses everything, with the whole request in its message."""
+
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = next(int(line[15:]) for line in head.decode().lower().split("\r\n") if line[:15] == "content-length:")
+        quote = head + await reader.readexactly(length)
+        answer = json.dumps({"error": {"message": quote.decode()}}).encode()
+        begin = f"HTTP/1.1 400 Bad\r\nconnection: close\r\ncontent-length: {len(answer)}\r\n\r\n"
+        writer.write(begin.encode() + answer)
+        await writer.drain()
+        writer.close()
+        await writer.wait_closed()
+
+    async with await asyncio.start_server(refuse, "127.0.0.1", 0) as server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+
+
+def settings_of(url: str, models: str, format_: str) -> dict[str, str]:
+    return {
+        "PARLEY_DATABASE_URL": url,
+        "PARLEY_LOG_FORMAT": format_,
+        "PARLEY_LOG_LEVEL": "INFO",
+        "PARLEY_OPENAI_BASE_URL": models,
+        "PARLEY_OPENAI_API_KEY": KEY,
+    }
+
+
+async def fail(bot: HttpBot, url: str) -> None:
+    """A model that fails with what was said in its message, and a database that has lost its log."""
+    await bot.arrive("talk", f"?PROLIFIC_PID={PERSON}&STUDY_ID=a&SESSION_ID=b")
+    await bot.until(path="with_ai")
+    said = {"text": f"What is {SAID}?"}
+    await bot.do("say", said)
+    while bot.screen.panel.chat and not bot.screen.panel.chat.failed:
+        await bot.look()
+    database = open_database(url)
+    with writer(database) as connection, connection.begin():
+        connection.execute(text("ALTER TABLE event RENAME TO elsewhere"))
+    database.dispose()
+    for act in (bot.intend("retry", {}), bot.intend("submit", {"answer": "A", "comment": SAID})):
+        await bot.send("POST", "/api/act", act.body)
+    await bot.send("GET", f"/walk/{SAID}")
+
+
+@pytest.mark.parametrize("format_", ["text", "json"])
+async def test_nothing_that_people_say_or_are_is_logged_whatever_fails(
+    format_: str, database_url: str, tmp_path: Path
+) -> None:
+    study = studies.chat(tmp_path, backend="openai", model="m", options={})
+    async with quoting() as models:
+        process = Process(tmp_path, (study,), env=settings_of(database_url, models, format_))
+        await asyncio.to_thread(process.start)
+        try:
+            async with HttpBot(process.url, "one", canary=SAID) as bot:
+                await fail(bot, database_url)
+        finally:
+            await asyncio.to_thread(process.stop)
+    logged = process.log
+    assert "no reply from only at" in logged
+    assert "POST /api/act: " in logged
+    assert [word for word in (SAID, PERSON, SECRET, KEY) if word in logged] == []
+    assert "\n  File" not in logged
+    if format_ == "json":
+        lines = [json.loads(line) for line in logged.splitlines() if line.startswith("{")]
+        assert all({"time", "level", "logger", "message"} <= line.keys() for line in lines)
+        assert any("no reply from only at" in line["message"] for line in lines)

@@ -1,0 +1,196 @@
+"""Migrations: from the first tables, with data, on both databases, every row is kept or nothing is changed."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import inspect, text
+from sqlalchemy.exc import DBAPIError
+
+from storage.backups import check
+from storage.engine import connect, open_database, outdated_tables, writer
+from storage.errors import StorageError
+from storage.log import Log
+from storage.migrating import Content, content, migrate, standing
+from storage.projections import differences, rebuild
+from storage.revisions import OWN, Revisions, stamped
+from storage.schemas.registry import schemas
+from storage.tables import metadata, seats, usage
+from tests.fakes.commanding import parley
+from tests.fakes.first import FACTS, LATER, make_first
+
+FOLLOWS = {seats.name, usage.name} | {table.name for schema in schemas().values() for table in schema.tables}
+Naming = Callable[[str], Path]
+
+
+@pytest.fixture
+def backup(tmp_path: Path) -> Naming:
+    return lambda revision: tmp_path / f"before-{revision}.db"
+
+
+def contents(url: str, known: Mapping[str, Content] | None = None) -> dict[str, Content]:
+    """Every table's rows and digests; the columns and order of what is `known`, if anything is."""
+    engine = connect(url)
+    with engine.connect() as connection:
+        names = known or [name for name in inspect(connection).get_table_names() if name != "alembic_version"]
+        found = {name: content(connection, name, known[name].key if known else ()) for name in names}
+    engine.dispose()
+    if known is None:
+        return found
+    kept = {name: {column: one.columns[column] for column in known[name].columns} for name, one in found.items()}
+    return {name: Content(one.rows, kept[name], one.key) for name, one in found.items()}
+
+
+def with_first(url: str, *, soak: bool) -> dict[str, Content]:
+    copies = 26 if soak else 3
+    make_first(url, copies)
+    before = contents(url)
+    assert before["event"].rows == copies * FACTS >= (10_000 if soak else 1_000)
+    assert sum(one.rows > 0 for one in before.values()) >= 11
+    return before
+
+
+def test_every_row_of_the_first_tables_is_kept_by_later_revisions(
+    database_url: str, backup: Naming, soak: bool
+) -> None:
+    before = with_first(database_url, soak=soak)
+    done = migrate(database_url, backup, revisions=LATER)
+    assert done.revisions == ["0002", "0003"]
+    assert contents(database_url, before) == before
+    database = open_database(database_url, revisions=LATER)
+    with database.connect() as connection:
+        remarks = connection.execute(text("SELECT count(*), count(DISTINCT stream) FROM remark")).one()
+        assert tuple(remarks) == (before["session"].rows, before["session"].rows)
+        assert {column["name"] for column in inspect(connection).get_columns("event")} >= {"release", "key"}
+        assert {index["name"] for index in inspect(connection).get_indexes("event")} >= {"ix_event_finished"}
+        if database.dialect.name == "sqlite":
+            assert connection.exec_driver_sql("PRAGMA foreign_keys").scalar() == 1
+            assert check(done.backup).facts == before["event"].rows
+            assert contents(f"sqlite:///{done.backup}") == before
+    database.dispose()
+
+
+def test_facts_are_facts_after_a_migration_as_well(database_url: str, backup: Naming) -> None:
+    make_first(database_url)
+    migrate(database_url, backup, revisions=LATER)
+    database = open_database(database_url, revisions=LATER)
+    for words in ("UPDATE event SET kind = 'other'", "DELETE FROM event WHERE kind <> 'withdrew'"):
+        with writer(database) as connection, pytest.raises(DBAPIError, match="a fact is"), connection.begin():
+            connection.execute(text(words))
+    database.dispose()
+
+
+def test_the_first_database_is_recognised_and_all_that_follows_from_it_is_there(
+    database_url: str, backup: Naming
+) -> None:
+    make_first(database_url, 3)
+    before = contents(database_url)
+    assert standing(database_url).revision == "0001"
+    migrate(database_url, backup)
+    database = open_database(database_url)
+    with database.connect() as connection:
+        assert stamped(connection) == OWN.names[-1]
+    kept = {name: one for name, one in contents(database_url, before).items() if name not in FOLLOWS}
+    assert kept == {name: one for name, one in before.items() if name not in FOLLOWS}
+    rebuild(database)
+    assert list(differences(database)) == []
+    database.dispose()
+
+
+def test_revisions_lead_to_the_tables_as_they_are(database_url: str, backup: Naming) -> None:
+    make_first(database_url)
+    migrate(database_url, backup)
+    engine = connect(database_url)
+
+    def beside(_: object, name: str | None, kind: str, *more: object) -> bool:
+        return kind != "table" or name not in FOLLOWS
+
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True, "include_object": beside})
+        assert compare_metadata(context, metadata) == [], "a table was changed: it needs a revision"
+        assert outdated_tables(connection) == []
+    engine.dispose()
+
+
+def test_a_new_database_is_whole_and_has_the_newest_revision(database_url: str, backup: Naming) -> None:
+    database = open_database(database_url)
+    with database.connect() as connection:
+        assert stamped(connection) == OWN.names[-1]
+    database.dispose()
+    done = migrate(database_url, backup)
+    assert (list(done.revisions), done.backup, done.rebuilt) == ([], None, None)
+
+
+def test_nothing_starts_on_older_or_newer_tables_and_what_to_do_is_said(database_url: str, backup: Naming) -> None:
+    make_first(database_url)
+    before = contents(database_url)
+    with pytest.raises(StorageError, match=r"older Parley.*revision 0001.*needs 0003.*parley db migrate"):
+        open_database(database_url, revisions=LATER)
+    assert contents(database_url) == before
+    migrate(database_url, backup, revisions=LATER)
+    with pytest.raises(StorageError, match=r"revision 0003.*newer Parley.*parley restore"):
+        open_database(database_url)
+
+
+LOSING = """
+from alembic import op
+revision = "0002"
+down_revision = "0001"
+
+def upgrade():
+    op.execute("{words}")
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("INSERT INTO erasure SELECT stream, 0, 'x', 'x' FROM session WHERE ordinal < 3", "erasure had 1 rows"),
+        ("DELETE FROM telemetry", "telemetry had 3 rows, and would have 0"),
+        ("DROP TABLE attempt", "attempt had 48 rows"),
+        ("ALTER TABLE event RENAME COLUMN by TO whose", "the column by of event"),
+    ],
+)
+def test_a_revision_that_would_lose_something_changes_nothing(
+    words: str, said: str, database_url: str, backup: Naming, tmp_path: Path
+) -> None:
+    (tmp_path / "revisions").mkdir()
+    (tmp_path / "revisions/r0002_losing.py").write_text(LOSING.format(words=words), encoding="utf-8")
+    make_first(database_url)
+    before = contents(database_url)
+    with pytest.raises(StorageError, match=f"nothing was migrated: {said}"):
+        migrate(database_url, backup, revisions=Revisions((*OWN.folders, tmp_path / "revisions")))
+    assert contents(database_url) == before
+    assert standing(database_url).revision == "0001"
+    open_database(database_url).dispose()
+
+
+def test_a_database_that_is_in_use_is_not_migrated(tmp_path: Path, backup: Naming) -> None:
+    url = f"sqlite:///{tmp_path}/parley.db"
+    make_first(url)
+    database = open_database(url)
+    log = Log(database)
+    with pytest.raises(StorageError, match="is in use"):
+        migrate(url, backup, revisions=LATER)
+    log.close()
+    database.dispose()
+    assert migrate(url, backup, revisions=LATER).backup == tmp_path / "before-0001.db"
+
+
+def test_the_commands_tell_and_migrate(tmp_path: Path) -> None:
+    assert "empty" in parley("db", "status", folder=tmp_path).stdout
+    make_first(f"sqlite:///{tmp_path}/parley.db")
+    assert "Revision 0001" in parley("db", "status", folder=tmp_path).stdout
+    assert "nothing to migrate" in parley("db", "migrate", folder=tmp_path).stdout
+    shutil.copy(tmp_path / "parley.db", tmp_path / "newer.db")
+    newer = f"sqlite:///{tmp_path}/newer.db"
+    migrate(newer, lambda revision: tmp_path / "kept.db", revisions=LATER)
+    for words in (("db", "status"), ("db", "migrate"), ("links", "demo")):
+        refused = parley(*words, folder=tmp_path, PARLEY_DATABASE_URL=newer)
+        assert refused.returncode == 2
+        assert "newer Parley" in refused.stderr
