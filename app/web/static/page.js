@@ -4,7 +4,7 @@
 import { RETRY_MS, newKey, post, send, sleep } from "./api.js";
 import { keepTime, wait } from "./clock.js";
 import { $, $$, complete, copyCode, showFaults, valuesOf } from "./forms.js";
-import { keepFilled, read, tellLate, typing, waitFor, write } from "./reply.js";
+import { keepFilled, listen, read, tell, tellLate, typing, waitFor, write } from "./reply.js";
 import { escaped, shown } from "./text.js";
 import { WORDS, speak } from "./words.js";
 
@@ -55,8 +55,14 @@ function describe() {
     if (marks[n]) reply.dataset.ended = marks[n];
     else delete reply.dataset.ended;
   });
-  for (const log of $$("#chat [role=log]")) Object.assign(log, { tabIndex: 0, ariaLabel: title });
+  // A log is read out as it grows, which nobody can listen to while a reply is painted again and again: tell() says it.
+  const ariaBusy = String(now.slots.length > 0);
+  for (const log of $$("#chat [role=log]")) Object.assign(log, { tabIndex: 0, ariaLabel: title, ariaBusy });
   for (const code of $$("#left pre, #chat pre, #talk pre")) code.tabIndex = 0;
+  for (const formula of $$("math[display=block]")) {
+    if (formula.scrollWidth > formula.clientWidth) formula.tabIndex = 0;
+    else formula.removeAttribute("tabindex");
+  }
 }
 
 function note(text, again, fades = false) {
@@ -84,6 +90,7 @@ async function show(painting) {
   if (moved) preview();
   refresh();
   tellLate();
+  tell(before, now);
   keepTime(now.timing, { over: timeIsUp, changed: refresh });
   watching.then((loaded) => loaded?.watch(now, note, save));
   showFaults(now.faults);
@@ -249,7 +256,8 @@ async function save() {
     const typed = draft();
     await post("/api/draft", typed);
     const mark = $("#saved");
-    if (mark) mark.textContent = Object.values(typed.values).some((value) => value.length) ? WORDS.saved : "";
+    const words = Object.values(typed.values).some((value) => value.length) ? WORDS.saved : "";
+    if (mark && mark.textContent !== words) mark.textContent = words; // or it would be read out at every pause
   } catch { /* the next pause in typing tries again */ }
 }
 
@@ -326,6 +334,7 @@ for (const kind of ["copy", "cut", "dragstart", "contextmenu"]) {
   });
 }
 
+addEventListener("resize", () => { clearTimeout(describe.timer); describe.timer = setTimeout(describe, 150); });
 addEventListener("pagehide", saveAtOnce);
 document.addEventListener("visibilitychange", () => document.hidden && saveAtOnce());
 addEventListener("pageshow", (event) => event.persisted && look());
@@ -337,6 +346,7 @@ function begin() {
   const line = $("#note");
   line?.setAttribute("role", "status");
   line?.setAttribute("aria-live", "polite");
+  listen();
   keepFilled($("#talk"));
   look();
 }
