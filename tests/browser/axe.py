@@ -6,6 +6,7 @@ Content-Security-Policy does not apply: the page under test keeps its own.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
@@ -21,6 +22,11 @@ OPTIONS = {
     "rules": {"target-size": {"enabled": True}},
     "resultTypes": ["violations"],
 }
+NAMED = re.compile(
+    "alertdialog|article|button|checkbox|combobox|dialog|heading|link|listbox|log|navigation|option|progressbar"
+    "|radio|radiogroup|region|slider|spinbutton|tab|textbox"
+)
+"""Roles that tell somebody nothing without a name."""
 TOO_WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
@@ -49,6 +55,22 @@ def faults(page: Page) -> list[str]:
     found = page.evaluate(RUN, OPTIONS)
     wide = page.evaluate(TOO_WIDE)
     return [*_lines(found["violations"]), *([f"{wide} px too wide"] if wide > 0 else [])]
+
+
+def nameless(page: Page) -> list[str]:
+    """What a screen reader would meet there without a name: it reads the browser's own tree of the page."""
+    session = page.context.new_cdp_session(page)
+    nodes = session.send("Accessibility.getFullAXTree")["nodes"]
+    session.detach()
+    return [f"a {role} has no name" for node in nodes if NAMED.fullmatch(role := _role(node)) and not _name(node)]
+
+
+def _role(node: dict[str, Any]) -> str:
+    return "" if node["ignored"] else str(node["role"]["value"])
+
+
+def _name(node: dict[str, Any]) -> str:
+    return str(node.get("name", {}).get("value", "")).strip()
 
 
 def _lines(violations: Iterable[dict[str, Any]]) -> Iterator[str]:

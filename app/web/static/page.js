@@ -39,8 +39,9 @@ function paintChat(reply) {
     ({ role, content: [{ type: "text", text }], metadata: { title: null }, options: null });
   const value = now.messages.map((m) => said(m.role === "You" ? "user" : "assistant", shown(m.text, now.dollars)));
   if (reply !== undefined) value.push(said("assistant", reply ? shown(reply, now.dollars) : typing()));
+  describe(); // before the first word of a reply is there
   paint({ chat: { value } });
-  setTimeout(describe, 150);
+  describeSoon();
 }
 
 // Gradio labels a message with its source, which would be read out in place of the message. What scrolls can be reached
@@ -63,6 +64,10 @@ function describe() {
     if (formula.scrollWidth > formula.clientWidth) formula.tabIndex = 0;
     else formula.removeAttribute("tabindex");
   }
+}
+
+function describeSoon() {
+  describe.timer ??= setTimeout(() => describe((describe.timer = null)), 100);
 }
 
 function note(text, again, fades = false) {
@@ -334,7 +339,7 @@ for (const kind of ["copy", "cut", "dragstart", "contextmenu"]) {
   });
 }
 
-addEventListener("resize", () => { clearTimeout(describe.timer); describe.timer = setTimeout(describe, 150); });
+addEventListener("resize", describeSoon);
 addEventListener("pagehide", saveAtOnce);
 document.addEventListener("visibilitychange", () => document.hidden && saveAtOnce());
 addEventListener("pageshow", (event) => event.persisted && look());
@@ -348,6 +353,7 @@ function begin() {
   line?.setAttribute("aria-live", "polite");
   listen();
   keepFilled($("#talk"));
+  new MutationObserver(describeSoon).observe(document.body, { childList: true, subtree: true }); // in Gradio's own time
   look();
 }
 
