@@ -8,9 +8,13 @@ import asyncio
 import json
 import secrets
 import sys
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from threading import Thread
 
+import uvicorn
 from fastapi import FastAPI, Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -190,7 +194,19 @@ class Gate:
 
 served = Gate(mount(app))
 
-if __name__ == "__main__":
-    import uvicorn
 
+@contextmanager
+def on_stage() -> Iterator[str]:
+    """Serve it on a free port, in a thread of its own, until the block ends."""
+    server = uvicorn.Server(uvicorn.Config(served, host="127.0.0.1", port=0, log_level="error"))
+    thread = Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.02)
+    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    server.should_exit = True
+    thread.join(20)
+
+
+if __name__ == "__main__":
     uvicorn.run(served, host="127.0.0.1", port=int(sys.argv[1]) if len(sys.argv) > 1 else 7900, log_level="info")

@@ -135,7 +135,7 @@ async def ready(researcher: Researcher, path: str) -> Response:
         answer = await researcher.send("GET", path)
         if answer.status_code != NOT_YET:
             return answer
-        assert 'http-equiv="refresh"' in answer.text
+        assert '"/console/waiting.js"' in answer.text
         await asyncio.sleep(0.1)
     raise AssertionError(f"{path} did not become ready")
 

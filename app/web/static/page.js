@@ -5,7 +5,7 @@ import "./compiled.js";
 import { RETRY_MS, newKey, post, send, sleep } from "./api.js";
 import { keepTime, wait } from "./clock.js";
 import { $, $$, complete, copyCode, showFaults, valuesOf } from "./forms.js";
-import { keepFilled, read, tellLate, typing, waitFor, write } from "./reply.js";
+import { keepFilled, listen, read, tell, tellLate, typing, waitFor, write } from "./reply.js";
 import { escaped, shown } from "./text.js";
 import { WORDS, speak } from "./words.js";
 
@@ -40,8 +40,9 @@ function paintChat(reply) {
     ({ role, content: [{ type: "text", text }], metadata: { title: null }, options: null });
   const value = now.messages.map((m) => said(m.role === "You" ? "user" : "assistant", shown(m.text, now.dollars)));
   if (reply !== undefined) value.push(said("assistant", reply ? shown(reply, now.dollars) : typing()));
+  describe(); // before the first word of a reply is there
   paint({ chat: { value } });
-  setTimeout(describe, 150);
+  describeSoon();
 }
 
 // Gradio labels a message with its source, which would be read out in place of the message. What scrolls can be reached
@@ -56,8 +57,18 @@ function describe() {
     if (marks[n]) reply.dataset.ended = marks[n];
     else delete reply.dataset.ended;
   });
-  for (const log of $$("#chat [role=log]")) Object.assign(log, { tabIndex: 0, ariaLabel: title });
+  // A log is read out as it grows, which nobody can listen to while a reply is painted again and again: tell() says it.
+  const ariaBusy = String(now.slots.length > 0);
+  for (const log of $$("#chat [role=log]")) Object.assign(log, { tabIndex: 0, ariaLabel: title, ariaBusy });
   for (const code of $$("#left pre, #chat pre, #talk pre")) code.tabIndex = 0;
+  for (const formula of $$("math[display=block]")) {
+    if (formula.scrollWidth > formula.clientWidth) formula.tabIndex = 0;
+    else formula.removeAttribute("tabindex");
+  }
+}
+
+function describeSoon() {
+  describe.timer ??= setTimeout(() => describe((describe.timer = null)), 100);
 }
 
 function note(text, again, fades = false) {
@@ -85,6 +96,7 @@ async function show(painting) {
   if (moved) preview();
   refresh();
   tellLate();
+  tell(before, now);
   keepTime(now.timing, { over: timeIsUp, changed: refresh });
   watching.then((loaded) => loaded?.watch(now, note, save));
   showFaults(now.faults);
@@ -250,7 +262,8 @@ async function save() {
     const typed = draft();
     await post("/api/draft", typed);
     const mark = $("#saved");
-    if (mark) mark.textContent = Object.values(typed.values).some((value) => value.length) ? WORDS.saved : "";
+    const words = Object.values(typed.values).some((value) => value.length) ? WORDS.saved : "";
+    if (mark && mark.textContent !== words) mark.textContent = words; // or it would be read out at every pause
   } catch { /* the next pause in typing tries again */ }
 }
 
@@ -327,6 +340,7 @@ for (const kind of ["copy", "cut", "dragstart", "contextmenu"]) {
   });
 }
 
+addEventListener("resize", describeSoon);
 addEventListener("pagehide", saveAtOnce);
 document.addEventListener("visibilitychange", () => document.hidden && saveAtOnce());
 addEventListener("pageshow", (event) => event.persisted && look());
@@ -338,7 +352,9 @@ function begin() {
   const line = $("#note");
   line?.setAttribute("role", "status");
   line?.setAttribute("aria-live", "polite");
+  listen();
   keepFilled($("#talk"));
+  new MutationObserver(describeSoon).observe(document.body, { childList: true, subtree: true }); // in Gradio's own time
   look();
 }
 

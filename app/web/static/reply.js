@@ -88,3 +88,35 @@ export function tellLate() {
   const text = late.size ? WORDS.late : "";
   if (line && line.textContent !== text) line.textContent = text;
 }
+
+// For those who hear the page: that a reply is being written, and the whole of it when it is there. What failed is an
+// alert where it stands.
+let heard = null;
+
+export function listen() {
+  heard = Object.assign(document.createElement("p"), { id: "heard", className: "unseen", role: "status" });
+  document.querySelector("#note").parentElement.append(heard);
+}
+
+export function tell(before, now) {
+  const same = before.path === now.path;
+  if (now.slots.length) heard.textContent = WORDS.writing;
+  else if (!same) heard.textContent = "";
+  else if (before.slots.length) setTimeout(() => (heard.textContent = whole(now)), 300); // once it is painted
+}
+
+function whole(now) {
+  const title = now.updates.chat?.label ?? "";
+  const columns = [...document.querySelectorAll("#talk .round:last-child article:not(:has(.sorry))")];
+  if (now.layout === "compare") return columns.map((one) => `${one.ariaLabel}: ${plainly(one)}`).join(" ");
+  const said = now.messages.at(-1);
+  const last = [...document.querySelectorAll("#chat [data-testid=bot]")].at(-1);
+  return last && said?.role !== "You" ? `${title}: ${plainly(last)}` : "";
+}
+
+// Without what is not for the ear: a formula is there for the eye as well, and as its source.
+function plainly(message) {
+  const copy = message.cloneNode(true);
+  for (const part of copy.querySelectorAll("[aria-hidden=true], annotation, button, .who")) part.remove();
+  return copy.textContent.replace(/\s+/g, " ").trim();
+}

@@ -46,11 +46,12 @@ class Editor:
             with gr.Column(scale=3, min_width=420):
                 self._text = gr.Code(
                     language="yaml",
-                    label="study.yaml",
+                    label="study.yaml (Esc, then Tab, leads out of it)",
                     lines=LINES,
                     max_lines=MOST_LINES,
                     wrap_lines=True,
                     interactive=True,
+                    buttons=["copy"],
                     elem_id="study-text",
                 )
             with gr.Column(scale=2, min_width=300):

@@ -1,4 +1,5 @@
-// The place in the page's address, and what happens when the login has ended. All else is Gradio's own.
+// The place in the page's address, what happens when the login has ended, and what Gradio's components lack for those
+// who hear the page or use no mouse. All else is Gradio's own.
 
 const FIELDS = ["study", "tab", "session"];
 const UNAUTHORISED = 401;
@@ -21,3 +22,35 @@ window.fetch = async (...request) => {
   if (answer.status === UNAUTHORISED) location.reload();
   return answer;
 };
+
+// ---- Gradio sets some of it back when it paints, so it is mended after each change of the page.
+
+const within = (selector, inner) => [...document.querySelectorAll(selector)].map((one) => [one, one.querySelector(inner)]);
+
+function mend() {
+  mending = null;
+  for (const [group, label] of within("fieldset.block", "[data-testid=block-info]")) {
+    const radios = group.querySelectorAll("input[type=radio]");
+    // Each option has a name of its own, so that they are no group: no arrow moves in it, and each is a stop for Tab.
+    for (const radio of radios) if (radio.name !== group.id) radio.name = group.id;
+    Object.assign(group, { role: radios.length ? "radiogroup" : "group", ariaLabel: label?.textContent.trim() ?? "" });
+  }
+  for (const menu of document.querySelectorAll(".vega-embed summary")) menu.ariaLabel = "Save the chart as a picture";
+  for (const [editor, text] of within(".block:has(.cm-editor)", ".cm-content")) {
+    text.tabIndex = 0;
+    text.ariaLabel = editor.querySelector("[data-testid=block-label]")?.textContent.trim() ?? "";
+  }
+  document.querySelectorAll("style").forEach(darken);
+}
+
+// The colours of the editor's words are too pale on their paper, light or dark: each is mixed with the ink.
+function darken({ sheet }) {
+  for (const { selectorText, style } of sheet?.cssRules ?? []) {
+    if (!/^\.\u037c\w+$/.test(selectorText ?? "") || !style.color || style.color.startsWith("color-mix")) continue;
+    style.color = `color-mix(in oklab, ${style.color}, var(--ink) 55%)`;
+  }
+}
+
+let mending = null;
+new MutationObserver(() => (mending ??= requestAnimationFrame(mend)))
+  .observe(document, { childList: true, subtree: true, attributes: true, attributeFilter: ["name"] });

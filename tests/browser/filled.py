@@ -1,0 +1,48 @@
+"""A console with something in every room: simulated sessions of the demo, and a draft, behind its login."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+
+from app.bots.simulate import START_US, simulate
+from app.clock import VirtualClock
+from app.drafts import Drafts
+from app.library import load_study
+from app.runtime import Runtime
+from storage.engine import open_database
+from storage.publishing import bring
+from tests.fakes.accounts import ada_and_bob
+from tests.fakes.served import Process, settings_for
+
+STUDY, DRAFT = "demo", "morning"
+SESSIONS = 6
+
+
+@contextmanager
+def filled(folder: Path) -> Iterator[Process]:
+    """Serve it until the block ends."""
+    console = Process(folder, (), command="console")
+    filling = Thread(target=lambda: asyncio.run(_fill(folder, console.database_url)))
+    filling.start()  # Playwright's loop runs in this one
+    filling.join()
+    Drafts(folder / "studies").create(DRAFT, STUDY)
+    with ada_and_bob(console.database_url):
+        console.start()
+        yield console
+        console.stop()
+    assert "Traceback" not in console.log
+
+
+async def _fill(folder: Path, url: str) -> None:
+    database, clock, study = open_database(url), VirtualClock(START_US), load_study(STUDY)
+    runtime = Runtime(database, settings_for(folder), clock)
+    bring(database, study, at_us=START_US)
+    runtime.prepare(study)
+    async for _ in simulate(runtime, clock, study, SESSIONS, "filled"):
+        pass
+    await runtime.close()
+    database.dispose()
