@@ -17,14 +17,12 @@ from types import MappingProxyType
 from typing import Any
 from uuid import uuid4
 
-from app.backends import registry as backends
-from app.backends.base import Backend, Prepared
 from app.clock import Clock
 from app.counting import CLOSED, Arriving, Live, arrived, at_once, counted, depends, follows, written
 from app.purse import BUDGET, Purse
 from app.replies.answering import Answering
-from app.replies.breaker import Breaker
 from app.replies.buffer import Reply
+from app.replies.models import Models
 from app.replies.patient import Attempt, Means, ask_patiently, attempt_values
 from app.settings import Settings
 from experiments.core.events import Action, Job
@@ -69,9 +67,8 @@ class Runtime:
         self._database = database
         self._settings = settings
         self._clock = clock
-        self._backends: dict[tuple[str, str | None], Backend] = {}
         self._kept: OrderedDict[str, Live] = OrderedDict()
-        self._breakers: dict[tuple[str, str | None, str], Breaker] = {}
+        self._models = Models(settings, clock)
         self._answering = Answering(self._means, self.act)
         self._purse = Purse(database, clock)
 
@@ -83,16 +80,13 @@ class Runtime:
 
     def make_ready(self, model: Model) -> None:
         """Make a model's backend, so that a missing setting is told now; raises SettingsError."""
-        backend = self._backend(model)
-        if isinstance(backend, Prepared):
-            backend.prepare(model.options)
+        self._models.make_ready(model)
 
     async def close(self) -> None:
         """Stop: replies on their way are left owed, everything that was accepted is written."""
         await self._answering.close()
         await self._purse.close()
-        for backend in self._backends.values():
-            await backend.close()
+        await self._models.close()
         await asyncio.to_thread(self.log.close)
 
     async def enrol(
@@ -284,21 +278,6 @@ class Runtime:
             own = {"stream": stream, "turn": state.seq, "slot": job.slot, "path": job.path}
             await asyncio.wrap_future(self.log.record_attempt(AttemptRow({**own, **values})))
 
-        return Means(self._settings, self._clock, self._backend_of, self._breaker_of, self._purse.look, record)
-
-    def _backend_of(self, study: Study, model: str) -> Backend:
-        return self._backend(study.model(model))
-
-    def _breaker_of(self, study: Study, model: str) -> Breaker:
-        found = study.model(model)
-        key = (found.backend, found.server, found.model or model)
-        if key not in self._breakers:
-            pause_s, failures = self._settings.breaker_pause_s, self._settings.breaker_failures
-            self._breakers[key] = Breaker(self._clock, failures, pause_s)
-        return self._breakers[key]
-
-    def _backend(self, model: Model) -> Backend:
-        key = (model.backend, model.server)
-        if key not in self._backends:
-            self._backends[key] = backends.create(model.backend, self._settings, self._clock.sleep, model.server)
-        return self._backends[key]
+        return Means(
+            self._settings, self._clock, self._models.backend_of, self._models.breaker_of, self._purse.look, record
+        )

@@ -84,7 +84,7 @@ async def test_people_talk_with_every_kind_of_server(tmp_path: Path, models: Ser
     settings = settings_for(tmp_path, servers={"fake": server})
     runtime = Runtime(open_database(f"sqlite:///{tmp_path}/parley.db"), settings, clock)
     runtime.prepare(study)
-    assert len(runtime._backends) == 1
+    assert len(runtime._models._backends) == 1
     before, opened = len(models.requests), models.connections
     async for _ in simulate(runtime, clock, study, 3, "s"):
         pass
