@@ -81,7 +81,7 @@ told = st.one_of(values, st.sampled_from(("demo", "1", "person", "live", "owner"
 @pytest.mark.parametrize("role", ["analyst", "owner"])
 def test_nothing_that_is_sent_breaks_the_console(attack: Attack, role: Any, soak: bool) -> None:
     attack.room.visitor = Visitor("Ada", role)
-    kept = {table.name: len(rows(attack.room.desk.database, table.name)) for table in GUARDED}
+    kept = {table.name: len(rows(attack.room.desk.database, table)) for table in GUARDED}
 
     @often(soak)
     @given(st.integers(0, 10_000), st.lists(told, max_size=12), st.booleans())
@@ -93,7 +93,7 @@ def test_nothing_that_is_sent_breaks_the_console(attack: Attack, role: Any, soak
     run()
     assert attack.statuses[200] > 0
     if role == "analyst":
-        after = {table.name: len(rows(attack.room.desk.database, table.name)) for table in GUARDED}
+        after = {table.name: len(rows(attack.room.desk.database, table)) for table in GUARDED}
         assert after | {"event": 0} == kept | {"event": 0}
 
 

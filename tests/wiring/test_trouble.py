@@ -26,7 +26,7 @@ from tests.fakes.postgres import one_that_restarts
 from tests.fakes.served import Process, serving, settings_for
 from tests.wiring.reading import facts
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 CALM = "We cannot save at the moment. Nothing that was saved is lost; please try again in a minute."
 SOON_S, LOADED_S = 2.0, 20.0
 """How soon an answer comes: on a machine of our own, and on one that does other things besides, as most tests' does."""
@@ -35,7 +35,7 @@ HOUR_US = 3_600_000_000
 
 @pytest.fixture
 def people(soak: bool) -> int:
-    return 50 if soak else 8
+    return 50 if soak else 4
 
 
 @pytest.fixture
@@ -133,7 +133,7 @@ async def test_a_full_disk(
 ) -> None:
     print(f"seed {seed}")
     folder, fill, free = disk
-    process = Process(folder, (studies.demo(tmp_path, first_ms=30, pace_ms=4),))
+    process = Process(folder, (studies.demo(tmp_path),))
     await asyncio.to_thread(process.start)
     others = 0
     try:
@@ -143,13 +143,13 @@ async def test_a_full_disk(
         ):
             for number in range(5 if soak else 1):
                 bot = await found.one(f"{seed}:{number}")
-                await found.more(10 * people)
+                await found.more(4 * people)
                 fill(process)
                 others += sum(answer.status_code == 303 for answer in await refused(client, soon_s))
                 await refused_at_work(bot, soon_s)
                 await asyncio.sleep(1)
                 free(process)
-                await found.more(5 * people)
+                await found.more(4 * people)
                 await bot.finish()
         await asyncio.to_thread(process.stop)
         database = open_database(process.database_url)
@@ -163,12 +163,12 @@ async def test_a_full_disk(
 async def test_a_locked_database(tmp_path: Path, people: int, seed: int, seconds: int, soon_s: float) -> None:
     """Another process holds it, for longer than a connection waits: whoever looks can, whoever acts waits."""
     print(f"seed {seed}")
-    process = Process(tmp_path, (studies.demo(tmp_path, first_ms=30, pace_ms=4),))
+    process = Process(tmp_path, (studies.demo(tmp_path),))
     await asyncio.to_thread(process.start)
     other = sqlite3.connect(tmp_path / "parley.db", isolation_level=None)
     try:
         async with crowd(process.url, "demo", people, seed) as found:
-            await found.more(5 * people)
+            await found.more(4 * people)
             bot = found.arrived[-1]
             other.execute("BEGIN EXCLUSIVE")
             await asyncio.sleep(0.2)
@@ -178,7 +178,7 @@ async def test_a_locked_database(tmp_path: Path, people: int, seed: int, seconds
             await asyncio.sleep(seconds)
             assert found.acts == before
             other.execute("ROLLBACK")
-            await found.more(5 * people)
+            await found.more(4 * people)
         assert not [answer for bot in found.arrived for answer in bot.heard if CALM.encode() in answer]
         await asyncio.to_thread(process.stop)
         database = open_database(process.database_url)
@@ -194,13 +194,13 @@ async def test_postgresql_restarted(tmp_path: Path, people: int, seed: int, soak
     print(f"seed {seed}")
     with one_that_restarts(tmp_path / "postgres") as (address, restart):
         settings = settings_for(tmp_path, database_url=address)
-        async with serving(settings, studies.demo(tmp_path, first_ms=30, pace_ms=4)) as served:
+        async with serving(settings, studies.demo(tmp_path)) as served:
             async with crowd(served.url, "demo", people, seed) as found:
                 for away_s in (0.0, 2.0) * (10 if soak else 1):
-                    await found.more(5 * people)
+                    await found.more(4 * people)
                     stopping = asyncio.create_task(asyncio.to_thread(restart, away_s))
                     await stopping
-                    await found.more(5 * people)
+                    await found.more(4 * people)
             heard = b"".join(part for bot in found.arrived for part in bot.heard)
             assert b"Internal Server Error" not in heard
             assert b"psycopg" not in heard

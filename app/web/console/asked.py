@@ -57,7 +57,8 @@ class Asked:
         if event is None or not self._fits(event):
             await JSONResponse({"error": "That is no event of this page. Reload it."}, 422)(scope, receive, send)
             return
-        await self._app(scope, again(orjson.dumps(event.model_dump()), receive), send)
+        told = event.model_dump() | {"data": [*map(_whole, self._blocks.fns[event.fn_index].inputs, event.data)]}
+        await self._app(scope, again(orjson.dumps(told), receive), send)
 
     def _fits(self, event: Event) -> bool:
         wired = self._blocks.fns.get(event.fn_index)
@@ -75,16 +76,25 @@ def _read(body: bytes) -> Event | None:
 
 def _is_value(component: Any, value: JsonValue) -> bool:
     """Whether a value is one that the component can have; what may be chosen of a picker is for the room to say."""
-    if value is None:
-        return True
     try:
         component.preprocess(value)
     except (gr.Error, TypeError, ValueError):
+        return False
+    if value is None:
+        return True
+    if isinstance(value, list) and isinstance(component, gr.Dropdown) and not component.multiselect:
         return False
     kinds = next((kinds for kind, kinds in SHAPES if isinstance(component, kind)), (str,))
     if isinstance(value, bool) and bool not in kinds:
         return False
     return isinstance(value, kinds) and _texts(value if isinstance(value, list) else ())
+
+
+def _whole(component: Any, value: JsonValue) -> JsonValue:
+    """A value, and no text for nothing where a text stands: rooms need not tell the two apart."""
+    texts = isinstance(component, gr.Textbox | gr.Code)
+    picked = isinstance(component, gr.Dropdown) and component.allow_custom_value and not component.multiselect
+    return "" if value is None and (texts or picked) else value
 
 
 def _texts(values: Iterable[JsonValue]) -> bool:
