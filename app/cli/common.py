@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
-from rich.console import Console
 
 from app import settings as configuration
+from app.cli.plain import PlainConsole, PlainFormatter
 from app.library import find, read_yaml
 from app.settings import Settings
 
@@ -34,8 +34,8 @@ Where = Annotated[
 ]
 STDOUT = Path("-")
 """In place of a file to write."""
-out = Console()
-err = Console(stderr=True)
+out = PlainConsole()
+err = PlainConsole(stderr=True)
 
 
 def name_of(study: str) -> str:
@@ -48,7 +48,9 @@ def settings_in_use() -> Settings:
     for warning in configuration.unknown(configuration.names_in_use()):
         err.print(f"[yellow]{warning}[/yellow]")
     settings = configuration.load()
-    logging.basicConfig(level=settings.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    heard = logging.StreamHandler()
+    heard.setFormatter(PlainFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=settings.log_level, handlers=[heard])
     return settings
 
 

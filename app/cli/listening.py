@@ -34,6 +34,7 @@ def listen(server: ASGIApp, settings: Settings, port: int) -> None:
         log_level="warning",
         access_log=False,
         server_header=False,
+        log_config=None,
         proxy_headers=bool(settings.trusted_proxies),
         forwarded_allow_ips=settings.trusted_proxies,
         timeout_keep_alive=75,
