@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
-from rich.console import Console
 
 from app import settings as configuration
 from app.cli.logs import set_up
+from app.cli.plain import PlainConsole
 from app.library import find, read_yaml
 from app.settings import Settings
 
@@ -34,8 +34,8 @@ Where = Annotated[
 ]
 STDOUT = Path("-")
 """In place of a file to write."""
-out = Console()
-err = Console(stderr=True)
+out = PlainConsole()
+err = PlainConsole(stderr=True)
 
 
 def name_of(study: str) -> str:

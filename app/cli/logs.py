@@ -14,12 +14,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 
+from app.cli.plain import one_line
 from app.errors import BackendError
 from app.settings import Settings
 from problems.errors import ParleyError
 
 Raised = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
-ESCAPED = {ord("\n"): "\\n", ord("\r"): "\\r"}
 
 
 class Text(logging.Formatter):
@@ -29,7 +29,7 @@ class Text(logging.Formatter):
         """The record as one line, whatever stands in it."""
         raised = f" Traceback: {_told(record.exc_info)}" if record.exc_info else ""
         line = f"{_time(record)} {record.levelname} {record.name}: {record.getMessage()}{raised}"
-        return line.translate(ESCAPED)
+        return one_line(line)
 
 
 class Json(logging.Formatter):

@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from app.cli.common import StudyName, app, name_of, out, settings_in_use
+from app.cli.plain import plain
 from app.clock import WorldClock
 from app.drafts import make
 from app.errors import SettingsError
@@ -95,7 +96,7 @@ def diff(
     else:
         new_ = _version(database, name, after) or current(database, name)
         old = _version(database, name, before) or _before(database, new_)
-    print(difference(old, new_) or "They are the same.")
+    print(plain(difference(old, new_)) or "They are the same.")
 
 
 def _version(database: Database, name: str, start: str | None) -> Study | None:

@@ -41,8 +41,8 @@ _MARK = re.compile("\ue000([0-9]+)\ue001")
 _MARKUP = re.compile(r"[\[\]|*_`~<$\n]|\\[(\[]")
 _COLUMNS = re.compile(r"(?:\|[^|\n]*){31}")
 _TILDES = re.compile("~+")
-_OWN = re.compile(r"data:image/|/(?!/)|[^:/]+(?:[/?#]|$)", re.IGNORECASE)
-_LEADS = re.compile(r"https?:|mailto:|data:image/|[^:]*(?:[/?#]|$)", re.IGNORECASE)
+_OWN = re.compile(r"data:image/(?:png|gif|jpeg|webp)[;,]|/(?!/)|[^:/]+(?:[/?#]|$)", re.IGNORECASE)
+_LEADS = re.compile(r"https?:|mailto:|data:image/(?:png|gif|jpeg|webp)[;,]|[^:]*(?:[/?#]|$)", re.IGNORECASE)
 
 
 @lru_cache(maxsize=4096)

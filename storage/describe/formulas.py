@@ -6,7 +6,8 @@ if a participant wrote it. The exact data keep such cells; only a variant for sp
 
 from __future__ import annotations
 
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\0")
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\0", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""With the wide forms of = + - @, which a spreadsheet with a Chinese or Japanese keyboard takes for the same."""
 ESCAPE = "'"
 """What spreadsheets take for: this cell is text."""
 

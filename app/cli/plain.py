@@ -1,0 +1,35 @@
+"""Other people's words on a terminal and in a log: what would command it, or turn a line round, is shown and does
+nothing. Control characters get their pictures (␛), and what has none the sign for what cannot be shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+
+PICTURES, UNSHOWN = 0x2400, "\ufffd"
+KEPT = "\t\n"
+_C0 = {code: chr(PICTURES + code) for code in range(0x20) if chr(code) not in KEPT}
+_TURNS = "\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+_TABLE = _C0 | {0x7F: "\u2421"} | dict.fromkeys([*range(0x80, 0xA0), *map(ord, _TURNS)], UNSHOWN)
+_LINE = _TABLE | {ord("\n"): chr(PICTURES + ord("\n"))}
+
+
+def plain(text: str) -> str:
+    """The text, without effect on a terminal; its lines stay."""
+    return text.translate(_TABLE)
+
+
+def one_line(text: str) -> str:
+    """The text as one line, without effect on a terminal."""
+    return text.translate(_LINE)
+
+
+class PlainConsole(Console):
+    """A console on which only its own styles are commands."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """As ever, with the words plain."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(plain(segment.text), segment.style)

@@ -1,0 +1,80 @@
+"""Hostile texts outside a browser: on a terminal, in a log, and in a csv."""
+
+from __future__ import annotations
+
+import csv
+import io
+import logging
+import re
+
+import pytest
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from app.cli.common import out
+from app.cli.logs import Text as LogText
+from app.cli.plain import PlainConsole, plain
+from storage.describe.formulas import escaped, is_formula
+from storage.exports.csv_file import CsvWriter
+from tests.fakes.hostile import ALL, LIGHT, Payload
+
+COMMANDS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+each = pytest.mark.parametrize("payload", LIGHT, ids=lambda one: one.name.replace(" ", "_"))
+
+
+@each
+def test_a_terminal_shows_what_would_command_it(payload: Payload) -> None:
+    """Printed as it is, in a table, a tree and a frame."""
+    written = io.StringIO()
+    console = PlainConsole(file=written, width=200, color_system=None)
+    table = Table("told")
+    table.add_row(Text(payload.text))
+    tree = Tree("top")
+    tree.add(Text(payload.text))
+    for one in (Text(payload.text), table, tree, Panel(Text(payload.text))):
+        console.print(one)
+    console.print(payload.text, markup=False)
+    console.log(Text(payload.text))
+    assert not COMMANDS.search(written.getvalue())
+    assert isinstance(out, PlainConsole)
+
+
+def test_our_own_colours_still_reach_a_terminal() -> None:
+    written = io.StringIO()
+    console = PlainConsole(file=written, force_terminal=True, color_system="standard", highlight=False)
+    console.print("[red]no[/] \x1b[32myes")
+    assert written.getvalue() == "\x1b[31mno\x1b[0m \u241b[32myes\n"
+
+
+@each
+def test_a_record_of_a_log_is_one_line(payload: Payload) -> None:
+    """With the traceback's places, which hold no words of others."""
+    try:
+        raise ValueError(payload.text)
+    except ValueError as error:
+        record = logging.LogRecord("app", logging.ERROR, __file__, 1, "no reply: %s", (error,), None)
+        failed = logging.LogRecord("app", logging.ERROR, __file__, 1, "failed", (), (ValueError, error, None))
+    (line,) = LogText().format(record).splitlines()
+    assert re.match(r"\d{4}-\d\d-\d\d\S+ ERROR app: no reply: ", line)
+    assert not COMMANDS.search(line)
+    (line,) = LogText().format(failed).splitlines()
+    assert not COMMANDS.search(line)
+
+
+def test_lines_and_tabs_of_a_text_stay() -> None:
+    assert plain("a\n\tb \u05e9\u05dc\u05d5\u05dd \U0001f469") == "a\n\tb \u05e9\u05dc\u05d5\u05dd \U0001f469"
+
+
+def test_a_csv_gives_every_text_back() -> None:
+    """Released data are exact; the variant for spreadsheets has no cell that one would run."""
+    file = io.StringIO(newline="")
+    CsvWriter(file, ["name", "text"], texts=True).rows([(one.name, one.text) for one in ALL])
+    file.seek(0)
+    _, *rows = csv.reader(file)
+    assert [tuple(row) for row in rows] == [(one.name, one.text) for one in ALL]
+    cells = [one for one in ALL if one.kind == "cell" and not one.text.startswith(('"', "a"))]
+    assert all(is_formula(one.text) for one in cells)
+    assert not [one.name for one in ALL if is_formula(escaped(one.text))]
+    assert [one.name for one in ALL if escaped(one.text).removeprefix("'") != one.text.removeprefix("'")] == []
