@@ -62,7 +62,7 @@ def build_app(
     Without studies it serves all that are published in the database.
     """
     measures = measures_of(settings, database)
-    runtime = Runtime(database, settings, clock or WorldClock(), measures and measures.log)
+    runtime = Runtime(database, settings, clock or WorldClock(), measures.log if measures else None)
     for study in studies:
         runtime.prepare(study)
         now = bring(database, study, at_us=runtime.now_us())
