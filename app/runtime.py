@@ -70,6 +70,7 @@ class Runtime:
         self._kept: OrderedDict[str, Live] = OrderedDict()
         self._models = Models(settings, clock)
         self._answering = Answering(self._means, self.act)
+        self.replies_on_the_way = partial(len, self._answering)
         self._purse = Purse(database, clock)
 
     def prepare(self, study: Study) -> None:
@@ -117,11 +118,6 @@ class Runtime:
     async def closed(self, study: Study) -> str | None:
         """Why nobody new can begin a study; None while people can."""
         return await self._purse.closed(study)
-
-    @property
-    def replies_on_the_way(self) -> int:
-        """How many replies this process is fetching."""
-        return len(self._answering)
 
     def now_us(self) -> int:
         """What time it is by the clock in use."""

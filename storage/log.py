@@ -223,7 +223,7 @@ def _apart(connection: Connection, batch: Sequence[_Item]) -> list[Append | Base
 def _lock(connection: Connection, batch: Sequence[_Item]) -> None:
     if _counting(batch):
         lock(connection)  # before any row is, or two batches might wait for each other
-    if sum(isinstance(item.work, Attempt) for item in batch) > 1:
+    if any(isinstance(item.work, Attempt) for item in batch):
         usage.lock(connection)
 
 

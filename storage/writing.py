@@ -70,6 +70,7 @@ def _write_draft(connection: Connection, work: Draft) -> None:
 
 def _write_attempt(connection: Connection, values: Mapping[str, Any]) -> None:
     """Attempts for one reply count from 1, also over a restart of the server that was asking."""
+    usage.lock(connection)  # two processes may be asking for the same reply
     last = _LAST_TRY.first(connection, values) or 0
     emptied = EMPTIED if erased(connection, values["stream"]) else {}
     _TRIED.run(connection, [{**values, **emptied, "number": last + 1}])

@@ -181,7 +181,7 @@ class _Now:
         for outcome, count in ended.items():
             outcomes.add_metric([outcome], count)
         yield outcomes
-        on_the_way = self._runtime.replies_on_the_way
+        on_the_way = self._runtime.replies_on_the_way()
         yield GaugeMetricFamily("parley_replies_on_the_way", "Replies that are being fetched here.", value=on_the_way)
         queued = self._runtime.log.waiting
         yield GaugeMetricFamily("parley_writer_queue", "Pieces of work that wait for the writer here.", value=queued)

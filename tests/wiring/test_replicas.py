@@ -16,9 +16,12 @@ from uuid import uuid4
 
 import pytest
 
+from storage import tables
 from storage.engine import open_database
+from storage.log import Log
 from storage.projections import differences
 from storage.verify import verify
+from storage.work import Attempt
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.postgres import fresh
@@ -95,6 +98,23 @@ async def check_all(url: str, bots: list[Person]) -> None:
         for act in bot.acts:
             assert (await bot.redo(act)).note == "", "what was acknowledged is known, and makes nothing new"
     await asyncio.to_thread(look)
+
+
+def test_what_two_processes_ask_for_the_same_reply_is_all_kept(url: str) -> None:
+    databases = [open_database(url) for _ in range(2)]
+    logs = [Log(database) for database in databases]
+    known = {column.name: None for column in tables.attempts.columns}
+    values = {"stream": "s", "turn": 3, "slot": "", "study": "demo", "path": "talk", "started_us": 0, "model": "only"}
+    row = {**known, **values, "backend": "scripted", "request": {}, "text": "", "total_us": 1}
+    told = [log.record_attempt(Attempt(row)) for _ in range(100) for log in logs]
+    for future in told:
+        future.result(30)
+    numbers = query(databases[0], "SELECT number FROM attempt ORDER BY number")
+    assert [number for (number,) in numbers] == list(range(1, 201))
+    assert query(databases[0], "SELECT calls FROM model_usage") == [(200,)]
+    for log, database in zip(logs, databases, strict=True):
+        log.close()
+        database.dispose()
 
 
 async def test_people_go_through_a_study_over_both_replicas(
