@@ -92,7 +92,7 @@ class Server(uvicorn.Server):
             now_s = time.monotonic()
             for connection in tuple(self.server_state.connections):
                 if connection.late_s(now_s) > self._whole_s:  # type: ignore[union-attr]
-                    connection.transport.abort()  # type: ignore[union-attr]
+                    connection.transport.abort()
         return await super().on_tick(counter)
 
 

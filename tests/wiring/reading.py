@@ -27,7 +27,12 @@ def query(database: Database, sql: str, **values: Any) -> list[tuple[Any, ...]]:
 def facts(database: Database, stream: str) -> list[Event]:
     sql = "SELECT seq, at_us, by, path, kind, data, key FROM event WHERE stream = :stream ORDER BY seq"
     found = query(database, sql, stream=stream)
-    return [Event(*row[:5], json.loads(row[5]) if isinstance(row[5], str) else row[5], row[6]) for row in found]
+    return [Event(*row[:5], _plain(row[5]), row[6]) for row in found]
+
+
+def _plain(data: Any) -> Any:
+    """JSON as SQLite gives it is a text, as PostgreSQL does it is read already."""
+    return json.loads(data) if isinstance(data, str) else data
 
 
 def words(events: Iterable[Event]) -> str:

@@ -53,12 +53,8 @@ class Asked:
             await self._app(scope, receive, send)
             return
         body = await whole_body(receive, MOST_BODY)
-        try:
-            event = Event.model_validate_json(body or b"")
-            known = self._fits(event)
-        except ValidationError:
-            known = False
-        if not known:
+        event = _event(body or b"")
+        if event is None or not self._fits(event):
             await JSONResponse({"error": "That is no event of this page. Reload it."}, 422)(scope, receive, send)
             return
         told = event.model_dump() | {"data": [*map(_whole, self._blocks.fns[event.fn_index].inputs, event.data)]}
@@ -69,6 +65,13 @@ class Asked:
         if wired is None or wired.fn is None or len(wired.inputs) != len(event.data):
             return False
         return all(map(_is_value, wired.inputs, event.data))
+
+
+def _event(body: bytes) -> Event | None:
+    try:
+        return Event.model_validate_json(body)
+    except ValidationError:
+        return None
 
 
 def _is_value(component: Any, value: JsonValue) -> bool:
