@@ -21,7 +21,7 @@ from experiments.core.hurry import ASKING
 from experiments.core.session import fold, screen
 from storage.projections import differences
 from storage.verify import verify
-from tests.fakes.hostile import Request, anything, described, near, near_to
+from tests.fakes.hostile_requests import Request, anything, described, near, near_to
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import Served, serving_aside, settings_for
 from tests.fakes.studies import write

@@ -21,7 +21,7 @@ from storage import tables
 from storage.engine import open_database
 from tests.fakes.console import Room, begin_as_canary, room
 from tests.fakes.databases import fill, rows
-from tests.fakes.hostile import values
+from tests.fakes.hostile_requests import values
 from tests.fakes.researcher import EVENT, Researcher
 
 pytestmark = pytest.mark.slow

@@ -104,7 +104,7 @@ async def refused(client: httpx2.AsyncClient, soon_s: float) -> list[httpx2.Resp
         assert time.monotonic() < give_up, "it never was full"
         client.cookies.clear()
         begun = time.monotonic()
-        told.append(await client.post("/s/demo", headers={"accept": "text/html"}))
+        told.append(await client.post("/s/short", headers={"accept": "text/html"}))
         assert time.monotonic() - begun < soon_s
     page = told[-1].text
     assert CALM in page
@@ -133,12 +133,12 @@ async def test_a_full_disk(
 ) -> None:
     print(f"seed {seed}")
     folder, fill, free = disk
-    process = Process(folder, (studies.demo(tmp_path),))
+    process = Process(folder, (studies.short(tmp_path),))
     await asyncio.to_thread(process.start)
     others = 0
     try:
         async with (
-            crowd(process.url, "demo", people, seed) as found,
+            crowd(process.url, "short", people, seed) as found,
             httpx2.AsyncClient(base_url=process.url, timeout=20) as client,
         ):
             for number in range(5 if soak else 1):
@@ -163,11 +163,11 @@ async def test_a_full_disk(
 async def test_a_locked_database(tmp_path: Path, people: int, seed: int, seconds: int, soon_s: float) -> None:
     """Another process holds it, for longer than a connection waits: whoever looks can, whoever acts waits."""
     print(f"seed {seed}")
-    process = Process(tmp_path, (studies.demo(tmp_path),))
+    process = Process(tmp_path, (studies.short(tmp_path),))
     await asyncio.to_thread(process.start)
     other = sqlite3.connect(tmp_path / "parley.db", isolation_level=None)
     try:
-        async with crowd(process.url, "demo", people, seed) as found:
+        async with crowd(process.url, "short", people, seed) as found:
             await found.more(4 * people)
             bot = found.arrived[-1]
             other.execute("BEGIN EXCLUSIVE")
@@ -194,8 +194,8 @@ async def test_postgresql_restarted(tmp_path: Path, people: int, seed: int, soak
     print(f"seed {seed}")
     with one_that_restarts(tmp_path / "postgres") as (address, restart):
         settings = settings_for(tmp_path, database_url=address)
-        async with serving(settings, studies.demo(tmp_path)) as served:
-            async with crowd(served.url, "demo", people, seed) as found:
+        async with serving(settings, studies.short(tmp_path)) as served:
+            async with crowd(served.url, "short", people, seed) as found:
                 for away_s in (0.0, 2.0) * (10 if soak else 1):
                     await found.more(4 * people)
                     stopping = asyncio.create_task(asyncio.to_thread(restart, away_s))

@@ -57,11 +57,12 @@ def _json(value: Any) -> bytes:
 def described() -> st.SearchStrategy[Request]:
     """What schemathesis makes of the API's description, and of its opposite."""
     schema = schemathesis.openapi.from_dict(openapi())
-    return st.one_of(
+    ways: list[st.SearchStrategy[Request]] = [
         schema[path][method].as_strategy(generation_mode=mode).map(_sent)
         for path, method in CALLS
         for mode in GenerationMode
-    )
+    ]
+    return st.one_of(ways)
 
 
 def _sent(case: Any) -> Request:
