@@ -38,7 +38,7 @@ document.addEventListener("focusin", ({ target }) => {
   if (target.id === "heading" || !target.matches(":focus-visible")) return;
   setTimeout(() => target === document.activeElement && kept("focus", seen(target)), 40);
 });
-const LIVE = "[role=status], [role=alert], [aria-live=polite], [aria-live=assertive], [role=log]:not([aria-busy=true])";
+const LIVE = ":is([role=status], [role=alert], [role=log], [aria-live=polite]):not([aria-busy=true])";
 const words = new WeakMap();
 new MutationObserver(() => {
   for (const region of document.querySelectorAll(LIVE)) {

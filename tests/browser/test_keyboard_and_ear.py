@@ -189,7 +189,7 @@ def test_nothing_moves_for_whom_motion_is_unwelcome(
     visitor.arrive("short")
     visitor.until("chat")
     held: list[Route] = []
-    page.route("**/api/reply*", held.append)
+    page.route("**/api/reply*", lambda route: held.append(route))
     visitor.type_message("Hello?")
     visitor.send()
     expect(page.locator("#chat .typing")).to_be_visible()
