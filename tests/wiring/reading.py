@@ -27,7 +27,7 @@ def query(database: Database, sql: str, **values: Any) -> list[tuple[Any, ...]]:
 def facts(database: Database, stream: str) -> list[Event]:
     sql = "SELECT seq, at_us, by, path, kind, data, key FROM event WHERE stream = :stream ORDER BY seq"
     found = query(database, sql, stream=stream)
-    return [Event(*row[:5], _plain(row[5]), row[6]) for row in found]
+    return [Event(*(_plain(cell) if place == 5 else cell for place, cell in enumerate(row))) for row in found]
 
 
 def _plain(data: Any) -> Any:
