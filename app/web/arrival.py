@@ -248,7 +248,8 @@ def _around(study: Study, template: str, language: str, status: int = 200) -> Re
 
 def trouble(language: str, note: str) -> Response:
     """For who comes while nothing can be saved: what there is to do, in words, and the reference of the cause."""
-    return page("trouble.html.j2", language, status=503, title=catalogue(language)("One moment, please"), note=note)
+    say = catalogue(language)
+    return page("trouble.html.j2", language, status=503, title=say("One moment, please"), note=note)
 
 
 def lost(request: Request) -> Response:

@@ -101,10 +101,10 @@ async def test_a_filter_changes_what_is_shown(researcher: Researcher) -> None:
     ("given", "said"),
     [
         ({"data-since": "soon"}, "write 2026-01-31"),
-        ({"data-where": ["condition=x", 7]}, "no session of 'chatbench' has condition=x"),
+        ({"data-where": ["condition=x"]}, "no session of 'chatbench' has condition=x"),
         ({"data-where": "condition=x", "data-language": "xx"}, "nobody took 'chatbench' in 'xx'"),
         ({"study": "other"}, "no session of a study 'other'"),
-        ({"study": {"a": 1}, "data-origin": [], "data-schema": None}, "no schema is called ''"),
+        ({"study": "", "data-origin": "", "data-schema": None}, "no schema is called ''"),
     ],
 )
 async def test_what_a_browser_must_not_send_is_told_and_makes_nothing(
