@@ -16,7 +16,7 @@ def _wide(columns: int, rows: int) -> str:
 
 
 def _tenfold(names: str) -> str:
-    old, new = names
+    old, new = names[0], names[1]
     return f"\\def\\{new}{{" + f"\\{old}" * 10 + "}"
 
 
