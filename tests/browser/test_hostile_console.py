@@ -99,7 +99,6 @@ def test_sessions_of_hostile_texts_are_told_and_replayed(console: Console, ada: 
         notes = {squeezed(text) for text in at.page.locator("#session-story .remark.noted").all_text_contents()}
         for words in session.words:
             assert any(squeezed(words[:2000]) in note for note in notes), words[:80]
-        at.picture(f"story-{number}")
         assert watched.harms(TOLD) == []
         at.page.get_by_role("tab", name="Replay").click()
         at.at("session-page").locator("iframe").wait_for()
