@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext
+from playwright.sync_api import Browser, BrowserContext
 
 from app.analysis.intervals import Interval
 from app.analysis.report import html
@@ -74,12 +74,15 @@ def draft(folder: Path, texts: list[Payload]) -> None:
 
 
 @pytest.fixture
-def ada(console: Console, new_context: NewContext, tmp_path: Path) -> tuple[AtConsole, Watched]:
-    page = new_context().new_page()
+def ada(console: Console, browser: Browser, tmp_path: Path) -> Iterator[tuple[AtConsole, Watched]]:
+    """At the console, without a trace: for that Playwright puts a script into the replay's frame, which refuses it."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
     watched = Watched(page, console.process.url)
     ada = AtConsole(page, console.process.url, tmp_path)
     ada.log_in("Ada", GOOD)
-    return ada, watched
+    yield ada, watched
+    context.close()
 
 
 def squeezed(text: str) -> str:
