@@ -18,6 +18,7 @@ from tests.browser.axe import LOOKS, Look, faults, nameless
 from tests.browser.filled import DRAFT, STUDY, filled
 from tests.browser.researcher import LONG_MS, AtConsole
 from tests.browser.visitor import Visitor
+from tests.browser.waiting import until
 from tests.fakes.accounts import GOOD
 from tests.fakes.served import Process
 from tests.web.gallery import on_stage
@@ -64,7 +65,7 @@ def page(browser: Browser) -> Iterator[Page]:
 def show(page: Page, stage: str, name: str) -> None:
     """A screen of the gallery."""
     page.goto(f"{stage}/show/{name}")
-    page.wait_for_function("document.documentElement?.dataset.ready === 'yes'")
+    until(page, "document.documentElement?.dataset.ready === 'yes'")
     page.wait_for_timeout(250)
 
 

@@ -10,6 +10,7 @@ from playwright.sync_api import BrowserContext, Page, Route, expect
 from tests.browser.axe import LOOKS, TOO_WIDE, Look, nameless
 from tests.browser.senses import attend
 from tests.browser.visitor import KeyboardVisitor, Visitor
+from tests.browser.waiting import until
 from tests.fakes.served import Process
 from tests.web.gallery import on_stage
 
@@ -30,7 +31,7 @@ def stage() -> Iterator[str]:
 
 def show(page: Page, stage: str, name: str) -> None:
     page.goto(f"{stage}/show/{name}")
-    page.wait_for_function("document.documentElement?.dataset.ready === 'yes'")
+    until(page, "document.documentElement?.dataset.ready === 'yes'")
     page.wait_for_timeout(250)
 
 
@@ -83,7 +84,7 @@ def test_what_scrolls_is_reached_by_the_keyboard(stage: str, new_context: NewCon
     formula = page.locator("#left math[tabindex]").first
     formula.focus()
     page.keyboard.press("ArrowRight")
-    page.wait_for_function("() => document.activeElement.scrollLeft > 0")
+    until(page, "() => document.activeElement.scrollLeft > 0")
     page.set_viewport_size({"width": 1280, "height": 700})
     expect(page.locator("#left math[tabindex]")).to_have_count(0)
 
@@ -130,7 +131,7 @@ def test_replies_side_by_side_are_told_by_their_letters(fast: Process, new_conte
     visitor.arrive("arena")
     visitor.until("two AI assistants")
     visitor.ask_both("Please explain the Pythagorean theorem.")
-    visitor.page.wait_for_function("document.documentElement.dataset.waiting === 'false'")
+    until(visitor.page, "document.documentElement.dataset.waiting === 'false'")
     page.wait_for_timeout(600)
     (told,) = [words for words in senses.said if words.startswith("A: ")]
     assert " B: " in told
