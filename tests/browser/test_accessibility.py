@@ -110,7 +110,13 @@ def test_a_page_around_a_study(
     fast: Process, page: Page, audit: Audit, turn: int, template: str, language: str
 ) -> None:
     """Those that are met before a study and in place of one: start, closed, once only, nobody's link, and so on."""
-    known: dict[str, Any] = {"title": "A study", "contact": "ann@example.org", "returns": False, "ticket": "t"}
+    known: dict[str, Any] = {
+        "title": "A study",
+        "contact": "ann@example.org",
+        "returns": False,
+        "ticket": "t",
+        "note": "Wait.",
+    }
     known["choices"] = [
         {"tag": "en", "name": "English", "direction": "ltr", "link": "?lang=en"},
         {"tag": "ar", "name": "العربية", "direction": "rtl", "link": "?lang=ar"},

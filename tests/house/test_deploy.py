@@ -21,7 +21,7 @@ NGINX = ROOT / "deploy/nginx.conf"
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
 SERVICES = COMPOSE["services"]
 OURS = ("migrate", "server", "console")
-LISTENING = (ROOT / "app/cli/listening.py").read_text(encoding="utf-8")
+LISTENING = (ROOT / "app/cli/connections.py").read_text(encoding="utf-8")
 TOKEN = re.compile(r"""#[^\n]*|'[^']*'|"[^"]*"|[{};]|[^\s{};]+""")
 
 

@@ -22,7 +22,8 @@ pytestmark = pytest.mark.anyio
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 OPEN = {
     *((method, path) for method in ("GET", "HEAD") for path in (
-        "/", "/s/x", "/walk/x", "/out", "/healthz", "/robots.txt", "/theme.css", "/favicon.ico", "/parley/page.js",
+        "/", "/s/x", "/walk/x", "/out", "/healthz", "/healthz/live", "/healthz/ready",
+        "/robots.txt", "/theme.css", "/favicon.ico", "/parley/page.js",
         "/gradio_api/app_id", "/gradio_api/startup-events", "/svelte/x", "/static/x", "/assets/x", "/api/reply",
     )),
     ("POST", "/s/x"), ("POST", "/api/look"), ("POST", "/api/act"), ("POST", "/api/draft"),
