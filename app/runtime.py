@@ -138,8 +138,9 @@ class Runtime:
             if found is None:
                 return None
             found = self._keep(found)
-        if overdue(found.study, found.state, self._clock.now_us()) is not None:
-            found = await self._expire(found)
+        before = -1
+        while found.state.seq != before and overdue(found.study, found.state, self._clock.now_us()) is not None:
+            before, found = found.state.seq, await self._expire(found)  # where a screen has ended, all may have
         self._answering.settle(found.stream, found.study, found.state)
         return found
 

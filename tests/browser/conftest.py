@@ -77,4 +77,4 @@ def fast(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
 @pytest.fixture(scope="session")
 def slow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
     """The demo with a tutor who takes some seconds."""
-    yield from _serve(tmp_path_factory.mktemp("slow"), 200, 25)
+    yield from _serve(tmp_path_factory.mktemp("slow"), 200, 40)

@@ -186,7 +186,7 @@ def test_a_day(servers: tuple[Process, Process], new_context: Callable[..., Brow
     ada.picture("11-results")
     with context.expect_page() as report:
         ada.page.get_by_role("link", name="Full report").click()
-    expect(report.value.locator("h1")).to_contain_text("A taste of Parley")
+    expect(report.value.locator("h1")).to_contain_text("A taste of Parley", timeout=LONG_MS)
     report.value.screenshot(path=tmp_path / "12-report.png", full_page=True)
     ada.open("People and access")
     ada.reads("people-deeds", f"No. {number}")

@@ -8,7 +8,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from experiments.core.events import Event
 from storage.engine import open_database
-from tests.browser.visitor import KeyboardVisitor, Visitor
+from tests.browser.visitor import MARK, KeyboardVisitor, Visitor
 from tests.browser.waiting import until
 from tests.fakes.served import Process
 from tests.wiring.reading import facts, query
@@ -90,7 +90,7 @@ def test_reload_in_the_middle_of_a_reply(slow: Process, new_context: NewContext)
     visitor.arrive("demo")
     visitor.until("chat")
     visitor.say(EXPLAIN)
-    expect(page.locator("#chat [data-testid=bot]")).to_contain_text("a", timeout=5_000)
+    expect(page.locator("#chat [data-testid=bot]")).to_contain_text("a", timeout=15_000)
     with page.expect_response("**/api/draft"):
         page.locator("#box textarea").press_sequentially("And what if", delay=10)
     visitor.reload()
@@ -178,7 +178,7 @@ def test_killed_while_the_page_is_open(slow: Process, new_context: NewContext) -
     slow.start()
     visitor.until("chat")
     visitor.say(EXPLAIN)
-    expect(page.locator("#chat [data-testid=bot]")).to_contain_text("a", timeout=5_000)
+    expect(page.locator("#chat [data-testid=bot]")).to_contain_text("a", timeout=15_000)
     slow.kill()
     assert [event.kind for event in newest_facts(slow)][-1] == "said"
     slow.start()
@@ -192,6 +192,7 @@ def test_killed_while_the_page_is_open(slow: Process, new_context: NewContext) -
     slow.kill()
     page.locator("#left form button[type=submit]").click()
     slow.start()
+    until(page, f"before => {MARK} !== before || document.querySelector('[data-again]')", arg=was)
     again = page.get_by_role("button", name="Try again")
     if again.count():  # the server was away for longer than the page tries by itself
         again.click()
@@ -245,7 +246,7 @@ def test_a_reply_can_be_stopped_and_what_was_said_of_it_stays(slow: Process, new
     visitor.arrive("demo")
     visitor.until("chat")
     visitor.say(EXPLAIN)
-    expect(page.locator("#chat [data-testid=bot]")).to_contain_text("a", timeout=5_000)
+    expect(page.locator("#chat [data-testid=bot]")).to_contain_text("a", timeout=15_000)
     page.get_by_role("button", name="Stop the reply").click()
     visitor.hear_out()
     expect(page.get_by_role("button", name="Stop the reply")).to_have_count(0)

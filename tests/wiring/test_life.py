@@ -282,3 +282,11 @@ class Life(RuleBasedStateMachine):
 TestLife = Life.TestCase
 if settings.get_current_profile_name() != "soak":
     TestLife.settings = settings(max_examples=20, stateful_step_count=30, suppress_health_check=[HealthCheck.too_slow])
+
+
+@pytest.mark.parametrize("ahead", range(15))
+def test_whoever_is_left_for_days_is_ended_in_one_round(ahead: int) -> None:
+    """Wherever they were: where a screen's time is over, the whole session's may be as well."""
+    life = Life()
+    life.come(again="resume", seed=0, ahead=ahead)
+    life.teardown()

@@ -35,6 +35,7 @@ function mend() {
     for (const radio of radios) if (radio.name !== group.id) radio.name = group.id;
     Object.assign(group, { role: radios.length ? "radiogroup" : "group", ariaLabel: label?.textContent.trim() ?? "" });
   }
+  for (const nothing of document.querySelectorAll(".empty[aria-label]")) nothing.role = "img";
   for (const menu of document.querySelectorAll(".vega-embed summary")) menu.ariaLabel = "Save the chart as a picture";
   for (const [editor, text] of within(".block:has(.cm-editor)", ".cm-content")) {
     text.tabIndex = 0;
