@@ -2,9 +2,10 @@
 
 `python -m tests.bench.beside`. Parley's server, the console, the driver and the researchers are processes of their own
 over one SQLite file (`tests.bench.million`). Simulated participants think for 4 to 12 seconds, which is quick for a
-person, and click as the page does. Rounds without a console and with one take turns; in the latter three researchers
-are there: one watches Live, as a screen left open does, one reads a session every 8 s, one opens another room every
-4 s. Bars: the console's pages under 500 ms at p95; a click's p95 no worse than by 10 % or 5 ms, whichever is more.
+person, and click as the page does. Short rounds without a console and with one take turns, so that what else the
+machine and its disk are doing falls on both alike; in the latter three researchers are there: one watches Live, as a
+screen left open does, one reads a session every 8 s, one opens another room every 4 s. Bars: the console's pages under
+500 ms at p95; a click's p95 no worse than by 10 % or 5 ms, whichever is more.
 """
 
 from __future__ import annotations
@@ -15,26 +16,32 @@ import os
 import random
 import sys
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
+from urllib.parse import urlsplit
 
+import orjson
 from rich.console import Console
 from rich.table import Table
 
+from app.bots.random_bot import RandomBot
+from experiments.core.screen import Screen
 from tests.bench import million
+from tests.bench.load.wire import Wire
 from tests.fakes.accounts import GOOD, ada_and_bob
-from tests.fakes.http_bot import HttpBot
+from tests.fakes.http_bot import screen_of
 from tests.fakes.researcher import Researcher
 from tests.fakes.served import Process
 
 PEOPLE = 200
 THINK_S = (4.0, 12.0)
-ROUND_S = 60.0
-ROUNDS = 2
+ROUND_S = 30.0
+ROUNDS = 6
 SETTLE_S = 40.0
 REFRESH_S = 5.0
 READS_S = 8.0
@@ -85,19 +92,62 @@ class Clicks:
 async def takes_part(url: str, study: str, number: int, clicks: Clicks) -> None:
     """One participant after another, for ever."""
     chance = random.Random(number)
+    at = urlsplit(url)
+    assert at.hostname
+    assert at.port
     await asyncio.sleep(chance.uniform(0, THINK_S[1]))
     for visit in range(1_000):
-        async with HttpBot(url, f"beside-{number}-{visit}") as bot:
-            await bot.arrive(study)
-            while not bot.screen.ended:
-                chat = bot.screen.panel.chat
-                waits = chat is not None and chat.waiting
-                begun = time.perf_counter()
-                await bot.step()
-                if not waits:
-                    if clicks.into is not None:
-                        clicks.into.append(1e3 * (time.perf_counter() - begun))
-                    await asyncio.sleep(chance.uniform(*THINK_S))
+        async with Wire(at.hostname, at.port) as wire:
+            await goes_through(Person(wire, RandomBot(f"beside-{number}-{visit}")), study, chance, clicks)
+
+
+async def goes_through(person: Person, study: str, chance: random.Random, clicks: Clicks) -> None:
+    """From the link to the last screen."""
+    await person.arrive(study)
+    while not person.screen.ended:
+        chat = person.screen.panel.chat
+        if chat is not None and chat.waiting:
+            await person.hear(chat.slots)
+            continue
+        took_s = await person.click(f"{chance.getrandbits(128):032x}")
+        if clicks.into is not None:
+            clicks.into.append(1e3 * took_s)
+        await asyncio.sleep(chance.uniform(*THINK_S))
+
+
+class Person:
+    """A participant on one thin connection: what is measured shares the machine with two hundred of them."""
+
+    def __init__(self, wire: Wire, bot: RandomBot) -> None:
+        self._wire, self._bot = wire, bot
+        self.screen: Screen
+
+    async def arrive(self, study: str) -> None:
+        """Come by the link, press its button, look."""
+        for method, body in (("GET", None), ("POST", b"")):
+            await self._wire.ask(method, f"/s/{study}", body)
+        await self._ask("/api/look", {})
+
+    async def hear(self, slots: Sequence[str]) -> None:
+        """Read what is being replied, then look."""
+        for slot in slots:
+            await self._wire.ask("GET", f"/api/reply?slot={slot}")
+        await self._ask("/api/look", {})
+
+    async def click(self, key: str) -> float:
+        """Do what comes next; seconds until the answer was there."""
+        kind, values = self._bot.act(self.screen)
+        seen = {"path": self.screen.path, "seen": self.screen.seen}
+        return await self._ask("/api/act", {"kind": kind, **seen, "key": key, "values": values})
+
+    async def _ask(self, path: str, body: Mapping[str, Any]) -> float:
+        begun = time.perf_counter()
+        reply = await self._wire.ask("POST", path, orjson.dumps({**body, "view": "screen"}))
+        took_s = time.perf_counter() - begun
+        told = orjson.loads(reply.body)
+        assert (reply.status, told["note"]) == (200, ""), reply
+        self.screen = screen_of(told["screen"])
+        return took_s
 
 
 async def watches(at: Researcher, found: Measured) -> None:
