@@ -13,8 +13,9 @@ from pydantic import Field, model_validator
 from app.backends.base import JSON, BackendOptions, Delta, End, Parsing, Request, Sleep, Whole, in_order, parse_options
 from app.backends.registry import backend
 from app.backends.wire.chat_completions import ChatCompletions, chat_completion
+from app.backends.wire.decoder import Decoder
 from app.backends.wire.responses import Responses, response
-from app.backends.wire.transport import Decoder, Transport, bearer
+from app.backends.wire.transport import Transport, bearer
 from app.errors import SettingsError
 from app.servers import Server
 from app.settings import Settings, env_name

@@ -100,7 +100,8 @@ def lm_eval(calls: int) -> float:
         (folder / "bench.yaml").write_text(TASK.replace("FILE", str(folder / "docs.jsonl")))
         model = f"model=fast-1,base_url={url}/chat/completions,num_concurrent=128,max_retries=3,tokenizer_backend=None"
         asked = ["--model", "local-chat-completions", "--model_args", model, "--tasks", "bench"]
-        return [str(program), *asked, "--include_path", str(folder), "--apply_chat_template"]
+        kept = ["--use_cache", str(folder / "cache"), "--log_samples", "--output_path", str(folder / "out")]
+        return [str(program), *asked, *kept, "--include_path", str(folder), "--apply_chat_template"]
 
     return _measured(calls, command)
 

@@ -6,15 +6,12 @@ server's own text is quoted, cut short, and never without `Server.mask`.
 
 import math
 import re
-import ssl
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from time import time
 from typing import Any
 
-import aiohttp
 import orjson
-from aiohttp.http_exceptions import ContentEncodingError
 
 from app.errors import BackendBroken, BackendError, BackendRejected, BackendUnavailable
 from app.servers import Server
@@ -68,21 +65,6 @@ def check_event(event: dict[str, Any]) -> None:
     """Raise what an event tells, if it is an error."""
     if event.get("error") or "error" in (event.get("type"), event.get("object")):
         raise error_in_stream(event.get("error") or event)
-
-
-def no_connection(error: Exception, server: Server) -> BackendError:
-    """The error that the connection raised."""
-    match error:
-        case aiohttp.ConnectionTimeoutError():
-            return late(server, "timeout_connect")
-        case TimeoutError():
-            return late(server, "timeout_read")
-        case aiohttp.ClientConnectorError() | aiohttp.ClientHttpProxyError() | ssl.SSLError():
-            return unreachable(server, error)
-        case _ if isinstance(error.__cause__, ContentEncodingError) or isinstance(error, aiohttp.InvalidURL):
-            return unpackable(server, error)
-        case _:
-            return broken(server, error)
 
 
 def late(server: Server, reason: str) -> BackendUnavailable:
@@ -169,13 +151,3 @@ def _told(content: bytes) -> tuple[str | None, str]:
 
 def _reason(code: str | None, text: str) -> str | None:
     return REJECTING.get(code or "") or ("context_length_exceeded" if OVERFLOW.search(text) else None)
-
-
-async def beginning(response: aiohttp.ClientResponse, limit: int = 20_000) -> bytes:
-    """The first bytes of a body, however long it is."""
-    content = b""
-    async for chunk in response.content.iter_any():
-        content += chunk
-        if len(content) >= limit:
-            break
-    return content[:limit]
