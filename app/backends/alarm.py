@@ -1,67 +1,80 @@
-"""One clock for many waits of a task, one after another, as for the pieces of a reply.
+"""One clock of an event loop for all waits for models: for the pieces of replies, and for whole ones.
 
-`asyncio.timeout` sets a clock anew for each of them, which takes longer than reading a piece. Here it goes off seldom,
-and then looks how long it is to wait now.
+`asyncio.timeout` sets a clock of its own for each wait, which takes longer than reading what came. This one goes off
+seldom, then looks whose time is over and when it has to look again.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
+from dataclasses import dataclass
 from typing import TypeVar
+from weakref import WeakKeyDictionary
 
 T = TypeVar("T")
 
 
+class Late(TimeoutError):
+    """A wait was ended by the clock."""
+
+
+@dataclass(slots=True, eq=False)
+class _Wait:
+    task: asyncio.Task[object]
+    until: float
+    late: bool = False
+
+
 class Alarm:
-    """Ends a wait that lasts beyond its time with a TimeoutError. Of one task; to be closed."""
+    """Ends waits that last beyond their time."""
 
-    def __init__(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._task: asyncio.Task[object] | None = None
-        self._cancelling = 0
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._waits: set[_Wait] = set()
         self._timer: asyncio.TimerHandle | None = None
-        self._until = 0.0
-        self._waits = self._expired = False
-
-    def expired(self) -> bool:
-        """Whether it has ended a wait."""
-        return self._expired
-
-    async def aclose(self) -> None:
-        """Stop the clock."""
-        if self._timer is not None:
-            self._timer.cancel()
 
     async def wait(self, awaited: Awaitable[T], until: float) -> T:
-        """What is awaited, if it comes until a time of the event loop."""
-        self._set(until)
+        """What is awaited, if it comes until a time of the event loop; raises Late."""
         task = asyncio.current_task()
         assert task is not None  # noqa: S101  (this is a coroutine)
-        self._task, self._cancelling, self._waits = task, task.cancelling(), True
+        cancelling = task.cancelling()
+        wait = _Wait(task, until)
+        self._waits.add(wait)
+        if self._timer is None or until < self._timer.when():
+            self._set(until)
         try:
             return await awaited
         except asyncio.CancelledError:
-            if self._expired and task.uncancel() <= self._cancelling:
-                raise TimeoutError from None
+            if wait.late and task.uncancel() <= cancelling:
+                raise Late from None
             raise
         finally:
-            self._waits = False
+            self._waits.discard(wait)
 
     def _set(self, until: float) -> None:
-        self._until = until
-        if self._timer is not None and self._timer.when() > until:
+        if self._timer is not None:
             self._timer.cancel()
-            self._timer = None
-        if self._timer is None:
-            self._timer = self._loop.call_at(until, self._go_off)
+        self._timer = self._loop.call_at(until, self._go_off)
 
     def _go_off(self) -> None:
         self._timer = None
-        if not self._waits or self._task is None:
-            return
-        if self._loop.time() < self._until:
-            self._set(self._until)
-        else:
-            self._expired = True
-            self._task.cancel()
+        now = self._loop.time()
+        for wait in self._waits:
+            if wait.until <= now and not wait.late:
+                wait.late = True
+                wait.task.cancel()
+        if left := [wait.until for wait in self._waits if not wait.late]:
+            self._set(min(left))
+
+
+_ALARMS: WeakKeyDictionary[asyncio.AbstractEventLoop, Alarm] = WeakKeyDictionary()
+
+
+def alarm() -> Alarm:
+    """That of the event loop that runs."""
+    loop = asyncio.get_running_loop()
+    found = _ALARMS.get(loop)
+    if found is None:
+        found = _ALARMS[loop] = Alarm(loop)
+    return found

@@ -10,24 +10,18 @@ would cancel the reader instead.
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Iterator
-from contextlib import aclosing, contextmanager
+from collections.abc import AsyncGenerator, Awaitable
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Protocol, TypeVar, assert_never
 
-from app.backends.alarm import Alarm
+from app.backends.alarm import Late, alarm
 from app.backends.base import Delta, End, Text
 from app.errors import BackendBroken, BackendError, BackendUnavailable
 
 ACCEPTED = ("stop", "length")
 _NOTHING = Text("")
 T = TypeVar("T")
-
-
-class Expiring(Protocol):
-    """What ends a wait."""
-
-    def expired(self) -> bool: ...  # noqa: D102
 
 
 log = logging.getLogger(__name__)
@@ -48,10 +42,10 @@ class Limits(Protocol):
 
 async def deadlines(stream: AsyncGenerator[Delta], limits: Limits) -> AsyncGenerator[Delta]:
     """Pass on the deltas of `stream`, whose last is one `End`, or raise a BackendError."""
-    progress, alarm = _Progress(limits, asyncio.get_running_loop().time()), Alarm()
-    async with aclosing(stream), aclosing(alarm):
+    progress = _Progress(limits, asyncio.get_running_loop().time())
+    async with aclosing(stream):
         while True:
-            delta = _storable(await progress.next(stream, alarm))
+            delta = _storable(await progress.next(stream))
             progress.check(delta)
             if delta != _NOTHING:
                 yield delta
@@ -71,10 +65,8 @@ class _Progress:
     chars: int = 0
     blank: bool = True
 
-    async def next(self, stream: AsyncGenerator[Delta], alarm: Alarm) -> Delta:
-        until, wait, seconds = self._deadline()
-        with _as_backend_errors(alarm, wait, seconds):
-            return await alarm.wait(anext(stream), until)
+    async def next(self, stream: AsyncGenerator[Delta]) -> Delta:
+        return await in_time(anext(stream), *self._deadline())
 
     def _deadline(self) -> tuple[float, str, float]:
         """Give when the next delta must be there, which limit says so, and what that limit is."""
@@ -101,23 +93,15 @@ class _Progress:
 
 async def in_time(reply: Awaitable[T], until: float, wait: str, seconds: float) -> T:
     """What a backend gives, if it does so until a time of the event loop; whatever it raises is a BackendError."""
-    timeout = asyncio.timeout_at(until)
-    with _as_backend_errors(timeout, wait, seconds):
-        async with timeout:
-            return await reply
-
-
-@contextmanager
-def _as_backend_errors(timeout: Expiring, wait: str, seconds: float) -> Iterator[None]:
     try:
-        yield
-    except StopAsyncIteration:
-        raise BackendBroken("The reply stopped without an end.", reason="no_finish_reason") from None
+        return await alarm().wait(reply, until)
     except BackendError:
         raise
+    except Late:
+        raise _too_slow(wait, seconds) from None
+    except StopAsyncIteration:
+        raise BackendBroken("The reply stopped without an end.", reason="no_finish_reason") from None
     except Exception as error:  # a named edge: a backend may come from any package and raise anything
-        if isinstance(error, TimeoutError) and timeout.expired():
-            raise _too_slow(wait, seconds) from None
         log.exception("a backend raised what is no BackendError")
         raise BackendBroken(f"The backend failed: {type(error).__name__}: {error}", reason="fault") from error
 

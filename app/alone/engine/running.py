@@ -37,7 +37,7 @@ from storage.engine import Database
 
 AHEAD = 3
 """How many samples may be on their way for each call that may be made at once."""
-MOST_BEHIND = 5_000
+MOST_BEHIND = 1_500
 TELL_S = 0.2
 COLLECTING = (20_000, 20, 20)
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
