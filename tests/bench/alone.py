@@ -32,6 +32,8 @@ from tests.fakes.fast_server import FastServer, fast_server
 
 ROOT = Path(__file__).parents[2]
 IDEAL = 128 / 0.05
+CPU_TIMES = 2.5
+"""0.30 CPU-ms a call on the machine where aiohttp takes 0.12 (engine-room.md, 1): processors differ, ratios less."""
 LIMIT = 20
 COMMAND = """
 import resource, sys
@@ -73,8 +75,9 @@ def speed(calls: int) -> tuple[Row, float]:
         f"peak {took.peak_mb:.0f} MB ({took.late_mb - took.early_mb:+.0f} from a fifth to the end); "
         f"aiohttp alone, storing nothing: {bare_rate:,.0f} calls/s, {bare_ms:.2f} CPU-ms"
     )
-    kept = rate >= 0.8 * IDEAL and cpu_ms <= 0.30 and took.peak_mb <= 100 and took.late_mb - took.early_mb <= 8
-    bars = ">= 80 % of the ideal, <= 0.30 CPU-ms, <= 100 MB, flat"
+    flat = took.peak_mb <= 100 and took.late_mb - took.early_mb <= 8
+    kept = rate >= 0.8 * IDEAL and cpu_ms <= CPU_TIMES * bare_ms and flat
+    bars = f">= 80 % of the ideal, <= {CPU_TIMES} times aiohttp's CPU, <= 100 MB, flat"
     return Row(f"{calls:,} calls", found, bars, kept and took.asked == calls), rate
 
 

@@ -62,6 +62,8 @@ class Play:
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     seed: int = 0
+    stall_s: float = 0.0
+    """For how long the client is busy elsewhere, now and then: what comes meanwhile is seen late."""
     now_s: float = 0.0
     sent: int = 0
     refused: int = 0
@@ -74,6 +76,7 @@ class Play:
         self.events: list[tuple[float, int, str, float]] = []
         self.on_way = 0
         self.waiting = False
+        self.stalls_s = 0.0
         self.order = count()
         self.line = min(3 * self.at_once, self.answers)
         self.left = self.answers - self.line
@@ -84,7 +87,11 @@ class Play:
     def run(self) -> "Play":
         self.go()
         while len(self.came_s) < self.answers:
-            self.now_s, _, what, sent_s = heapq.heappop(self.events)
+            at_s, _, what, sent_s = heapq.heappop(self.events)
+            self.now_s = max(at_s, self.now_s)
+            if self.stall_s and self.now_s >= self.stalls_s:
+                self.now_s += self.stall_s
+                self.stalls_s = self.now_s + self.chance.uniform(0, 0.5)
             if what == "replied":
                 self.came_s.append(self.now_s)
                 self.on_way -= 1
@@ -124,11 +131,12 @@ class Play:
 
 
 @pytest.mark.parametrize("retry_after_s", [None, 1.0])
+@pytest.mark.parametrize("stall_s", [0.0, 0.02])
 @pytest.mark.parametrize("seed", range(5))
 def test_a_server_that_allows_20_calls_a_second_is_asked_as_many_and_hardly_refuses(
-    retry_after_s: float | None, seed: int
+    retry_after_s: float | None, stall_s: float, seed: int
 ) -> None:
-    play = Play(Server(20, 20, retry_after_s=retry_after_s), 600, seed=seed).run()
+    play = Play(Server(20, 20, retry_after_s=retry_after_s), 600, seed=seed, stall_s=stall_s).run()
     assert play.rate() >= 0.95 * 20
     assert play.refusals <= 0.05
 

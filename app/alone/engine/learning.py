@@ -132,14 +132,18 @@ class Learned:
         if self._known(self._empty, now_s):
             self._settle(self._empty.served(now_s), now_s)
         elif too_much and self._fell_s is not None and self._climbed >= CLIMB:
-            self._settle(self._top * BELOW, now_s)
+            served = self._empty.served(now_s) if self._lasted(self._empty, now_s) else self._top
+            self._settle(min(served, self._top * BELOW), now_s)
         elif too_much:
             self._fell_s, self._climbing = now_s, True
             self._set(self.rate * max(DEEPEST, 1 - self._look.share), now_s)
 
     def _known(self, empty: _Count, now_s: float) -> bool:
-        long_enough = now_s - empty.since_s >= ENOUGH_S and empty.sent - empty.refused >= ENOUGH
-        return long_enough and empty.refused >= FEW and empty.share >= SHARE
+        return self._lasted(empty, now_s) and empty.refused >= FEW and empty.share >= SHARE
+
+    def _lasted(self, empty: _Count, now_s: float) -> bool:
+        """Whether enough was served since then to say how fast; where few were refused it may have been noise."""
+        return now_s - empty.since_s >= ENOUGH_S and empty.sent - empty.refused >= ENOUGH
 
     def _settle(self, rate: float, now_s: float) -> None:
         self.seeking = False
