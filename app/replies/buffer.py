@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 CHUNK_S = 0.05
-"""How long a listener who was served waits for more; the eye sees no difference below, the processor does (gradio.md).
-Who has waited for a word, as for the first one, has it at once."""
+"""How soon after one piece a listener may have the next; the eye sees no difference below, the processor does
+(gradio.md). Who has waited for a word as long, as for the first one, has it at once."""
 
 
 @dataclass
@@ -69,18 +69,20 @@ class Reply:
 
         A length of 0 is a new beginning: the model was asked anew.
         """
-        beginning = self.beginnings
+        beginning, served_s, now_s = self.beginnings, 0.0, asyncio.get_running_loop().time
         while True:
             if self.beginnings != beginning:
                 beginning, offset = self.beginnings, 0
                 yield "", 0
             if self.length > offset:
+                if not self.over and (early_s := served_s + CHUNK_S - now_s()) > 0:
+                    await asyncio.sleep(early_s)
+                    served_s = 0.0
+                    continue  # it may have begun anew
                 text = "".join(self.parts)
                 self.parts = [text]
                 yield text[offset:], len(text)
-                offset = len(text)
-                if not self.over:
-                    await asyncio.sleep(CHUNK_S)
+                offset, served_s = len(text), now_s()
             elif self.over:
                 return
             else:

@@ -118,7 +118,7 @@ SOUND = {
     "thoughts": ("Hello", "stop"),
     "typing": ("word " * 50, "stop"),
 }
-IN_TIME = ("drip", "flood", "endless-event", "hang", "hang-midway", "hang-open", "keep-alive")
+IN_TIME = ("drip", "flood", "hang", "hang-midway", "hang-open", "keep-alive")
 """The faults that last until somebody's patience ends."""
 
 

@@ -1,6 +1,7 @@
 """The decoders of model servers' streams: wherever the network cuts them, the deltas are the same."""
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import nullcontext, suppress
 from itertools import pairwise
 
 import orjson
@@ -8,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.backends.base import End, Text
+from app.backends.base import Delta, End, Text
 from app.backends.wire.chat_completions import ChatCompletions
+from app.backends.wire.decoder import gathered
 from app.backends.wire.described import Described, LineFraming, Places, SseFraming, WholeFraming
 from app.backends.wire.messages import Messages
 from app.backends.wire.responses import Responses
@@ -165,3 +167,19 @@ def test_the_end_may_come_without_done():
     decoder = ChatCompletions()
     list(decoder.feed(STREAM[: STREAM.index(b"data: [DONE]")]))
     assert list(decoder.end()) == [PARSED[-1]]
+
+
+@given(st.lists(st.text(min_size=1), max_size=5), st.booleans())
+def test_words_that_came_together_are_one_piece_also_before_an_end_or_an_error(words: list[str], broken: bool) -> None:
+    def deltas() -> Iterator[Delta]:
+        yield from map(Text, words)
+        if broken:
+            raise BackendBroken("cut off", reason="malformed")
+        yield End("stop")
+
+    found: list[Delta] = []
+    with pytest.raises(BackendBroken) if broken else nullcontext():
+        for delta in gathered(deltas()):
+            found.append(delta)  # noqa: PERF402  (what came before an error counts)
+    expected: list[Delta] = [Text("".join(words))] if words else []
+    assert found == expected + ([] if broken else [End("stop")])

@@ -13,13 +13,15 @@ from yarl import URL
 
 from app.backends.base import Delta, End
 from app.backends.wire.answers import MAX_BODY_BYTES, MAX_REFUSAL_BYTES, MULTIPLE_CHOICES, Answer
-from app.backends.wire.decoder import Decoder
+from app.backends.wire.decoder import Decoder, gathered
 from app.backends.wire.errors import broken, late, refused, unpackable, unreachable
 from app.errors import BackendError
 from app.servers import Server
 from app.settings import Settings
 
 DRAIN_S = 0.1
+GATHER_S = 0.04
+"""After so long what has come is read: a piece by piece would cost twice as much, and nobody sees it sooner."""
 
 
 class Pieces:
@@ -54,12 +56,16 @@ class Pieces:
                     raise refused(response.status, response.headers, await _beginning(response))
                 chunks = response.content.iter_any()
                 async for chunk in chunks:
-                    for delta in decoder.feed(chunk):
+                    came = False
+                    for delta in gathered(decoder.feed(chunk)):
                         if isinstance(delta, End):
                             await _drain(chunks)
                             yield delta
                             return
+                        came = True
                         yield delta
+                    if came:
+                        await asyncio.sleep(GATHER_S)
             for delta in decoder.end():
                 yield delta
         except (aiohttp.ClientError, OSError) as error:
