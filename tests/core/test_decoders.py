@@ -180,6 +180,6 @@ def test_words_that_came_together_are_one_piece_also_before_an_end_or_an_error(w
     found: list[Delta] = []
     with pytest.raises(BackendBroken) if broken else nullcontext():
         for delta in gathered(deltas()):
-            found.append(delta)  # noqa: PERF402  (what came before an error counts)
+            found.append(delta)
     expected: list[Delta] = [Text("".join(words))] if words else []
     assert found == expected + ([] if broken else [End("stop")])
