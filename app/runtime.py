@@ -12,6 +12,7 @@ import logging
 import secrets
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from concurrent.futures import Future
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -270,11 +271,17 @@ class Runtime:
     def _means(self, stream: str, job: Job, state: State, study: Study | None = None) -> Means:
         """What asking for a session's reply needs, of its study or of that given; each attempt is kept."""
 
-        async def record(attempt: Attempt) -> None:
+        def record(attempt: Attempt) -> None:
             values = attempt_values(study or self.studies.get(state.enrolled["hash"]), attempt)
             own = {"stream": stream, "turn": state.seq, "slot": job.slot, "path": job.path}
-            await asyncio.wrap_future(self.log.record_attempt(AttemptRow({**own, **values})))
+            self.log.record_attempt(AttemptRow({**own, **values})).add_done_callback(_tell)
 
         return Means(
             self._settings, self._clock, self._models.backend_of, self._models.breaker_of, self._purse.look, record
         )
+
+
+def _tell(written: Future[None]) -> None:
+    """Say where an attempt could not be kept; the reply, whose fact has all that counts, does not wait for it."""
+    if (error := written.exception()) is not None:
+        log.error("an attempt could not be kept: %s", error)

@@ -8,8 +8,10 @@ future is done only after the commit: what somebody was told is saved is on disk
 from __future__ import annotations
 
 import logging
+import math
 import queue
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext
@@ -42,6 +44,8 @@ IN_THE_WAY = ("database is locked", "deadlock detected")
 UNFIT = (StatementError, TypeError, ValueError, OverflowError)
 """What is raised for values that the database cannot hold; drivers let some of Python's own errors through."""
 CLOSE = None
+LINGER_S = 0.25
+"""For how long telemetry, for which nobody waits, is held to be written with what comes next: a commit less."""
 
 
 @dataclass(slots=True)
@@ -124,22 +128,31 @@ class Log:
     def _run(self) -> None:
         with writer(self._engine) as connection:
             leave_checkpoints(connection)
-            while (first := self._queue.get()) is not CLOSE:
-                batch = [first]
-                closing = False
-                while len(batch) < MOST_AT_ONCE and not closing and _counting(batch) < MOST_COUNTED:
-                    try:
-                        item = self._queue.get_nowait()
-                    except queue.Empty:
-                        break
-                    closing = item is CLOSE
-                    batch += [] if item is None else [item]
-                _commit(connection, batch)
+            closing = False
+            while not closing:
+                batch, closing = self._next()
+                if batch:
+                    _commit(connection, batch)
                 if any(isinstance(item.work, Append) and item.work.erases for item in batch):
                     with self._checkpoints.idle:
                         empty_journal(connection)
-                if closing:
-                    return
+
+    def _next(self) -> tuple[list[_Item], bool]:
+        """What is written together: all that waits now, or comes until somebody waits for it; and whether to stop."""
+        batch: list[_Item] = []
+        until_s = math.inf
+        while len(batch) < MOST_AT_ONCE and _counting(batch) < MOST_COUNTED:
+            nobody_waits = all(isinstance(item.work, Telemetry) for item in batch)
+            left_s = until_s - time.monotonic() if nobody_waits else 0.0
+            try:
+                item = self._queue.get(timeout=None if left_s == math.inf else max(0.0, left_s))
+            except queue.Empty:
+                break
+            if item is CLOSE:
+                return batch, True
+            batch.append(item)
+            until_s = min(until_s, time.monotonic() + LINGER_S)
+        return batch, False
 
 
 def _counting(batch: Sequence[_Item]) -> int:

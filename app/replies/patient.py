@@ -7,7 +7,7 @@ none is worth one more try; a refusal is none. Then come the model's fallbacks, 
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -56,7 +56,8 @@ class Means:
     breaker: Callable[[Study, str], Breaker]
     before: Callable[[Study], None]
     """Done before each attempt: what it may cost is looked at."""
-    record: Callable[[Attempt], Awaitable[None]]
+    record: Callable[[Attempt], None]
+    """Done after each, and not waited for: what follows from it is written behind it."""
 
 
 async def ask_patiently(means: Means, study: Study, job: Data, seed: str, reply: Reply) -> list[Attempt]:
@@ -64,7 +65,7 @@ async def ask_patiently(means: Means, study: Study, job: Data, seed: str, reply:
     made: list[Attempt] = []
     for name in (job["model"], *study.model(job["model"]).fallback):
         async for attempt in _tries(means, study, job, name, seed, reply):
-            await means.record(attempt)
+            means.record(attempt)
             made.append(attempt)
             if attempt.asked.error is None or reply.stopped:
                 return made
