@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from experiments.core.config import Condition
-from experiments.core.events import Data, Event
+from experiments.core.events import Data, Event, Job
 from experiments.core.resolve import Study
 from experiments.core.step import Step
 from experiments.core.study import Each, Node, Phase
@@ -52,6 +52,8 @@ class State:
     """How the session ended; empty while it is live."""
     memo: dict[str, Present] = field(default_factory=dict, init=False, compare=False, repr=False)
     """The present place by study, found once: a pure function of what is above, as `replace` starts it anew."""
+    jobs: dict[str, tuple[Job, ...]] = field(default_factory=dict, init=False, compare=False, repr=False)
+    """What is owed, by study, in the same way."""
 
 
 @dataclass(frozen=True, slots=True)

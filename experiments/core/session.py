@@ -80,6 +80,13 @@ def owed(study: Study, state: State) -> tuple[Job, ...]:
 
     It is one thing that is done at once (assign, draw, finish), or replies, which models give side by side.
     """
+    found = state.jobs.get(study.hash)
+    if found is None:
+        found = state.jobs[study.hash] = _owed(study, state)
+    return found
+
+
+def _owed(study: Study, state: State) -> tuple[Job, ...]:
     if not state.seq or state.outcome:
         return ()
     if not state.factors and study.factors:
