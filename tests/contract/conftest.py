@@ -1,16 +1,28 @@
-"""What the tests of released files share: a database with simulated sessions of the studies that come with Parley."""
+"""What the tests of released files share: empty databases, and one with sessions of studies that come with Parley."""
 
 import asyncio
 
 import pytest
 
-from storage.engine import Database, open_database
-from tests.fakes.databases import SESSIONS, fill
+from storage.engine import Database
+from tests.fakes.databases import SESSIONS, Mould, fill
+from tests.fakes.once import database_of
+
+
+@pytest.fixture(scope="session")
+def mould(tmp_path_factory: pytest.TempPathFactory) -> Mould:
+    """A database that can be had empty again and again."""
+    return Mould(tmp_path_factory.mktemp("mould"))
+
+
+@pytest.fixture
+def database(mould: Mould) -> Database:
+    """An empty database."""
+    return mould.cast()
 
 
 @pytest.fixture(scope="session")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Database:
     """A database with simulated sessions of three studies that come with Parley; nobody changes it."""
-    database = open_database(f"sqlite:///{tmp_path_factory.mktemp('filled') / 'parley.db'}")
-    asyncio.run(fill(database, ["chatbench", "mathconverse", "demo"], SESSIONS, "1"))
-    return database
+    names = ["chatbench", "mathconverse", "demo"]
+    return database_of(tmp_path_factory, "filled", lambda database: asyncio.run(fill(database, names, SESSIONS, "1")))

@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 import pytest
 from sqlalchemy import text
 
-from storage.engine import Database, open_database
+from storage.engine import Database
 from storage.errors import BadFile
 from storage.imports.find import Found
 from storage.imports.importing import deviations, import_files
 from storage.schemas.registry import schema as schema_of
-from tests.fakes.databases import read_tables
+from tests.fakes.databases import Mould, read_tables
+from tests.fakes.once import file_of
 
 TURNS = repr(["User: Hm?", 'User: "So"'])
 MATHS = {
@@ -195,14 +196,16 @@ BAD = {
 }
 
 
-@pytest.fixture
-def database(tmp_path: Path) -> Database:
-    """A database that holds a right file already."""
-    database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
-    good = tmp_path / "known.csv"
+@pytest.fixture(scope="module")
+def mould(tmp_path_factory: pytest.TempPathFactory) -> Mould:
+    """A database that holds a right file already, again and again."""
+    good = tmp_path_factory.mktemp("good") / "known.csv"
     good.write_bytes(table(MATHS | {"": "7"}).encode())
-    import_files(database, "mathconverse", [good], "mathconverse")
-    return database
+
+    def known(database: Database) -> None:
+        import_files(database, "mathconverse", [good], "mathconverse")
+
+    return Mould(tmp_path_factory.mktemp("mould"), file_of(tmp_path_factory, "good", known))
 
 
 def everything(database: Database) -> Any:

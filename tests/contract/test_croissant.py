@@ -13,7 +13,7 @@ import pytest
 
 from storage.describe import describe
 from storage.describe.croissant import record_set
-from storage.engine import Database, open_database
+from storage.engine import Database
 from storage.exported import Exported, File
 from storage.exports.exporting import export
 from storage.exports.planning import Wish
@@ -106,8 +106,9 @@ def test_the_metadata_of_an_export_give_every_row(
         ("dices-990", "dices_990_rows.csv"),
     ],
 )
-def test_the_metadata_of_published_data_give_every_row(shared: Path, schema: str, file: str, tmp_path: Path) -> None:
-    database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
+def test_the_metadata_of_published_data_give_every_row(
+    shared: Path, schema: str, file: str, database: Database, tmp_path: Path
+) -> None:
     import_files(database, schema, [shared / file], "published")
     reads_the_same(export(database, Wish("published", schema), tmp_path / "out"))
 

@@ -14,7 +14,7 @@ from sqlalchemy.exc import DatabaseError
 from app.clock import VirtualClock
 from app.runtime import Runtime
 from app.settings import Settings
-from storage.engine import Database, open_database
+from storage.engine import Database
 from storage.errors import StorageError
 from storage.projections import differences, rebuild
 from tests.fakes.databases import export, fill
@@ -26,16 +26,14 @@ ANSWERS = (
 )
 
 
-def test_simulating_again_adds_only_what_is_missing(tmp_path: Path) -> None:
-    database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
+def test_simulating_again_adds_only_what_is_missing(database: Database) -> None:
     for count in (2, 3, 3):
         asyncio.run(fill(database, ["mathconverse"], count, "1"))
     with database.connect() as connection:
         assert connection.execute(text("SELECT count(*) FROM session")).scalar() == 3
 
 
-def test_people_are_exported_apart_from_bots(tmp_path: Path) -> None:
-    database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
+def test_people_are_exported_apart_from_bots(database: Database, tmp_path: Path) -> None:
     asyncio.run(fill(database, ["chatbench"], 2, "1"))
     assert export(database, "chatbench", "chatbench", tmp_path / "bots").sessions == 2
 
@@ -62,8 +60,7 @@ def test_a_fact_is_never_changed_or_deleted(statement: str, filled: Database) ->
         connection.execute(text(statement))
 
 
-def test_an_erased_session_may_be_deleted_and_leaves_its_tombstone(tmp_path: Path) -> None:
-    database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
+def test_an_erased_session_may_be_deleted_and_leaves_its_tombstone(database: Database) -> None:
     asyncio.run(fill(database, ["demo"], 2, "1"))
     with database.begin() as connection:
         stream = connection.execute(text("SELECT stream FROM session WHERE ordinal = 1")).scalar()
@@ -100,9 +97,8 @@ flow:
 """
 
 
-def test_mathconverses_columns_do_not_depend_on_the_studys_names(tmp_path: Path) -> None:
+def test_mathconverses_columns_do_not_depend_on_the_studys_names(database: Database, tmp_path: Path) -> None:
     (tmp_path / "sets.yaml").write_text(SETS, encoding="utf-8")
-    database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
     asyncio.run(fill(database, [str(tmp_path / "sets.yaml")], 2, "1"))
     export(database, "sets", "mathconverse", tmp_path)
     frame = pd.read_csv(tmp_path / "mathconverse_parsed_interactions.csv", keep_default_na=False)
@@ -112,8 +108,7 @@ def test_mathconverses_columns_do_not_depend_on_the_studys_names(tmp_path: Path)
     assert set(frame.final_prefs) == {"MISSING"}, "one model has two ranks here, and the column can hold one"
 
 
-def test_verify_says_what_differs_and_rebuild_mends_it(tmp_path: Path) -> None:
-    database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
+def test_verify_says_what_differs_and_rebuild_mends_it(database: Database) -> None:
     asyncio.run(fill(database, ["demo"], 3, "1"))
     assert list(differences(database)) == []
     with database.begin() as connection:

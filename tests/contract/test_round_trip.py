@@ -12,31 +12,29 @@ import pytest
 from hypothesis import HealthCheck, Phase, given
 from hypothesis import strategies as st
 
-from storage.engine import Database, open_database
+from storage.engine import Database
 from storage.exports.exporting import stream
 from storage.exports.planning import Wish
 from storage.imports.find import Found
 from storage.imports.importing import deviations, import_files
 from storage.projections import differences, rebuild
-from tests.fakes.databases import read_tables
+from tests.fakes.databases import Mould, read_tables
 from tests.fakes.examples import examples
 from tests.fakes.released_rows import RELEASES, Release
 
 # Shrinking takes minutes here; a release is small enough to be read as it was drawn.
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large)
-EXAMPLES = examples(6, phases=PHASES, suppress_health_check=SLOW)
+EXAMPLES = examples(4, phases=PHASES, suppress_health_check=SLOW)
 Picks = Sequence[Sequence[int]]
 """Which rows of each file, in which order."""
 
 
 @contextmanager
-def place() -> Iterator[tuple[Database, Path]]:
+def place(mould: Mould) -> Iterator[tuple[Database, Path]]:
     """An empty database and a folder."""
     with TemporaryDirectory() as folder:
-        database = open_database(f"sqlite:///{folder}/parley.db")
-        yield database, Path(folder)
-        database.dispose()
+        yield mould.cast(), Path(folder)
 
 
 def whole(release: Release) -> Picks:
@@ -75,9 +73,9 @@ each_schema = pytest.mark.parametrize("schema", RELEASES)
 @each_schema
 @EXAMPLES
 @given(data=st.data())
-def test_a_release_comes_out_as_it_went_in_and_has_no_deviation(schema: str, data: st.DataObject) -> None:
+def test_a_release_comes_out_as_it_went_in_and_has_no_deviation(mould: Mould, schema: str, data: st.DataObject) -> None:
     release = data.draw(RELEASES[schema])
-    with place() as (database, folder):
+    with place(mould) as (database, folder):
         paths = written(release, folder, whole(release))
         assert [item for item in deviations(schema, paths) if not isinstance(item, Found)] == []
         done = import_files(database, schema, paths, "s")
@@ -88,10 +86,12 @@ def test_a_release_comes_out_as_it_went_in_and_has_no_deviation(schema: str, dat
 @each_schema
 @EXAMPLES
 @given(data=st.data())
-def test_a_shuffled_release_stays_shuffled_and_is_known_in_any_order(schema: str, data: st.DataObject) -> None:
+def test_a_shuffled_release_stays_shuffled_and_is_known_in_any_order(
+    mould: Mould, schema: str, data: st.DataObject
+) -> None:
     release = data.draw(RELEASES[schema])
     order = [data.draw(st.permutations(range(len(file.rows)))) for file in release]
-    with place() as (database, folder):
+    with place(mould) as (database, folder):
         import_files(database, schema, written(release, folder, order), "s")
         known = read_tables(database)
         again = import_files(database, schema, written(release, folder, whole(release)), "s")
@@ -112,12 +112,12 @@ def in_one_command(database: Database, schema: str, first: list[Path], second: l
 @each_schema
 @EXAMPLES
 @given(data=st.data())
-def test_a_release_in_two_parts_is_one_also_where_they_overlap(schema: str, data: st.DataObject) -> None:
+def test_a_release_in_two_parts_is_one_also_where_they_overlap(mould: Mould, schema: str, data: st.DataObject) -> None:
     release = data.draw(RELEASES[schema])
     way = data.draw(st.sampled_from([in_two_commands, in_one_command]))
     first, second = halves(data, release)
     overlap = [data.draw(st.lists(st.sampled_from(own), unique=True)) if own else [] for own in first]
-    with place() as (database, folder):
+    with place(mould) as (database, folder):
         one = written(release, folder / "one", first)
         way(database, schema, one, written(release, folder / "two", both(overlap, second)))
         gives_back(database, schema, release, both(first, second))

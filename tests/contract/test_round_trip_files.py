@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from storage.engine import Database, open_database
+from storage.engine import Database
 from storage.exports.exporting import export
 from storage.exports.planning import Wish
 from storage.imports.find import Found
@@ -16,6 +16,7 @@ from storage.imports.importing import AT_ONCE, deviations, import_files
 from storage.projections import differences, rebuild
 from storage.schemas.registry import schema as schema_of
 from tests.fakes.databases import fill, read_tables
+from tests.fakes.once import database_of
 from tests.fakes.sessions import NAMES, study
 
 REAL = {
@@ -34,9 +35,7 @@ ANSWERS = (
 @pytest.fixture(scope="module")
 def simulated(tmp_path_factory: pytest.TempPathFactory) -> Database:
     """Some sessions of every study there is."""
-    database = open_database(f"sqlite:///{tmp_path_factory.mktemp('simulated') / 'parley.db'}")
-    asyncio.run(fill(database, list(NAMES), 3, "1"))
-    return database
+    return database_of(tmp_path_factory, "simulated", lambda database: asyncio.run(fill(database, list(NAMES), 3, "1")))
 
 
 def files(folder: Path, schema: str) -> dict[str, bytes]:
@@ -107,8 +106,9 @@ def test_the_same_value_spelled_otherwise_is_no_change(database: Database, tmp_p
         assert import_files(database, "chatbench", [path], "s")[0].new == (number == 0)
 
 
-def test_an_import_beside_a_studys_own_sessions_leaves_them_alone(tmp_path: Path, shared: Path) -> None:
-    database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
+def test_an_import_beside_a_studys_own_sessions_leaves_them_alone(
+    database: Database, tmp_path: Path, shared: Path
+) -> None:
     asyncio.run(fill(database, ["mathconverse"], 2, "1"))
     export(database, Wish("mathconverse", "mathconverse", "bot"), tmp_path / "before")
     real = shared / REAL["mathconverse"]
@@ -149,14 +149,13 @@ def test_chatbenchs_filtered_file_is_among_what_comes_back(simulated: Database, 
     assert found["full_study/user_answers_filtered.csv"].startswith(ANSWERS.encode())
 
 
-def test_nan_in_json_is_unknown_and_labels_may_be_missing(tmp_path: Path) -> None:
+def test_nan_in_json_is_unknown_and_labels_may_be_missing(database: Database, tmp_path: Path) -> None:
     """As Python writes a frame's records; a pilot's conversations may not be annotated."""
     fields = [c.name for c in schema_of("chatbench").tables[2].columns[:14]]
     cells = ["w1", "gpt-4o", None, "math", 1, 1, 0, "user-AI", "d", "q", float("nan"), "A", 1]
     row = dict(zip(fields, [*cells, [{"role": "You", "content": "Hi"}]], strict=True))
     path = tmp_path / "conversations.json"
     path.write_text(json.dumps([row]), encoding="utf-8")
-    database = open_database(f"sqlite:///{tmp_path}/parley.db")
     import_files(database, "chatbench", [path], "pilot")
     out = export(database, Wish("pilot", "chatbench"), tmp_path / "out")
     assert [file.path for file in out.files] == ["full_study/conversations.json"]

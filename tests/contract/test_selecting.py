@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from sqlalchemy import select, text, update
 
 from storage import tables
-from storage.engine import Database, open_database
+from storage.engine import Database
 from storage.errors import StorageError
 from storage.exports.exporting import export, stream
 from storage.exports.offering import files, offers, preview
@@ -27,6 +27,8 @@ from storage.exports.selecting import ALL, Selection, moment_of, where_of
 from storage.imports.importing import import_files
 from storage.schemas.registry import schema as schema_of
 from tests.fakes.databases import fill
+from tests.fakes.examples import examples
+from tests.fakes.once import database_of
 
 STUDY = "chatbench"
 DAY_US = 86_400_000_000
@@ -38,14 +40,16 @@ COUNT = 14
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Database:
     """Simulated sessions, of which each third is marked as broken off, each fourth in German; begun a day apart."""
-    database = open_database(f"sqlite:///{tmp_path_factory.mktemp('lab') / 'parley.db'}")
+    return database_of(tmp_path_factory, "lab", _fill_lab)
+
+
+def _fill_lab(database: Database) -> None:
     asyncio.run(fill(database, [STUDY], COUNT, "1"))
     with database.begin() as connection:
         for number, seat in enumerate(seats(database)):
             told = {"begun_us": number * DAY_US, "language": "de" if number % 4 == 0 else "en"}
             ended = {"outcome": None} if number % 3 == 0 else {}
             connection.execute(update(tables.seats).where(tables.seats.c.stream == seat.stream).values(told | ended))
-    return database
 
 
 @pytest.fixture(scope="module")
@@ -126,14 +130,10 @@ selections = st.builds(
 excluded = st.dictionaries(st.integers(0, COUNT - 1), st.sampled_from(["a | bot", "tried `it` out"]), max_size=5)
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(asked=selections, out=excluded, path=st.sampled_from(FILES))
 def test_an_export_of_some_sessions_is_exactly_their_rows_of_the_whole(
-    lab: Database,
-    everything: Mapping[str, list[dict[str, Any]]],
-    asked: Selection,
-    out: Mapping[int, str],
-    path: str,
+    lab: Database, everything: Mapping[str, list[dict[str, Any]]], asked: Selection, out: Mapping[int, str], path: str
 ) -> None:
     exclude(lab, out)
     found, whole, names = seats(lab), everything[path], workers(lab)
@@ -152,7 +152,7 @@ def test_an_export_of_some_sessions_is_exactly_their_rows_of_the_whole(
     assert dict(told.left_out).get("excluded by a researcher", 0) == (0 if asked.with_excluded else len(out))
 
 
-@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(5, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(asked=selections, most=st.integers(1, 200))
 def test_what_an_export_would_hold_is_what_it_holds(lab: Database, asked: Selection, most: int) -> None:
     wish = replace(EVERYBODY, selection=asked)

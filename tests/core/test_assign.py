@@ -10,7 +10,7 @@ from itertools import combinations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.core.assign import assigned, balanced
@@ -18,6 +18,7 @@ from experiments.core.cells import Cell, cells
 from experiments.core.resolve import Study, resolve
 from experiments.core.study import Factor
 from experiments.errors import Refused
+from tests.fakes.examples import examples
 
 Factors = Mapping[str, Factor]
 Assigner = Callable[[Sequence[Cell], Sequence[int], str], int]
@@ -62,7 +63,7 @@ def designs(draw: st.DrawFn, *, weighted: bool, most: int = 3) -> Factors:
 
 
 @given(designs(weighted=False), st.text(max_size=4))
-@settings(max_examples=15)
+@examples(6)
 def test_equal_cells_are_filled_evenly_round_by_round(factors: Factors, seed: str) -> None:
     free = cells(factors, {})
     for number in arrivals(free, 100, seed):
@@ -71,7 +72,7 @@ def test_equal_cells_are_filled_evenly_round_by_round(factors: Factors, seed: st
 
 
 @given(designs(weighted=True, most=4), st.text(max_size=4))
-@settings(max_examples=15)
+@examples(6)
 def test_weighted_cells_stay_strictly_within_one_of_their_targets(factors: Factors, seed: str) -> None:
     """As both quotas are held: the cell to come is chosen such that every later deadline can be met (see `assign`)."""
     free = cells(factors, {})
@@ -113,7 +114,7 @@ def test_without_foresight_they_are_not() -> None:
 
 
 @given(designs(weighted=False), st.text(max_size=4))
-@settings(max_examples=15)
+@examples(6)
 def test_factors_and_their_pairs_are_within_two_at_every_moment(factors: Factors, seed: str) -> None:
     free = cells(factors, {})
     for number in arrivals(free, 100, seed):
@@ -122,7 +123,7 @@ def test_factors_and_their_pairs_are_within_two_at_every_moment(factors: Factors
 
 
 @given(designs(weighted=True, most=4), st.text(max_size=4))
-@settings(max_examples=15)
+@examples(6)
 def test_with_any_weights_they_are_within_three(factors: Factors, seed: str) -> None:
     """Nothing proves a bound: the worst of some hundred random designs is 2.4."""
     free = cells(factors, {})
@@ -132,7 +133,7 @@ def test_with_any_weights_they_are_within_three(factors: Factors, seed: str) -> 
 
 
 @given(designs(weighted=False), st.lists(st.integers(0, 6), min_size=64, max_size=64), st.text(max_size=4))
-@settings(max_examples=40)
+@examples(20)
 def test_holes_that_drop_outs_have_torn_are_filled_first(factors: Factors, held: list[int], seed: str) -> None:
     """Whatever is left in the cells, the next arrivals go to the emptiest until all are level again."""
     free = cells(factors, {})

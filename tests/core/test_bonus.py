@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from app.library import load_study
@@ -22,6 +22,7 @@ from experiments.core.session import fold
 from experiments.errors import StudyError
 from problems.item import Option, Problem
 from storage.projections import rows_of
+from tests.fakes.examples import examples
 from tests.fakes.sessions import study as known
 from tests.fakes.sessions import whole
 
@@ -88,7 +89,7 @@ def right(rule: dict[str, Any], pool: str, number: int, answers: list[str]) -> b
 
 
 @given(turns, st.lists(rules, max_size=3))
-@settings(max_examples=150, deadline=None)
+@examples(40)
 def test_a_bonus_is_what_the_rules_say_of_the_answers_recorded(met: list[Turn], bonus: list[dict[str, Any]]) -> None:
     of, state = study(*bonus), session(met)
     given_: dict[tuple[str, int], list[str]] = {}
@@ -104,7 +105,7 @@ def test_a_bonus_is_what_the_rules_say_of_the_answers_recorded(met: list[Turn], 
 
 
 @given(turns, rules, st.sampled_from(["", *(name for name in OUTCOMES if name not in ("complete", "withdrawn"))]))
-@settings(max_examples=60, deadline=None)
+@examples(20)
 def test_who_has_not_completed_it_earns_nothing(met: list[Turn], rule: dict[str, Any], outcome: str) -> None:
     state = session(met, outcome)
     assert state.outcome == outcome

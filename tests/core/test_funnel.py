@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.core.funnel import Group, Met, funnel, furthest, stages
@@ -15,6 +15,7 @@ from experiments.core.resolve import Study
 from experiments.core.session import fold
 from experiments.core.step import Step
 from experiments.core.telemetry import folded
+from tests.fakes.examples import examples
 from tests.fakes.sessions import NAMES, study, whole
 
 CUTS = st.tuples(st.integers(0, 5), st.sampled_from((0.1, 0.3, 0.5, 0.8, 0.95, 1)))
@@ -41,7 +42,7 @@ def came_to(study: Study, state: State) -> set[str]:
     return {folded(place.path) for place in reached(study, state) if isinstance(place.node, Step)}
 
 
-@settings(max_examples=40)
+@examples(15)
 @given(
     name=st.sampled_from(NAMES),
     cuts=st.lists(CUTS, max_size=12),

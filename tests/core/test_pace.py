@@ -4,13 +4,15 @@ import heapq
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, product
+from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from app.alone.engine.pace import AT_ONCE, Pace
+from tests.fakes.examples import examples
 
 TOKENS = 100
 
@@ -141,10 +143,21 @@ def test_a_server_that_allows_20_calls_a_second_is_asked_as_many_and_hardly_refu
     assert play.refusals <= 0.05
 
 
-@pytest.mark.parametrize("retry_after_s", [None, 1.0])
-@pytest.mark.parametrize("latency_s", [0.05, 1.0, 5.0])
-@pytest.mark.parametrize("burst_s", [0.25, 1.0, 10.0])
-@pytest.mark.parametrize("limit", [2, 5, 20, 100, 500])
+BURSTS_S, LATENCIES_S = (0.25, 1.0, 10.0), (0.05, 1.0, 5.0)
+KINDS = [*product(BURSTS_S, LATENCIES_S, (None, 1.0))]
+SOME = [(0.25, 5.0, None), (1.0, 0.05, 1.0), (10.0, 1.0, None), (10.0, 5.0, 1.0)]
+"""Kinds of servers among which is each burst, each latency and each way to refuse."""
+
+
+def servers(limit: int) -> list[Any]:
+    """Servers of each kind with a limit; where that is many calls, some of them, and the others in a soak."""
+    some = KINDS if limit < 100 else SOME
+    return [pytest.param(limit, *kind, marks=() if kind in some else pytest.mark.soak) for kind in KINDS]
+
+
+@pytest.mark.parametrize(
+    ("limit", "burst_s", "latency_s", "retry_after_s"), [server for n in (2, 5, 20, 100, 500) for server in servers(n)]
+)
 def test_any_limit_is_found_and_kept_whatever_burst_is_let_through(
     limit: int, burst_s: float, latency_s: float, retry_after_s: float | None
 ) -> None:
@@ -155,8 +168,10 @@ def test_any_limit_is_found_and_kept_whatever_burst_is_let_through(
     assert play.refused <= (0.05 if burst_s <= 1 else 0.35) * answers + 60, "some before it is found"
 
 
-@pytest.mark.parametrize("retry_after_s", [None, 1.0])
-@pytest.mark.parametrize("limit", [20, 100, 500])
+@pytest.mark.parametrize(
+    ("limit", "retry_after_s"),
+    [(20, None), (20, 1.0), (100, None), (100, 1.0), (500, 1.0), pytest.param(500, None, marks=pytest.mark.soak)],
+)
 def test_noise_beside_a_limit_does_not_let_it_collapse(limit: int, retry_after_s: float | None) -> None:
     servers = [Server(limit, limit, 0.05, retry_after_s, noise=0.05) for _ in range(4)]
     plays = [Play(server, limit * 60, seed=seed).run() for seed, server in enumerate(servers)]
@@ -166,7 +181,7 @@ def test_noise_beside_a_limit_does_not_let_it_collapse(limit: int, retry_after_s
     assert max(play.refusals for play in plays) <= 0.3
 
 
-@settings(max_examples=20, deadline=None)
+@examples(8)
 @given(seed=st.integers(0, 10_000), noise=st.floats(0, 0.05), latency_s=st.sampled_from([0.05, 0.5]))
 def test_odd_refusals_slow_nobody_down(seed: int, noise: float, latency_s: float) -> None:
     play = Play(Server(None, latency_s=latency_s, noise=noise), 4_000, seed=seed).run()

@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from app.bots.random_bot import RandomBot
@@ -20,6 +20,7 @@ from experiments.core.timing import dues
 from experiments.errors import Refused
 from tests.fakes.annotated import EFFORTS, annotated
 from tests.fakes.databases import interleaved
+from tests.fakes.examples import examples
 from tests.fakes.sessions import NAMES, click, enrolment, play, study, whole, world
 
 seeds = st.integers(0, 40).map(str)
@@ -46,7 +47,7 @@ def attempt(name: str, state: State, action: Action) -> tuple[tuple[Event, ...],
 
 
 @given(names, seeds, st.floats(0, 1))
-@settings(max_examples=60)
+@examples(20)
 def test_every_prefix_of_every_log_resumes_to_its_end(name: str, seed: str, share: float) -> None:
     log = whole(name, seed)
     prefix = log[: round(share * len(log))]
@@ -58,14 +59,14 @@ def test_every_prefix_of_every_log_resumes_to_its_end(name: str, seed: str, shar
 
 
 @given(names, seeds)
-@settings(max_examples=20)
+@examples(10)
 def test_the_same_seed_gives_the_same_study(name: str, seed: str) -> None:
     again = tuple(event for _, events in play(study(name), seed) for event in events)
     assert again == whole(name, seed)
 
 
 @given(names, seeds)
-@settings(max_examples=20)
+@examples(10)
 def test_folding_a_log_that_went_through_json_gives_the_live_state(name: str, seed: str) -> None:
     log = whole(name, seed)
     stored = [type(event)(**orjson.loads(orjson.dumps(asdict(event)))) for event in log]
@@ -87,7 +88,7 @@ def test_folding_a_log_that_went_through_json_gives_the_live_state(name: str, se
     st.booleans(),
     st.integers(-1, 1),
 )
-@settings(max_examples=300)
+@examples(100)
 def test_an_act_is_either_taken_whole_or_refused_without_a_trace(
     name: str, seed: str, share: float, kind: str, data: dict[str, object], by: str, elsewhere: bool, off: int
 ) -> None:
@@ -108,7 +109,7 @@ def test_an_act_is_either_taken_whole_or_refused_without_a_trace(
 
 
 @given(names, seeds, st.floats(0, 1), st.integers(1, 40))
-@settings(max_examples=60)
+@examples(20)
 def test_a_click_on_a_screen_that_has_changed_is_stale(name: str, seed: str, share: float, ago: int) -> None:
     state = some_state(name, seed, share)
     present = screen(study(name), state)
@@ -121,7 +122,7 @@ def test_a_click_on_a_screen_that_has_changed_is_stale(name: str, seed: str, sha
 
 
 @given(names, seeds, st.floats(0, 1))
-@settings(max_examples=60)
+@examples(20)
 def test_a_researchers_note_refuses_no_click(name: str, seed: str, share: float) -> None:
     state = some_state(name, seed, share)
     present = screen(study(name), state)
@@ -135,7 +136,7 @@ def test_a_researchers_note_refuses_no_click(name: str, seed: str, share: float)
 
 
 @given(names, seeds, st.floats(0, 1), st.integers(0, 9))
-@settings(max_examples=60)
+@examples(20)
 def test_a_models_annotation_refuses_no_click_and_is_on_no_screen(
     name: str, seed: str, share: float, chance: int
 ) -> None:
@@ -153,7 +154,7 @@ def test_a_models_annotation_refuses_no_click_and_is_on_no_screen(
 
 
 @given(names, seeds, st.floats(0, 1))
-@settings(max_examples=30)
+@examples(12)
 def test_an_annotation_is_of_what_was_said_and_of_nobody_who_withdrew(name: str, seed: str, share: float) -> None:
     state = some_state(name, seed, share)
     said = {path for path, facts in state.facts.items() if any(event.kind == "said" for event in facts)}
@@ -168,7 +169,7 @@ def test_an_annotation_is_of_what_was_said_and_of_nobody_who_withdrew(name: str,
 
 
 @given(names, seeds, st.floats(0, 1))
-@settings(max_examples=60)
+@examples(20)
 def test_the_same_click_twice_happens_once(name: str, seed: str, share: float) -> None:
     state = some_state(name, seed, share)
     if not screen(study(name), state).actions:
@@ -179,7 +180,7 @@ def test_the_same_click_twice_happens_once(name: str, seed: str, share: float) -
 
 
 @given(names, seeds)
-@settings(max_examples=20)
+@examples(10)
 def test_a_reply_is_owed_from_a_message_until_its_reply_and_never_otherwise(name: str, seed: str) -> None:
     for state, _ in play(study(name), seed):
         replies = [job for job in owed(study(name), state) if job.kind == "reply"]
@@ -193,7 +194,7 @@ def test_a_reply_is_owed_from_a_message_until_its_reply_and_never_otherwise(name
 
 
 @given(names, seeds)
-@settings(max_examples=20)
+@examples(10)
 def test_progress_is_a_share_and_ends_at_the_whole(name: str, seed: str) -> None:
     shares = [screen(study(name), state).progress.share for state, _ in play(study(name), seed)]
     assert all(0 <= share <= 1 for share in shares)
@@ -201,7 +202,7 @@ def test_progress_is_a_share_and_ends_at_the_whole(name: str, seed: str) -> None
 
 
 @given(names, seeds)
-@settings(max_examples=30)
+@examples(12)
 def test_no_problem_is_given_twice_by_loops_over_one_pool(name: str, seed: str) -> None:
     state = fold(whole(name, seed))
     for pool in {draw.of for draw in state.draws.values()}:
@@ -210,7 +211,7 @@ def test_no_problem_is_given_twice_by_loops_over_one_pool(name: str, seed: str) 
 
 
 @given(seeds)
-@settings(max_examples=30)
+@examples(12)
 def test_chatbench_asks_its_batch_in_the_papers_order(seed: str) -> None:
     log = fold(whole("chatbench", seed))
     pool = {problem.id: problem for problem in study("chatbench").pools["questions"]}
@@ -223,7 +224,7 @@ def test_chatbench_asks_its_batch_in_the_papers_order(seed: str) -> None:
 
 
 @given(seeds)
-@settings(max_examples=30)
+@examples(12)
 def test_in_mathconverse_every_set_has_three_models_in_an_order_of_ones_own(seed: str) -> None:
     state = fold(whole("mathconverse", seed))
     sets = [draw.items for path, draw in state.draws.items() if path.endswith("/problem")]
@@ -258,7 +259,7 @@ def test_a_session_can_be_enrolled_once() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from(NAMES), st.integers(0, 3)), min_size=1, max_size=6), st.integers(0, 10**6))
-@settings(max_examples=8)
+@examples(3)
 def test_live_tables_equal_rebuilt_ones_after_any_interleaving(sessions: list[tuple[str, int]], order: int) -> None:
     live, rebuilt = asyncio.run(interleaved(sessions, random.Random(order)))
     assert live == rebuilt

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.core.events import NOTES, Action, Event
@@ -16,6 +16,7 @@ from experiments.core.resolve import Study, resolve
 from experiments.core.session import decide, fold, owed, screen
 from experiments.core.story import LEAVING, PAGES, Story, Visit, moments, state_at, story
 from experiments.core.timing import GRACE_US
+from tests.fakes.examples import examples
 from tests.fakes.sessions import NAMES, enrolment, study, whole
 
 SECOND_US = 1_000_000
@@ -42,7 +43,7 @@ def visits(study: Study, log: tuple[Event, ...]) -> tuple[Visit, ...]:
 
 
 @given(names, seeds, st.floats(0, 1), st.integers(1, 9))
-@settings(max_examples=40)
+@examples(15)
 def test_each_page_of_every_prefix_is_the_screen_as_it_was_before_it_was_left(
     name: str, seed: str, share: float, every: int
 ) -> None:
@@ -61,7 +62,7 @@ def test_each_page_of_every_prefix_is_the_screen_as_it_was_before_it_was_left(
 
 
 @given(names, seeds, st.floats(0, 1), st.integers(1, 9))
-@settings(max_examples=40)
+@examples(15)
 def test_nothing_that_was_said_answered_or_remarked_is_lost(name: str, seed: str, share: float, every: int) -> None:
     log = remarked(whole(name, seed), every)
     log = log[: round(share * len(log))]
@@ -85,7 +86,7 @@ def _warned(log: tuple[Event, ...]) -> set[str]:
 
 
 @given(names, seeds, st.integers(1, 9))
-@settings(max_examples=30)
+@examples(12)
 def test_the_times_of_places_follow_each_other(name: str, seed: str, every: int) -> None:
     told = story(study(name), remarked(whole(name, seed), every))
     for before, after in zip(told.visits, told.visits[1:], strict=False):
@@ -97,7 +98,7 @@ def test_the_times_of_places_follow_each_other(name: str, seed: str, every: int)
 
 
 @given(names, seeds)
-@settings(max_examples=20)
+@examples(8)
 def test_the_time_line_has_a_moment_for_each_fact_and_leads_to_its_state(name: str, seed: str) -> None:
     log = whole(name, seed)
     line = moments(log)

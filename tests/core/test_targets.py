@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.core.chance import shuffled
@@ -17,6 +17,7 @@ from experiments.core.resolve import Study, resolve
 from experiments.core.session import decide, fold, owed
 from experiments.errors import Refused
 from problems.item import Problem
+from tests.fakes.examples import examples
 from tests.fakes.sessions import enrolment
 
 
@@ -49,7 +50,7 @@ def sizes(choose: st.DrawFn) -> tuple[int, int, int]:
 
 
 @given(sizes(), st.integers(1, 9), st.sampled_from(["take", "up_to"]), st.text(max_size=5))
-@settings(max_examples=60, deadline=None)
+@examples(20)
 def test_ratings_differ_by_one_at_most_and_nobody_rates_an_item_twice(
     sizes: tuple[int, int, int], target: int, how: str, seed: str
 ) -> None:

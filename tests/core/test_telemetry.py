@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
@@ -27,6 +27,7 @@ from experiments.core.telemetry import (
     records,
 )
 from storage.screens import added_up
+from tests.fakes.examples import examples
 from tests.fakes.sessions import NAMES, play, study, whole
 
 RECORDS: TypeAdapter[Record] = TypeAdapter(AnyRecord)
@@ -110,7 +111,7 @@ TEXT = ("short", "long")
 
 
 @given(st.sampled_from(NAMES), st.floats(0, 1), st.lists(well_formed | sent, max_size=6), st.data())
-@settings(max_examples=150)
+@examples(40)
 def test_nothing_is_kept_but_numbers_and_the_names_of_the_studys_places_and_boxes(
     name: str, share: float, raws: list[dict[str, Any]], data: st.DataObject
 ) -> None:

@@ -2,11 +2,17 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import chdir, redirect_stdout
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
+from typing import Any
+
+from tests.fakes import commanding
 
 ROOT = Path(__file__).parents[2]
 PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")))
@@ -49,21 +55,34 @@ def save_files(page: Path, folder: Path) -> None:
             path.write_text(block.text, encoding="utf-8")
 
 
-def parley(folder: Path, *commands: str, packages: Path | None = None) -> str:
-    """What `parley` prints for some commands in a folder, without settings of this machine; all must succeed.
+def parley(folder: Path, *commands: str) -> str:
+    """What `parley` prints for some commands in a folder, without settings of this machine; all must succeed."""
+    unset: dict[str, Any] = dict.fromkeys([*_settings(), "PARLEY_DATABASE_URL"])
+    printed = []
+    for command in commands:
+        done = commanding.parley(*shlex.split(command), folder=folder, **unset)
+        assert done.returncode == 0, f"{command}: {done.stdout}\n{done.stderr}"
+        printed.append(done.stdout)
+    return "".join(printed)
 
-    They run in one process, because starting one takes seconds.
-    """
-    return python(folder, "-c", RUN, *commands, packages=packages)
 
-
-def python(folder: Path, *arguments: str, packages: Path | None = None) -> str:
-    """What this Python prints in a folder; it must succeed."""
-    env = {name: value for name, value in os.environ.items() if not name.startswith("PARLEY_")}
-    paths = [str(path) for path in (packages, ROOT) if path]
-    env |= {"PYTHONPATH": os.pathsep.join(paths), "COLUMNS": "200", "PYTHONIOENCODING": "utf-8"}
-    done = subprocess.run(
-        [sys.executable, *arguments], cwd=folder, env=env, capture_output=True, encoding="utf-8", check=False
-    )
-    assert done.returncode == 0, f"{arguments}: {done.stdout}\n{done.stderr}"
+def parley_with(packages: Path, *commands: str) -> str:
+    """The same in a folder whose packages are installed, all in one new process, as starting one takes seconds."""
+    env = {name: value for name, value in os.environ.items() if name not in _settings()}
+    env |= {"PYTHONPATH": f"{packages}{os.pathsep}{ROOT}", "COLUMNS": "200", "PYTHONIOENCODING": "utf-8"}
+    words = [sys.executable, "-c", RUN, *commands]
+    done = subprocess.run(words, cwd=packages, env=env, capture_output=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, f"{commands}: {done.stdout}\n{done.stderr}"
     return done.stdout
+
+
+def _settings() -> list[str]:
+    return [name for name in os.environ if name.startswith("PARLEY_")]
+
+
+def python(folder: Path, code: str) -> str:
+    """What a page's code prints in a folder; a warning is an error, as in every test."""
+    printed = StringIO()
+    with chdir(folder), redirect_stdout(printed):
+        exec(code, {})
+    return printed.getvalue()

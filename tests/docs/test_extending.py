@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.docs.pages import ROOT, blocks, parley, save_files
+from tests.docs.pages import ROOT, blocks, parley_with, save_files
 
 pytestmark = pytest.mark.slow
 
@@ -36,14 +36,14 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def used(lab: Path, study: str, schema: str, folder: Path) -> str:
-    """Check a study, let five simulated participants finish it, export it; what was printed."""
+def used(lab: Path, study: str, schema: str, folder: Path, *then: str) -> str:
+    """Check a study, let five simulated participants finish it, export it, and what else; what was printed."""
     commands = (
         f"check {study}.yaml --bots 3",
         f"simulate {study}.yaml -n 5",
         f"export {study} --schema {schema} -o '{folder.as_posix()}'",
     )
-    return parley(lab, *commands, packages=lab)
+    return parley_with(lab, *commands, *then)
 
 
 @pytest.mark.parametrize("block", [b for b in blocks(PAGE, "python") if b.file], ids=lambda block: block.file)
@@ -52,14 +52,15 @@ def test_a_tutorials_file_has_at_most_twenty_lines_of_code(block):
 
 
 def test_a_new_kind_of_step_is_asked_recorded_and_referred_to(lab: Path, tmp_path: Path):
-    assert "estimate" in used(lab, "estimates", "chatbench", tmp_path)
+    printed, _, schema = used(lab, "estimates", "chatbench", tmp_path, "schema").partition("\n{\n")
+    assert "estimate" in printed
+    assert "estimate" in schema
     with sqlite3.connect(lab / "parley.db") as database:
         query = "SELECT data FROM event WHERE path LIKE '%/estimate' AND kind = 'submitted'"
         minutes = [json.loads(data)["minutes"] for (data,) in database.execute(query)]
     database.close()
     assert len(minutes) == 5 * 2
     assert all(1 <= number <= 30 for number in minutes)
-    assert "estimate" in parley(lab, "schema", packages=lab)
 
 
 def test_a_new_backend_replies(lab: Path, tmp_path: Path):
@@ -82,13 +83,13 @@ def test_a_fault_in_a_file_of_the_new_source_is_told_with_its_line(lab: Path):
     (lab / "rivers-2.txt").write_text("Which river flows through Cairo?\n")
     (lab / "wrong.yaml").write_text(STUDIES["rivers"].replace("rivers.txt", "rivers-2.txt"))
     with pytest.raises(AssertionError, match="line 1 is no `question :: answer`"):
-        parley(lab, "check wrong.yaml", packages=lab)
+        parley_with(lab, "check wrong.yaml")
 
 
 def test_a_new_method_asks_models_and_its_outcomes_are_told(lab: Path):
     lines = re.findall(r"^    parley (alone .+)$", PAGE.read_text(encoding="utf-8"), re.M)
     assert len(lines) == 2
-    printed = parley(lab, *lines, packages=lab)
+    printed = parley_with(lab, *lines)
     assert "letter_anywhere" in printed
     with sqlite3.connect(lab / "parley.db") as database:
         outcomes = database.execute("SELECT outcome, count(*) FROM ai_answer GROUP BY outcome").fetchall()

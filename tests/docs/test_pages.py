@@ -37,13 +37,13 @@ def whole(block: Block) -> dict:
 
 
 @pytest.mark.parametrize("block", SNIPPETS, ids=str)
-def test_a_study_of_the_pages_can_be_used(block: Block, tmp_path: Path):
+def test_a_study_of_the_pages_can_be_used(block: Block, tmp_path: Path, soak: bool):
     save_files(ROOT / "docs" / block.page if block.page != README.name else README, tmp_path)
     file = tmp_path / "study.yaml"
     file.write_text(yaml.safe_dump(whole(block), sort_keys=False, allow_unicode=True), encoding="utf-8")
     study = load_study(str(file))
     if all(model.backend == "scripted" for model in study.file.models.values()):
-        assert asyncio.run(try_out(study, 4, 300)).typical_minutes >= 0
+        assert asyncio.run(try_out(study, 4 if soak else 1, 300)).typical_minutes >= 0
 
 
 @pytest.mark.slow
@@ -67,7 +67,7 @@ def test_the_analysts_code_runs_on_the_demos_data(tmp_path: Path):
     assert {line.split()[0] for line in lines} == {"simulate", "export", "report", "validate", "import", "blinding"}
     parley(tmp_path, *lines)
     code = "\n".join(block.text for block in blocks(ANALYST, "python"))
-    printed = python(tmp_path, "-W", "error", "-c", code)
+    printed = python(tmp_path, code)
     assert "answer-first" in printed
     assert "messages" in printed
 

@@ -38,6 +38,30 @@ ANNOTATED = 0.2
 Tables = Mapping[str, Sequence[tuple[Any, ...]]]
 
 
+class Mould:
+    """An empty database, or one made before, again and again by one engine, as that knows every statement by now.
+
+    Whoever has it next takes it from whoever had it before.
+    """
+
+    def __init__(self, folder: Path, made: bytes | None = None) -> None:
+        self._file = folder / "parley.db"
+        self._database = open_database(f"sqlite:///{self._file}")
+        self._database.dispose()
+        self._made = made or self._file.read_bytes()
+
+    def cast(self) -> Database:
+        """The database as it was made."""
+        self._database.dispose()
+        if len([*self._file.parent.iterdir()]) > 1:  # what SQLite lays beside it stays where a test failed within
+            self._file = self._file.with_name("again") / self._file.name
+            self._file.parent.mkdir()
+            self._database = open_database(f"sqlite:///{self._file}")
+            self._database.dispose()
+        self._file.write_bytes(self._made)
+        return self._database
+
+
 def read_tables(database: Database) -> Tables:
     """Every row of every released table, ordered by key."""
     found = {}

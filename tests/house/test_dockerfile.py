@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.docker_dry_run import ROOT, build, demo_answers, instructions, left_out
+from tests.house.docker_dry_run import DOWNLOAD, ROOT, build, demo_answers, instructions, left_out, link_packages
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
 STEPS = instructions(DOCKERFILE)
@@ -41,15 +41,30 @@ def index_answers(probe: Path) -> bool:
     return subprocess.run(pip, capture_output=True, check=False).returncode == 0
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(900)
-def test_the_steps_of_the_dockerfile_give_a_demo_that_starts(tmp_path: Path) -> None:
-    if not index_answers(tmp_path / "probe"):
+@pytest.fixture(params=["linked", pytest.param("downloaded", marks=pytest.mark.soak)])
+def installed(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """What the second stage would copy; where packages can be had, a soak downloads them as Docker would."""
+    if request.param == "downloaded" and not index_answers(tmp_path / "probe"):
         pytest.skip("no package index answers: the Dockerfile cannot be tried offline")
     image = tmp_path / "image"
     image.mkdir()
-    installed = build(image)
-    assert left_out(image, installed) == []
-    help_text = subprocess.run([installed / "bin/parley", "--help"], capture_output=True, text=True, check=True)
-    assert "demo" in help_text.stdout
+    return build(image, download=request.param == "downloaded")
+
+
+def test_one_step_installs_what_the_lock_names() -> None:
+    assert len([text for word, text in STEPS if word == "RUN" and DOWNLOAD.fullmatch(text)]) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_the_steps_of_the_dockerfile_give_a_demo_that_starts(installed: Path, tmp_path: Path) -> None:
+    assert left_out(tmp_path / "image", installed) == []
     assert demo_answers(installed, tmp_path)
+
+
+def test_only_what_the_lock_names_is_linked(tmp_path: Path) -> None:
+    pins = "# Pins:\nPyYAML==6.0 ; python_version > '3' \\\n    --hash=sha256:0\nnone==1 ; python_version < '3'\n"
+    (tmp_path / "run.lock").write_text(pins)
+    link_packages(tmp_path / "run.lock", tmp_path)
+    assert (tmp_path / "yaml/__init__.py").is_file()
+    assert not (tmp_path / "pytest").exists()

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -54,9 +55,13 @@ def sources(*folders: str) -> Iterator[tuple[str, str]]:
 
 
 def nodes(*folders: str) -> Iterator[tuple[str, ast.AST]]:
-    for name, source in sources(*folders):
-        for node in ast.walk(ast.parse(source, name)):
-            yield name, node
+    for folder in folders:
+        yield from _nodes(folder)
+
+
+@cache
+def _nodes(folder: str) -> list[tuple[str, ast.AST]]:
+    return [(name, node) for name, source in sources(folder) for node in ast.walk(ast.parse(source, name))]
 
 
 @pytest.fixture(scope="module")
