@@ -163,8 +163,8 @@ class Process:
         env |= {f"PARLEY_{name.upper()}": str(value) for name, value in FAST.items()} | self.env
         if self.forked:
             words = [self.command, *map(str, self.studies)]
-            log = self.folder / f"{self.command}.log"
-            self._running = Forked(command, *words, folder=self.folder, out=log, env=env)
+            out = self.folder / f"{self.command}.log"
+            self._running = Forked(command, *words, folder=self.folder, out=out, env=env)
         else:
             fresh = [str(Path(sys.executable).parent / "parley"), self.command, *map(str, self.studies)]
             with (self.folder / f"{self.command}.log").open("ab") as log:

@@ -9,6 +9,7 @@ import random
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -197,7 +198,13 @@ def _words_of(problem_id: str) -> set[str]:
 
 
 def seen(heard: list[bytes]) -> set[str]:
-    return {found.decode().lower() for text in heard for found in CANARY.findall(text)}
+    return set[str]().union(*map(canaries_in, heard))
+
+
+@cache
+def canaries_in(text: bytes) -> frozenset[str]:
+    """Those of one answer, which is searched once, however often all answers are."""
+    return frozenset(found.decode().lower() for found in CANARY.findall(text))
 
 
 @pytest.fixture(scope="module")
