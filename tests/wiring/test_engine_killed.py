@@ -14,6 +14,7 @@ from tests.fakes.asked_alone import CONCURRENCY, Line
 from tests.fakes.forked import Forked
 from tests.fakes.model_server import serve
 
+pytestmark = pytest.mark.timeout(300)  # what the processes are forked from may have to import first
 CELLS, SAMPLES = 30, 5
 LATE = 20
 """More than how many replies come in a tenth of a second: 16 at once, 0.3 s each."""

@@ -17,7 +17,7 @@ from tests.fakes.http_bot import Heard, HttpBot, take
 from tests.fakes.served import Process
 from tests.wiring.reading import facts
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.timeout(300)]  # a busy machine starts it slowly
 
 
 def facts_of(process: Process, bot: HttpBot) -> list[Event]:
