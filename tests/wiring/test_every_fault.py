@@ -18,6 +18,7 @@ from app.clock import WorldClock
 from app.counting import Live
 from app.library import load_study
 from app.runtime import Runtime
+from app.settings import Settings
 from storage.engine import Database, open_database
 from tests.contract.test_backend_faults import SOUND, TABLE
 from tests.fakes import failing
@@ -28,7 +29,8 @@ from tests.wiring.reading import check_sound, query
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 CALM = "The assistant could not answer. Your message is saved."
-PATIENCE = {"first_token_timeout_s": 4, "token_gap_timeout_s": 4, "reply_timeout_s": 8, "model_tries": 1}
+PATIENCE_S, MANY = 4, 15
+"""How long is waited for a word, and twice as long where so many talk at once: a busy machine is slow for all."""
 
 
 @dataclass
@@ -78,6 +80,13 @@ def share_of(way: str, names: Iterable[str]) -> list[str]:
     return [*names] if way == first else [*names][others.index(way) :: len(others)]
 
 
+def patient(folder: Path, models: Server, talks: int) -> Settings:
+    """Settings with which a fault is over soon, and no sound reply is given up."""
+    word_s = PATIENCE_S * (2 if talks > MANY else 1)
+    waits = {"first_token_timeout_s": word_s, "token_gap_timeout_s": word_s, "reply_timeout_s": 2 * word_s}
+    return failing.settings(folder, models.base_url, **waits, model_tries=1)
+
+
 @pytest.mark.parametrize("way", WAYS)
 async def test_no_turn_is_lost_or_doubled(tmp_path: Path, way: str, soak: bool) -> None:
     faults = [*FAULTS] if soak else share_of(way, FAULTS)
@@ -85,7 +94,7 @@ async def test_no_turn_is_lost_or_doubled(tmp_path: Path, way: str, soak: bool) 
     study = load_study(str(failing.talk(tmp_path, "talk", {"only": failing.model("", way)})))
     database = open_database(f"sqlite:///{tmp_path}/parley.db")
     with serve() as models:
-        runtime = Runtime(database, failing.settings(tmp_path, models.base_url, **PATIENCE), WorldClock())
+        runtime = Runtime(database, patient(tmp_path, models, len(faults)), WorldClock())
         runtime.prepare(study)
         talks = dict(zip(faults, await asyncio.gather(*(met(runtime, study, fault) for fault in faults)), strict=True))
         for fault in broken:
