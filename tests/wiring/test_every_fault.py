@@ -29,7 +29,7 @@ from tests.wiring.reading import check_sound, query
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 CALM = "The assistant could not answer. Your message is saved."
-PATIENCE_S, MANY = 4, 15
+PATIENCE_S, MANY = 6, 15
 """How long is waited for a word, and twice as long where so many talk at once: a busy machine is slow for all."""
 
 
@@ -84,7 +84,7 @@ def patient(folder: Path, models: Server, talks: int) -> Settings:
     """Settings with which a fault is over soon, and no sound reply is given up."""
     word_s = PATIENCE_S * (2 if talks > MANY else 1)
     waits = {"first_token_timeout_s": word_s, "token_gap_timeout_s": word_s, "reply_timeout_s": 2 * word_s}
-    return failing.settings(folder, models.base_url, **waits, model_tries=1)
+    return failing.settings(folder, models.base_url, **waits, connect_timeout_s=word_s, model_tries=1)
 
 
 @pytest.mark.parametrize("way", WAYS)
