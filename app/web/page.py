@@ -7,6 +7,7 @@ then fetches the updates of all components from it. No event reaches Gradio's se
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import gradio as gr
@@ -93,8 +94,14 @@ def _conversation() -> dict[str, gr.components.Component]:
 
 def mount(app: FastAPI) -> FastAPI:
     """Put the page at `/` of `app`, and its script and style under `/parley/`. Call it after all routes are added."""
-    app.router.routes.append(Mount("/parley", StaticFiles(directory=STATIC)))
-    return mounting.mount(app, build(), head())
+    app.router.routes += [Mount("/parley", StaticFiles(directory=STATIC)), *_made().router.routes]
+    return app
+
+
+@cache
+def _made() -> FastAPI:
+    """The page in an application of its own: it is the same for everybody, so a process makes it once."""
+    return mounting.mount(FastAPI(docs_url=None, redoc_url=None, openapi_url=None), build(), head())
 
 
 def head() -> str:

@@ -1,6 +1,6 @@
 """Many people who come to a study at once, some of whom leave in the midst of it: one of several processes.
 
-Who finds no place tries again for a while.
+Who finds no place tries again while others of the process are on their way, who may leave one, and for a while longer.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ class Crowd:
         self.seed = seed
         self.leaves = leaves
         self.told: Counter[str] = Counter()
+        self.going = 0
 
     async def come(self, number: int) -> None:
         """Somebody comes, and goes through the study or leaves it, one way or another."""
@@ -47,6 +48,11 @@ class Crowd:
             self.told["full"] += 1
             return
         self.told["began"] += 1
+        self.going += 1
+        await self._take_part(live, number)
+        self.going -= 1
+
+    async def _take_part(self, live: Live, number: int) -> None:
         leaves = self.chance.random() < self.leaves
         at = self.chance.randrange(CLICKS) if leaves else MOST_CLICKS
         bot = RandomBot(f"{self.seed}:{number}")
@@ -63,10 +69,12 @@ class Crowd:
             await self._act(live, "withdraw", {})
 
     async def _begin(self) -> Live | None:
-        for _ in range(TRIES):
+        tries = 0
+        while tries < TRIES:
             try:
                 return await self.runtime.enrol(self.study, origin="person")
             except Refused:
+                tries += not self.going
                 await asyncio.sleep(self.chance.random())
         return None
 

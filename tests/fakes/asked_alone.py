@@ -1,9 +1,8 @@
-"""A run in a process of its own, to be killed: `python -m tests.fakes.asked_alone DATABASE SERVER CELLS SAMPLES`."""
+"""A run of models alone that is to be killed, in a process of its own."""
 
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -37,15 +36,11 @@ class Line:
         return None if texts else Question(Asked("slow", MODEL), Request("fault:brief", (Message("user", said),)))
 
 
-def main(database: str, server: str, cells: str, samples: str) -> None:
+def main(database: str, server: str, cells: int, samples: int) -> None:
     """Ask for all, and say why it ended."""
     settings = Settings(_env_file=None, openai_base_url=server, database_url=database)
-    plan = Plan("lines", "alone", [Line(number, int(samples)) for number in range(int(cells))])
+    plan = Plan("lines", "alone", [Line(number, samples) for number in range(cells)])
     opened = open_database(database)
     print("begins", flush=True)
     ended = asyncio.run(run(opened, settings, plan, Limits(CONCURRENCY), lambda progress: None))
     print(ended.why)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -1,25 +1,29 @@
-"""The console without its gate, for the tests of its rooms: whoever comes is who the test says."""
+"""The console for tests: as it is served, or without its gate, so that whoever comes is who the test says."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+import pytest
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.bots.simulate import START_US
 from app.clock import Clock, VirtualClock, WorldClock
 from app.runtime import Runtime
 from app.settings import Settings
+from app.web.console import server
 from app.web.console.desk import Desk
-from app.web.console.server import build_app
 from app.web.console.visitor import VISITOR, Visitor
+from storage.accounts.accounts import Accounts
 from storage.accounts.names import Role
 from storage.engine import Database
 from storage.participants import Participants, Person
-from tests.fakes.accounts import Witnessed
+from tests.fakes.accounts import CHEAP, Witnessed
+from tests.fakes.kept_pages import on_kept_page
 from tests.fakes.researcher import Researcher
 from tests.fakes.served import SECRET, settings_for
 from tests.fakes.sessions import study
@@ -53,9 +57,19 @@ def room(folder: Path, database: Database, clock: Clock | None = None) -> Iterat
     clock = clock or WorldClock()
     accounts = Witnessed(database, clock.now_us)
     desk = Desk(settings_for(folder), database, SECRET, clock, accounts)
-    yield Room(desk, build_app(desk), accounts.told)
+    with on_kept_page(lambda: server.build_app(desk)) as app:
+        yield Room(desk, app, accounts.told)
     desk.downloads.close()
     desk.log.close()
+
+
+@contextmanager
+def whole(settings: Settings, database: Database, clock: Clock | None = None) -> Iterator[ASGIApp]:
+    """The console with its login and its gate, as it is served; it keeps passwords cheaply."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(server, "Accounts", partial(Accounts, hasher=CHEAP))
+        with on_kept_page(lambda: server.build_console(settings, database, clock)) as made:
+            yield made
 
 
 @asynccontextmanager

@@ -7,7 +7,6 @@ again and again is forked from one that has imported everything, which takes a s
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
 import os
 import signal
 import socket
@@ -17,7 +16,6 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 from queue import Queue
 from threading import Thread
@@ -32,10 +30,11 @@ from app.library import load_study
 from app.settings import Settings
 from app.web.server import build_app
 from storage.engine import Database, open_database
+from tests.fakes.forked import Forked, command
 
 SECRET = "0123456789abcdef0123456789abcdef"
 FAST = {"requests_per_second": 10_000.0, "request_burst": 100_000, "messages_per_minute": 100_000}
-START_S = 40.0
+START_S = 100.0
 
 
 @dataclass(frozen=True)
@@ -127,7 +126,7 @@ class Process:
     forked: bool = True
     command: str = "serve"
     port: int = 0
-    _running: subprocess.Popen[bytes] | BaseProcess | None = None
+    _running: subprocess.Popen[bytes] | Forked | None = None
 
     def __post_init__(self) -> None:
         """Take a port that is free now."""
@@ -163,34 +162,29 @@ class Process:
         env |= {"PARLEY_PORT" if self.command == "serve" else "PARLEY_CONSOLE_PORT": str(self.port)}
         env |= {f"PARLEY_{name.upper()}": str(value) for name, value in FAST.items()} | self.env
         if self.forked:
-            context = multiprocessing.get_context("forkserver")
-            context.set_forkserver_preload(["app.cli.running", "app.web.server"])
-            self._running = context.Process(
-                target=_parley, args=(self.folder, env, self.command, *map(str, self.studies))
-            )
-            self._running.start()
+            words = [self.command, *map(str, self.studies)]
+            out = self.folder / f"{self.command}.log"
+            self._running = Forked(command, *words, folder=self.folder, out=out, env=env)
         else:
-            command = [str(Path(sys.executable).parent / "parley"), self.command, *map(str, self.studies)]
+            fresh = [str(Path(sys.executable).parent / "parley"), self.command, *map(str, self.studies)]
             with (self.folder / f"{self.command}.log").open("ab") as log:
                 around = {**os.environ, **env}
-                self._running = subprocess.Popen(command, cwd=self.folder, env=around, stdout=log, stderr=log)
+                self._running = subprocess.Popen(fresh, cwd=self.folder, env=around, stdout=log, stderr=log)
         self._wait()
 
     def _wait(self) -> None:
         give_up = time.monotonic() + START_S
-        while time.monotonic() < give_up and self._alive():
-            try:
-                if httpx2.get(f"{self.url}/healthz", timeout=1).status_code == 200:
-                    return
-            except httpx2.TransportError:
-                time.sleep(0.02)
+        with httpx2.Client(base_url=self.url, timeout=5) as client:
+            while time.monotonic() < give_up and self._alive():
+                with suppress(httpx2.TransportError):
+                    if client.get("/healthz").status_code == 200:
+                        return
+                time.sleep(0.05)
         raise RuntimeError(f"the server did not come up within {START_S:g} s:\n{self.log}")
 
     def _alive(self) -> bool:
         running = self._running
-        return (
-            running.is_alive() if isinstance(running, BaseProcess) else running is not None and running.poll() is None
-        )
+        return running.alive if isinstance(running, Forked) else running is not None and running.poll() is None
 
     def kill(self) -> None:
         """`kill -9`."""
@@ -202,24 +196,8 @@ class Process:
 
     def _end(self, how: signal.Signals) -> None:
         running, self._running = self._running, None
-        if running is None or running.pid is None:
+        if running is None:
             return
         with suppress(ProcessLookupError):
             os.kill(running.pid, how)
-        if isinstance(running, BaseProcess):
-            running.join(20)
-        else:
-            running.wait(20)
-
-
-def _parley(folder: Path, env: dict[str, str], *command: str) -> None:
-    """The command line in a forked process, with its output in a file."""
-    from app.cli import main
-
-    log = os.open(folder / f"{command[0]}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    os.dup2(log, 1)
-    os.dup2(log, 2)
-    os.chdir(folder)
-    os.environ.update(env)
-    sys.argv = ["parley", *command]
-    main()
+        running.wait(20)

@@ -18,6 +18,7 @@ import yaml
 from app.library import STUDIES, read_yaml
 from tests.conftest import ROOT
 from tests.fakes.commanding import Done, parley
+from tests.fakes.forked import Forked, command
 
 FEW = ("--repeats", "2", "--problems", "1", "--model", "tutor-a")
 HEAVY = ("gradio", "pandas", "numpy", "uvicorn", "fastapi", "jinja2", "zxcvbn", "argon2")
@@ -173,17 +174,15 @@ def test_the_command_carries_nothing_that_only_others_need(tmp_path: Path) -> No
 
 
 def test_what_a_killed_run_had_stored_is_not_asked_again(tmp_path: Path) -> None:
-    words = ["alone", "run", "chatbench", "--repeats", "20", "--problems", "2"]
-    env = {"PYTHONPATH": str(ROOT), "PARLEY_DATABASE_URL": f"sqlite:///{tmp_path}/parley.db"}
-    code = f"import sys; sys.argv[1:] = {words}\nfrom app.cli import main\nmain()"
-    killed = subprocess.Popen([sys.executable, "-c", code], env=env, stdout=subprocess.DEVNULL)
-    while killed.poll() is None and not _replies(tmp_path):
+    words = ["alone", "run", "chatbench", "--repeats", "10", "--problems", "2"]
+    env = {"PARLEY_DATABASE_URL": f"sqlite:///{tmp_path}/parley.db"}
+    killed = Forked(command, *words, folder=tmp_path, out=tmp_path / "said.txt", env=env)
+    while killed.alive and not _replies(tmp_path):
         time.sleep(0.02)
     killed.kill()
-    killed.wait()
     query = "SELECT * FROM ai_reply ORDER BY cell, sample, step"
     before = read(tmp_path, query)
-    wanted = 2 * 5 * 2 * 20 * (1 + 1 + 2)
+    wanted = 2 * 5 * 2 * 10 * (1 + 1 + 2)
     assert 0 < len(before) < wanted
     done = alone(tmp_path, *words[1:2], *words[3:])
     assert done.returncode == 0, done.stderr
@@ -191,7 +190,7 @@ def test_what_a_killed_run_had_stored_is_not_asked_again(tmp_path: Path) -> None
     after = read(tmp_path, query)
     assert len(after) == wanted
     assert set(before) <= set(after)
-    assert read(tmp_path, "SELECT count(*) FROM ai_answer") == [(2 * 5 * 2 * 20 * 3,)]
+    assert read(tmp_path, "SELECT count(*) FROM ai_answer") == [(2 * 5 * 2 * 10 * 3,)]
 
 
 def _replies(folder: Path) -> int:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import socket
 import sqlite3
-import subprocess
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -17,17 +14,15 @@ import pytest
 
 from app.backends import registry
 from app.library import STUDIES
-from tests.fakes.commanding import parley
-
-PARLEY = [sys.executable, "-c", "from app.cli import main; main()"]
-ROOT = Path(__file__).parents[2]
+from tests.fakes.commanding import Done, parley
+from tests.fakes.forked import Forked, command
 
 
-def process(*words: str, folder: Path, **settings: str) -> subprocess.CompletedProcess[str]:
-    """A command as a process of its own, which takes seconds, with nothing of this machine's settings."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("PARLEY_")}
-    environment: Mapping[str, str] = {**clean, **settings, "PYTHONPATH": str(ROOT), "COLUMNS": "200", "TERM": "dumb"}
-    return subprocess.run([*PARLEY, *words], cwd=folder, env=environment, capture_output=True, text=True, check=False)
+def process(*words: str, folder: Path, **settings: str) -> Done:
+    """A command as a process of its own, as it ends there: what is caught last is caught in it."""
+    env = {**settings, "COLUMNS": "200", "TERM": "dumb"}
+    forked = Forked(command, *words, folder=folder, out=folder / "said.txt", env=env)
+    return Done(forked.wait() or 0, said := forked.said(), said)
 
 
 @pytest.fixture
@@ -139,8 +134,8 @@ def test_a_missing_key_is_told_at_the_start_and_checking_asks_nobody(tmp_path: P
     )
     done = parley("check", "mine.yaml", "--bots", "2", folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    for command in ("serve", "simulate"):
-        done = parley(command, "mine.yaml", folder=tmp_path, PARLEY_PORT="0", OPENAI_API_KEY="")
+    for words in ("serve", "simulate"):
+        done = parley(words, "mine.yaml", folder=tmp_path, PARLEY_PORT="0", OPENAI_API_KEY="")
         assert done.returncode == 2
         assert "PARLEY_OPENAI_API_KEY" in done.stderr
 

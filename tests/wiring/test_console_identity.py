@@ -13,9 +13,9 @@ import pytest
 from starlette.types import ASGIApp
 
 from app.web.console.rooms import ROOMS
-from app.web.console.server import build_console
 from tests.fakes import studies
 from tests.fakes.accounts import BETTER, GOOD, ada_and_bob
+from tests.fakes.console import whole
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.researcher import Researcher, text
 from tests.fakes.served import serving, settings_for
@@ -38,8 +38,8 @@ async def app(tmp_path: Path) -> AsyncIterator[ASGIApp]:
             async with HttpBot(served.url, person) as bot:
                 await bot.arrive("short", f"?PROLIFIC_PID={person}&STUDY_ID=s&SESSION_ID={SUBMISSION}")
                 await bot.finish()
-        with ada_and_bob(settings.database_url):
-            yield build_console(settings, served.database)
+        with ada_and_bob(settings.database_url), whole(settings, served.database) as app:
+            yield app
 
 
 async def fire_everything(researcher: Researcher) -> None:

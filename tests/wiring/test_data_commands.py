@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import csv
-import os
 import signal
 import sqlite3
-import subprocess
 import time
 from collections import Counter
 from pathlib import Path
@@ -28,9 +26,9 @@ from storage.engine import open_database
 from storage.participants import Participants, Person
 from storage.schemas.registry import schema as schema_of
 from tests.fakes.commanding import parley as run
+from tests.fakes.forked import Forked, command
 from tests.fakes.served import SECRET
 from tests.fakes.sessions import study
-from tests.wiring.test_commands import PARLEY, ROOT
 
 FILE = "mathconverse_parsed_interactions.csv"
 ANSWERS = "full_study/user_answers.csv"
@@ -241,18 +239,16 @@ def test_an_import_that_is_interrupted_leaves_nothing_behind(tmp_path: Path, sha
     header = ",".join(schema_of("chatbench").tables[0].header)
     row = "w{},gpt-4o,answer-first,math,3,2,4,user-AI,d,d-redux-{},very-confident,A,1"
     big.write_text("\n".join([header, *(row.format(n // 22, n) for n in range(400_000))]) + "\n")
-    words = [*PARLEY, "import", "chatbench", str(big)]
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "PARLEY_DATABASE_URL": f"sqlite:///{database}"}
-    importing = subprocess.Popen(words, cwd=tmp_path, env=env, stderr=subprocess.PIPE)
+    words, env = ("import", "chatbench", str(big)), {"PARLEY_DATABASE_URL": f"sqlite:///{database}"}
+    importing = Forked(command, *words, folder=tmp_path, out=tmp_path / "said.txt", env=env)
     written = database.with_name("parley.db-wal")
     deadline = time.monotonic() + 60
     while not (written.exists() and written.stat().st_size > 1_000_000):
-        assert importing.poll() is None, "it was done before it was interrupted"
+        assert importing.alive, "it was done before it was interrupted"
         assert time.monotonic() < deadline
         time.sleep(0.02)
-    importing.send_signal(signal.SIGINT)
-    _, said = importing.communicate(timeout=60)
-    assert importing.returncode == 130
-    assert b"Traceback" not in said
+    importing.tell(signal.SIGINT)
+    assert importing.wait() == 130
+    assert "Traceback" not in importing.said()
     assert dump(database) == before
     assert b"what the log implies" in parley(tmp_path, "db", "verify")

@@ -1,21 +1,20 @@
 """A run of models alone that is killed, or told to end, by signals to a real process against a real server."""
 
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
 from storage.alone.replies import stored
 from storage.alone.runs import runs
 from storage.engine import open_database
+from tests.fakes import asked_alone
 from tests.fakes.asked_alone import CONCURRENCY, Line
+from tests.fakes.forked import Forked
 from tests.fakes.model_server import serve
 
-ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.timeout(300)  # what the processes are forked from may have to import first
 CELLS, SAMPLES = 30, 5
 LATE = 20
 """More than how many replies come in a tenth of a second: 16 at once, 0.3 s each."""
@@ -28,20 +27,17 @@ def server():
 
 
 @pytest.fixture
-def begin(server, database_url):
+def begin(server, database_url, tmp_path):
     begun = []
 
     def beginning():
-        command = (sys.executable, "-m", "tests.fakes.asked_alone", database_url, server.base_url)
-        process = subprocess.Popen([*command, f"{CELLS}", f"{SAMPLES}"], cwd=ROOT, stdout=subprocess.PIPE, text=True)
-        begun.append(process)
-        return process
+        told = (database_url, server.base_url, CELLS, SAMPLES)
+        begun.append(Forked(asked_alone.main, *told, folder=tmp_path, out=tmp_path / f"said-{len(begun)}"))
+        return begun[-1]
 
     yield beginning
     for process in begun:
         process.kill()
-        process.wait()
-        process.stdout.close()
 
 
 def answers(database_url):
@@ -53,7 +49,7 @@ def answers(database_url):
 
 
 def wait_for(server, requests):
-    give_up = time.monotonic() + 60
+    give_up = time.monotonic() + 100
     while len(server.requests) < requests:
         assert time.monotonic() < give_up
         time.sleep(0.005)
@@ -63,9 +59,8 @@ def test_what_was_stored_before_kill_9_is_never_asked_again(begin, server, datab
     for more in (30, 35, 45):
         process, before = begin(), len(server.requests)
         wait_for(server, before + more)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    assert begin().communicate()[0].split() == ["begins", "done"]
+        process.kill()
+    assert begin().said().split() == ["begins", "done"]
     found, told = answers(database_url)
     assert Counter((one.cell, one.sample) for one in found) == Counter(
         (Line(number, SAMPLES).key, sample) for number in range(CELLS) for sample in range(SAMPLES)
@@ -82,8 +77,8 @@ def test_what_was_stored_before_kill_9_is_never_asked_again(begin, server, datab
 def test_a_run_that_is_told_to_end_waits_for_what_is_on_its_way(number, begin, server, database_url):
     process = begin()
     wait_for(server, 40)
-    process.send_signal(number)
-    assert process.communicate()[0].split() == ["begins", "interrupted"]
+    process.tell(number)
+    assert process.said().split() == ["begins", "interrupted"]
     found, (told,) = answers(database_url)
     assert len(found) == len(server.requests) == told.replied
     assert told.ended["asked"] == len(found) < CELLS * SAMPLES
@@ -93,9 +88,9 @@ def test_a_run_that_is_told_to_end_waits_for_what_is_on_its_way(number, begin, s
 def test_told_twice_it_ends_at_once(begin, server, database_url):
     process = begin()
     wait_for(server, 40)
-    process.send_signal(signal.SIGINT)
+    process.tell(signal.SIGINT)
     time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
-    assert process.communicate()[0].split() == ["begins", "interrupted"]
+    process.tell(signal.SIGINT)
+    assert process.said().split() == ["begins", "interrupted"]
     found, (told,) = answers(database_url)
     assert told.replied == len(found) < len(server.requests)

@@ -190,7 +190,7 @@ async def test_pages_run_only_our_scripts(resident: HttpBot, path: str) -> None:
 
 @pytest.mark.parametrize("forge", ["same cookie", "no cookie", "another forged cookie each time"])
 async def test_a_flood_is_stopped_and_harms_nobody_else(tmp_path: Path, forge: str) -> None:
-    settings = settings_for(tmp_path, requests_per_second=0.2, request_burst=30)
+    settings = settings_for(tmp_path, requests_per_second=0.02, request_burst=30, people_per_address=4)
     async with AsyncExitStack() as stack:
         served = await stack.enter_async_context(serving(settings, studies.chat(tmp_path)))
         other = await stack.enter_async_context(HttpBot(served.url, "1", patience_s=20))

@@ -281,7 +281,7 @@ class Life(RuleBasedStateMachine):
 
 TestLife = Life.TestCase
 if settings.get_current_profile_name() != "soak":
-    TestLife.settings = settings(max_examples=20, stateful_step_count=30, suppress_health_check=[HealthCheck.too_slow])
+    TestLife.settings = settings(max_examples=8, stateful_step_count=25, suppress_health_check=[HealthCheck.too_slow])
 
 
 @pytest.mark.parametrize("ahead", range(15))

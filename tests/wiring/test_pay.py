@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import csv
-import multiprocessing
 import re
 import shutil
 from collections import Counter
@@ -22,6 +21,7 @@ from storage.errors import Conflict, StorageError
 from storage.participants import Participants, Person
 from storage.payment_files import Wish, pay_out
 from storage.payments import Payee, Payment, payees, record
+from tests.fakes.forked import forking
 from tests.fakes.killed import kill_at_every_touch
 from tests.fakes.payees import Somebody, copies, erase_id, pid, take_part
 from tests.fakes.served import SECRET
@@ -236,7 +236,7 @@ def test_nobody_is_paid_twice_though_six_pay_at_once(place: Path) -> None:
 @pytest.mark.slow
 def test_whenever_it_is_killed_the_next_run_pays_everybody_once(place: Path, tmp_path: Path) -> None:
     copies = tmp_path / "copies"
-    context = multiprocessing.get_context("forkserver")
+    context = forking()
     process = context.Process(target=kill_at_every_touch, args=(place, SECRET, copies))
     process.start()
     process.join()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +11,10 @@ import pytest
 from starlette.types import ASGIApp
 
 from app.clock import VirtualClock
-from app.web.console.server import build_console
 from storage.accounts.names import TERMINAL
 from storage.accounts.tries import MOST_TRIES
 from tests.fakes.accounts import BETTER, GOOD, Place
+from tests.fakes.console import whole
 from tests.fakes.researcher import HIDDEN, Researcher, text
 from tests.fakes.served import settings_for
 from tests.wiring.test_gate import routes
@@ -29,9 +29,10 @@ VISITORS = {
 
 
 @pytest.fixture
-def console(place: Place, tmp_path: Path) -> ASGIApp:
+def console(place: Place, tmp_path: Path) -> Iterator[ASGIApp]:
     settings = settings_for(tmp_path, console_url="http://console.example.org")
-    return build_console(settings, place.database, place.clock)
+    with whole(settings, place.database, place.clock) as made:
+        yield made
 
 
 async def inside(console: ASGIApp, name: str, password: str) -> AsyncIterator[Researcher]:

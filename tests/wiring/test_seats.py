@@ -1,9 +1,11 @@
-"""Seats under concurrency: 500 people from four processes, on each kind of database."""
+"""Seats under concurrency: hundreds of people from four processes, on each kind of database.
+
+With --soak: 500 people, and twice as many seats.
+"""
 
 from __future__ import annotations
 
 import json
-import multiprocessing
 import threading
 from collections import Counter
 from pathlib import Path
@@ -18,10 +20,9 @@ from storage.verify import verify
 from storage.watching.people import tally_of
 from tests.fakes import studies
 from tests.fakes.arrivals import come_at_once
+from tests.fakes.forked import forking
 
-PEOPLE, PROCESSES = 500, 4
-CELLS, EACH = 16, 20
-WANTED = CELLS * EACH
+PROCESSES, CELLS = 4, 16
 LEASE_S = 600
 LEAVES = 0.3
 ITEMS = [{"id": f"{s}{b}", "text": "?", "tags": {"subject": s, "batch": b}} for s in ("math", "moral") for b in "01"]
@@ -36,7 +37,6 @@ RAW: dict[str, Any] = {
         "model": ["careful", "hasty"],
     },
     "models": {name: {"backend": "scripted"} for name in ("careful", "hasty")},
-    "caps": [{"most": WANTED}],
     "times": {"lease_s": LEASE_S},
     "flow": [
         {"step": "consent", "text": "Do you agree?"},
@@ -48,8 +48,7 @@ RAW: dict[str, Any] = {
 
 def crowd(url: str, study: Path, later_s: float, people: int, leaves: float = LEAVES) -> Counter[str]:
     """Let people come from several processes at once; what became of them."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.fakes.arrivals"])
+    context = forking()
     start, told = context.Barrier(PROCESSES), context.SimpleQueue()
     each = people // PROCESSES
     seeds = [(url, str(study), f"{later_s}:{number}", later_s, leaves) for number in range(PROCESSES)]
@@ -86,9 +85,12 @@ class Watch(threading.Thread):
         self.join()
 
 
-def test_five_hundred_who_come_at_once_fill_each_cell_and_overrun_none(tmp_path: Path, database_url: str) -> None:
+def test_hundreds_who_come_at_once_fill_each_cell_and_overrun_none(
+    tmp_path: Path, database_url: str, soak: bool
+) -> None:
+    people, each = (500, 20) if soak else (240, 10)
     (tmp_path / "crowd.jsonl").write_text("\n".join(map(json.dumps, ITEMS)), encoding="utf-8")
-    path = studies.write(tmp_path, RAW)
+    path = studies.write(tmp_path, {**RAW, "caps": [{"most": CELLS * each}]})
     database = open_database(database_url)
     Studies(database).register(load_study(str(path)))
     told: Counter[str] = Counter()
@@ -96,18 +98,18 @@ def test_five_hundred_who_come_at_once_fill_each_cell_and_overrun_none(tmp_path:
         now_us = START_US + round(later_s * 1e6)
         watch = Watch(database, now_us)
         watch.start()
-        told += crowd(database_url, path, later_s, PEOPLE if not later_s else PEOPLE // 2)
+        told += crowd(database_url, path, later_s, people if not later_s else people // 2)
         watch.stop()
         assert watch.looks > 3
-        assert watch.most <= WANTED, "no quota is overrun at any moment"
-        assert watch.cell <= EACH + 1
+        assert watch.most <= CELLS * each, "no quota is overrun at any moment"
+        assert watch.cell <= each + 1
     now = tally_of(database, "crowd", "person", now_us, LEASE_S)
     assert told["began"] == sum(number for name, number in now.outcomes.items())
-    assert told["withdraw"] == now.outcomes["withdrawn"] > 20
-    assert told["vanish"] == now.outcomes["live"] + now.outcomes["left"] > 20
+    assert told["withdraw"] == now.outcomes["withdrawn"] > each
+    assert told["vanish"] == now.outcomes["live"] + now.outcomes["left"] > each
     assert told["finished"] == now.outcomes["complete"]
     assert len(now.cells) == CELLS
-    assert all(EACH - 1 <= done + live <= EACH for _, done, live in now.cells), now.cells
+    assert all(each - 1 <= done + live <= each for _, done, live in now.cells), now.cells
     database.dispose()
 
 
@@ -125,7 +127,7 @@ def test_the_last_place_is_given_once(tmp_path: Path, database_url: str) -> None
 def test_problems_with_a_target_are_given_out_evenly_to_all_who_come_at_once(tmp_path: Path, database_url: str) -> None:
     (tmp_path / "crowd.jsonl").write_text("\n".join(map(json.dumps, ITEMS)), encoding="utf-8")
     rate = {"each": "item", "of": "items", "take": 3, "target": 5, "flow": [{"step": "info", "text": "Read."}]}
-    path = studies.write(tmp_path, {**RAW, "caps": [], "flow": [rate, {"step": "finish"}]})
+    path = studies.write(tmp_path, {**RAW, "flow": [rate, {"step": "finish"}]})
     database = open_database(database_url)
     study = load_study(str(path))
     Studies(database).register(study)

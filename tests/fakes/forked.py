@@ -1,0 +1,87 @@
+"""A process forked from one that has imported everything, which takes a fresh one some seconds of a core.
+
+What it prints goes to files. It is told to end by signals, as any other.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from multiprocessing.context import ForkServerContext
+from pathlib import Path
+from typing import Any
+
+from app.cli import MODULES
+
+IMPORTED = (*(f"app.cli.{name}" for name in MODULES), "app.web.server", "tests.fakes.asked_alone")
+END_S = 60.0
+
+
+def forking() -> ForkServerContext:
+    """How multiprocessing makes such processes; the first who asks has it import."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(list(IMPORTED))
+    return context
+
+
+class Forked:
+    """A process that runs a function in a folder, with more in its environment."""
+
+    def __init__(
+        self, run: Callable[..., Any], *given: Any, folder: Path, out: Path, env: Mapping[str, str] | None = None
+    ) -> None:
+        """Begin; what is printed is added to `out`, complaints as well."""
+        self.out = out
+        self._process = forking().Process(target=_run, args=(run, given, folder, out, dict(env or {})))
+        self._process.start()
+
+    @property
+    def pid(self) -> int:
+        """Its number."""
+        assert self._process.pid is not None
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs."""
+        return self._process.is_alive()
+
+    def tell(self, how: int) -> None:
+        """Send it a signal, if it runs."""
+        if self.alive:
+            os.kill(self.pid, how)
+
+    def kill(self) -> None:
+        """`kill -9`, and wait until it is gone."""
+        self.tell(signal.SIGKILL)
+        self.wait()
+
+    def wait(self, most_s: float = END_S) -> int | None:
+        """Wait for its end; its exit code."""
+        self._process.join(most_s)
+        return self._process.exitcode
+
+    def said(self) -> str:
+        """What it has printed; at its end, all of it."""
+        self.wait()
+        return self.out.read_text(encoding="utf-8")
+
+
+def command(*words: str) -> None:
+    """A command of Parley's, as the process that it is in."""
+    from app.cli import main
+
+    sys.argv = ["parley", *words]
+    main()
+
+
+def _run(run: Callable[..., Any], given: tuple[Any, ...], folder: Path, out: Path, env: dict[str, str]) -> None:
+    told = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.dup2(told, 1)
+    os.dup2(told, 2)
+    os.chdir(folder)
+    os.environ.update(env)
+    run(*given)

@@ -1,0 +1,78 @@
+"""Console pages that are kept for whoever builds the next console: making one was most of many a test.
+
+A page knows nothing but its desk and its rooms. Who is lent one finds their own desk there, and rooms that remember
+nothing of who was there before; it is not given on after a failure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import pytest
+from fastapi import FastAPI
+
+from app.web.console import page
+from app.web.console.desk import Desk
+from app.web.console.room import Place, Room
+from app.web.console.rooms import ROOMS
+
+FROM_DESK = ("_watching", "_accounts", "_latest", "_walks")
+"""What a room or a part of one takes from its desk when it is made, or remembers of what it has shown."""
+MOUNT = page.mount
+Console = TypeVar("Console")
+
+
+class Kept:
+    """A page that is made when it is first mounted, and then only given another desk."""
+
+    def __init__(self) -> None:
+        """Nothing is made yet."""
+        self._rooms: list[Any] = []
+        self._on: FastAPI | None = None
+
+    def mount(self, app: FastAPI, desk: Desk) -> FastAPI:
+        """Put the page at `/` of `app`, as the console's own `mount` does."""
+        if self._on is None:
+            self._desk, self._on = desk, self._made(desk)
+        else:
+            self._seat(desk)
+        app.router.routes += self._on.router.routes
+        app.user_middleware += self._on.user_middleware
+        return app
+
+    def _made(self, desk: Desk) -> FastAPI:
+        """The page, on an application of its own; its rooms are known from then on."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(page, "ROOMS", [self._noted(kind) for kind in ROOMS])
+            return MOUNT(FastAPI(docs_url=None, redoc_url=None, openapi_url=None), desk)
+
+    def _noted(self, kind: Callable[[Desk, Place], Room]) -> Callable[[Desk, Place], Room]:
+        def make(desk: Desk, place: Place) -> Room:
+            self._rooms.append(room := kind(desk, place))
+            self._rooms += getattr(room, "_parts", {}).values()
+            return room
+
+        return make
+
+    def _seat(self, desk: Desk) -> None:
+        """Let the page's desk be as another one, and its rooms be as new."""
+        vars(self._desk).update({name: value for name, value in vars(desk).items() if name != "note"})
+        for room in self._rooms:
+            new = type(room)(self._desk, getattr(room, "_place", None))
+            vars(room).update({name: value for name, value in vars(new).items() if name in FROM_DESK})
+
+
+_FREE: list[Kept] = []
+
+
+@contextmanager
+def on_kept_page(build: Callable[[], Console]) -> Iterator[Console]:
+    """A console that is built with a page that nobody else has until the block ends."""
+    kept = _FREE.pop() if _FREE else Kept()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(page, "mount", kept.mount)
+        console = build()
+    yield console
+    _FREE.append(kept)
