@@ -1,9 +1,9 @@
 """The page: how much a browser loads and how soon it can be used, and how many times a second it is served.
 
-`python -m tests.bench.page`; `--times 1 --seconds 2` is a short form. Chromium, over 10 Mbit/s with 40 ms, opens the
-page of the demo study as the shipped server gives it: cold, with nothing kept, and again. Usable is when the script says
-so, in the browser's own time. Then 16 connections ask for it as quickly as they can, and for the same bytes from a bare
-server.
+`python -m tests.bench.page`; `--times 1 --seconds 2` is a short form. Over 10 Mbit/s with 40 ms, Chromium opens the
+page of the demo study as the shipped server gives it: cold, with nothing kept, and again. Usable is when the script
+says so, in the browser's own time. Then 16 connections ask for it as quickly as they can, and for the same bytes from a
+bare server.
 """
 
 from __future__ import annotations

@@ -18,6 +18,8 @@ from tests.fakes import studies
 STUDY = "load"
 SERVERS_CORE, DRIVERS_CORE = 0, 1
 HEARD = {"ask": "single", "name": "heard", "text": "How did you hear of us?", "options": ["From a friend", "Elsewhere"]}
+START_S = 180.0
+"""How long a server may take to begin, on a machine that is busy."""
 SECRET = "0123456789abcdef0123456789abcdef"
 ROOT = Path(__file__).parents[3]
 
@@ -97,7 +99,7 @@ def served(command: list[str], env: dict[str, str], folder: Path, port: int) -> 
     with (folder / "server.log").open("w") as log:
         process = subprocess.Popen(command, cwd=folder, env=env, stdout=log, stderr=log)
     try:
-        give_up = time.monotonic() + 60
+        give_up = time.monotonic() + START_S
         while not _answers(port):
             if process.poll() is not None or time.monotonic() > give_up:
                 raise RuntimeError((folder / "server.log").read_text(encoding="utf-8"))
