@@ -148,6 +148,11 @@ class Rate:
     """The share of its core that the server used."""
     kib: float
 
+    @property
+    def busy(self) -> str:
+        """How much of its core it had: on a machine with other work less than all of it."""
+        return f"with {100 * self.core:.0f} % of it"
+
 
 class Asking:
     """Many connections with one session's cookie, each of which asks for the page again and again."""
@@ -216,11 +221,11 @@ def verdicts(found: list[tuple[Load, Load]], served: list[Rate]) -> list[tuple[s
         ("hashed assets that are not immutable", str(len(mortal)), "0", bool(mortal)),
         (
             f"GET / on one core ({ours.kib:.0f} KiB), a second",
-            f"{ours.a_second:,.0f} ({100 * ours.core:.0f} % of it)",
+            f"{ours.a_second:,.0f} ({ours.busy})",
             f">= {LEAST_RATE:,}",
             ours.a_second < LEAST_RATE,
         ),
-        (f"the same bytes by {bare.server}", f"{bare.a_second:,.0f} ({100 * bare.core:.0f} %)", "the limit", False),
+        (f"the same bytes by {bare.server}", f"{bare.a_second:,.0f} ({bare.busy})", "the limit", False),
     ]
 
 

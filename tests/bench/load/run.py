@@ -13,7 +13,16 @@ import uvloop
 from rich.table import Table
 
 from tests.bench.load import servers
-from tests.bench.load.people import Found, crowd
+from tests.bench.load.people import Found, Visit, crowd, of_parley
+
+
+@dataclass(frozen=True)
+class Up:
+    """A server that is up: its name, the number of its process, its port."""
+
+    server: str
+    number: int
+    port: int
 
 
 @dataclass(frozen=True)
@@ -44,18 +53,18 @@ class Run:
         return 1e3 * self.used_s / max(1, len(self.found.times.get("click", [])))
 
 
-async def loaded(server: str, number: int, port: int, people: int, seconds: float) -> Run:
+async def loaded(up: Up, visit: Visit, people: int, seconds: float) -> Run:
     """Let so many come, wait until all are there, measure."""
     found, ramp_s = Found(), max(5.0, people / 60)
-    coming = asyncio.create_task(crowd("127.0.0.1", port, servers.STUDY, people, found, ramp_s))
+    coming = asyncio.create_task(crowd(visit, up.port, people, found, ramp_s))
     await asyncio.sleep(ramp_s + 5)
     found.errors.clear()
-    before_s, found.measuring = servers.used_s(number), True
+    before_s, found.measuring = servers.used_s(up.number), True
     begun = time.monotonic()
     await asyncio.wait([coming], timeout=seconds)
     found.measuring = False
     took_s = time.monotonic() - begun
-    run = Run(server, people, found, took_s, servers.used_s(number) - before_s, servers.peak_mb(number))
+    run = Run(up.server, people, found, took_s, servers.used_s(up.number) - before_s, servers.peak_mb(up.number))
     coming.cancel()
     await asyncio.gather(coming, return_exceptions=True)
     return run
@@ -76,7 +85,7 @@ def measure_in(folder: Path, server: str, people: int, seconds: float) -> Run:
         start(folder, port, model_url, people) as number,
         servers.on_drivers_core(),
     ):
-        run = uvloop.run(loaded(server, number, port, people, seconds))
+        run = uvloop.run(loaded(Up(server, number, port), of_parley(servers.STUDY), people, seconds))
     told = (folder / "server.log").read_text(encoding="utf-8")
     if told and server == "parley" and run.found.errors:
         print(told[-1_500:], file=sys.stderr)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tests.fakes import studies
@@ -92,27 +93,30 @@ def bare(folder: Path, port: int, model_url: str, _people: int) -> Iterator[int]
 
 
 @contextmanager
-def served(command: list[str], env: dict[str, str], folder: Path, port: int) -> Iterator[int]:
-    """A server on its core, once it answers, until the block ends."""
+def served(
+    command: list[str], env: dict[str, str], folder: Path, port: int, *, health: str = "/healthz"
+) -> Iterator[int]:
+    """A server on its core, once it answers, until the block ends; then what it has started ends with it."""
     command = ["taskset", "-c", str(SERVERS_CORE), *command]
     env = {**os.environ, "PYTHONPATH": str(ROOT), **env}
     with (folder / "server.log").open("w") as log:
-        process = subprocess.Popen(command, cwd=folder, env=env, stdout=log, stderr=log)
+        process = subprocess.Popen(command, cwd=folder, env=env, stdout=log, stderr=log, start_new_session=True)
     try:
         give_up = time.monotonic() + START_S
-        while not _answers(port):
+        while not _answers(f"http://127.0.0.1:{port}{health}"):
             if process.poll() is not None or time.monotonic() > give_up:
                 raise RuntimeError((folder / "server.log").read_text(encoding="utf-8"))
             time.sleep(0.05)
         yield process.pid
     finally:
-        process.terminate()
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
         process.wait(20)
 
 
-def _answers(port: int) -> bool:
+def _answers(url: str) -> bool:
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=1) as answer:
+        with urllib.request.urlopen(url, timeout=1) as answer:
             return bool(answer.status == 200)
     except (urllib.error.URLError, OSError):
         return False
