@@ -36,7 +36,7 @@ lint: $(VENV)/.stamp-dev
 	$(BIN)/mypy $(TYPED)
 	$(BIN)/lint-imports --no-logo
 
-bench: $(VENV)/.stamp-dev  ## measure throughput and latency on this machine
+bench: $(VENV)/.stamp-dev browser  ## measure throughput and latency on this machine
 	$(BIN)/python -m tests.bench
 
 soak: $(VENV)/.stamp-dev browser  ## the tests with long settings: hours rather than minutes

@@ -106,6 +106,7 @@ def write(folder: Path) -> None:
     """Write the project."""
     app = folder / CONFIG
     app.mkdir(parents=True)
+    (folder / "_static").mkdir()
     (folder / "settings.py").write_text(SETTINGS, encoding="utf-8")
     (app / "__init__.py").write_text(APP, encoding="utf-8")
     for name in ("Consent", "Survey", "Confidence", "Alone", "Chat"):
