@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import random
 import sys
 import urllib.request
 from pathlib import Path
@@ -25,9 +24,7 @@ from rich.table import Table
 from tests.bench import report
 from tests.bench.harnesses import NotThere, installed
 from tests.bench.load import servers
-from tests.bench.load.people import Found
 from tests.bench.load.run import Run, Up, loaded, measure
-from tests.bench.load.wire import Wire
 from tests.bench.rival import project
 from tests.bench.rival.people import of_otree
 
@@ -72,8 +69,6 @@ async def visited(up: Up, link: str, people: int, seconds: float) -> Run:
     """Participants of oTree come."""
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as talker:
         visit = of_otree(f"http://127.0.0.1:{up.port}", link, talker)
-        async with Wire("127.0.0.1", up.port) as first:
-            await visit(first, Found(), random.Random(0))
         return await loaded(up, visit, people, seconds)
 
 
