@@ -87,7 +87,7 @@ ifeq ($(PYTHON)$(UV),)
 	@exit 1
 endif
 
-# The browser tests use the machine's own Chromium. tests/conftest.py looks for the same names.
+# The browser tests use the machine's own Chromium. tests/browser/found.py looks for the same names.
 
 browser:
 	@if command -v chromium || command -v chromium-browser || command -v google-chrome \

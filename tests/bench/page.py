@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import re
-import shutil
 import statistics
 import sys
 import time
@@ -30,6 +29,7 @@ from app.web.gate import FOREVER
 from tests.bench import report
 from tests.bench.load import servers
 from tests.bench.load.wire import Wire
+from tests.browser.found import chromium
 from tests.browser.waiting import until
 
 STUDY = "demo"
@@ -129,9 +129,8 @@ def opened(browser: Browser, url: str) -> tuple[Load, Load]:
         return watched.open(url + "/"), watched.open(url + "/")
 
 
-def loads(folder: Path, times: int) -> list[tuple[Load, Load]]:
+def loads(folder: Path, where: str, times: int) -> list[tuple[Load, Load]]:
     """Cold and warm, so often."""
-    where = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     port = servers.free_port()
     with servers.parley(folder, port, STUDY, people_per_address=1_000), sync_playwright() as started:
         browser = started.chromium.launch(executable_path=where, args=["--no-sandbox"])
@@ -241,12 +240,16 @@ def main(given: list[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=10, help="how long it is asked for without a pause")
     report.add_docs(parser)
     wanted = parser.parse_args(given)
+    out, where = Console(width=120), chromium()
+    if where is None:
+        out.print("The page is left out: there is no Chromium here.")
+        return 0
     with TemporaryDirectory() as one, TemporaryDirectory() as other:
-        told = verdicts(loads(Path(one), wanted.times), rates(Path(other), wanted.seconds))
+        told = verdicts(loads(Path(one), where, wanted.times), rates(Path(other), wanted.seconds))
     table = Table("what", "found", "bar", "", title="The page, over 10 Mbit/s with 40 ms")
     for *cells, missed in told:
         table.add_row(*cells, "MISSED" if missed else "kept" if cells[2][:1] in "<>0" and cells[2] else "")
-    Console(width=120).print(table)
+    out.print(table)
     if wanted.docs:
         text = f"Measured on {report.measured_on()}, {wanted.times} times:\n\n{report.drawn_as(table)}"
         report.write("page", text)
