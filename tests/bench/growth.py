@@ -2,7 +2,7 @@
 
 `python -m tests.bench.growth`; `--facts 200000 --seconds 10 --rounds 1` is a short form. The facts are of the study
 that is loaded, as its sessions have left them: a first load is recorded, and those of its sessions that ended are
-copied until there are enough. The grown database is kept for the next time (10,000,000 facts: about 10 GB).
+copied until there are enough. The grown database is kept for the next time (10,000,000 facts: about 9 GB).
 """
 
 from __future__ import annotations
