@@ -36,7 +36,7 @@ lint: $(VENV)/.stamp-dev
 	$(BIN)/mypy $(TYPED)
 	$(BIN)/lint-imports --no-logo
 
-bench: $(VENV)/.stamp-dev  ## measure throughput and latency on this machine
+bench: $(VENV)/.stamp-dev browser  ## measure throughput and latency on this machine
 	$(BIN)/python -m tests.bench
 
 soak: $(VENV)/.stamp-dev browser  ## the tests with long settings: hours rather than minutes
@@ -87,7 +87,7 @@ ifeq ($(PYTHON)$(UV),)
 	@exit 1
 endif
 
-# The browser tests use the machine's own Chromium. tests/conftest.py looks for the same names.
+# The browser tests use the machine's own Chromium. tests/browser/found.py looks for the same names.
 
 browser:
 	@if command -v chromium || command -v chromium-browser || command -v google-chrome \

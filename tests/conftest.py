@@ -3,7 +3,6 @@
 import ipaddress
 import os
 import random
-import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,11 +12,10 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 from storage.engine import Database, open_database
+from tests.browser import found
 
 ROOT = Path(__file__).parents[1]
 IN_CI = os.environ.get("CI") == "true"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")  # as in the Makefile
-MAC_BROWSER = Path("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome")
 
 # Hypothesis would derandomise itself in CI; we would rather find new failures and print the seed.
 # The phase that explains a failure traces every line, which takes minutes here; the example says enough.
@@ -114,13 +112,11 @@ def each_database(database_url: str) -> Iterator[Database]:
 @pytest.fixture(scope="session")
 def chromium() -> str:
     """The path of the browser to drive; CI must have one."""
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is None and MAC_BROWSER.is_file():
-        found = str(MAC_BROWSER)
-    if found is None:
+    where = found.chromium()
+    if where is None:
         refuse = pytest.fail if IN_CI else pytest.skip
-        refuse(f"none of {', '.join(BROWSERS)} is on the path; `make browser` as root on Debian installs one")
-    return found
+        refuse(f"none of {', '.join(found.BROWSERS)} is on the path; `make browser` as root on Debian installs one")
+    return where
 
 
 def _refuse_network(event: str, args: tuple[object, ...]) -> None:

@@ -1,9 +1,10 @@
 """`make bench`: what a click costs, from the pure engine to the whole server over HTTP.
 
 Absolute figures belong to the machine; the last column, a ratio within the same run, can be compared. Issue by issue
-more is measured here; the bars of the load issue are not among them yet. Imports and exports are in exports.py, the
-first word of a reply in first_token.py, what an extreme one does to others in extremes.py, models asked alone in
-alone.py, agreement of raters in agreement.py. How often intervals hold the truth is apart, in coverage.py.
+more is measured here: many at once in load/, the browser's page in page.py, the same load beside many facts in
+growth.py (here in short), imports and exports in exports.py, the first word of a reply in first_token.py, what an
+extreme one does to others in extremes.py, models asked alone in alone.py, agreement of raters in agreement.py. Apart
+are coverage.py, for how often intervals hold the truth, and rival/, for oTree under the same load.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from rich.table import Table
 
 from experiments.core.session import fold
 from storage.projections import rows_of
-from tests.bench import agreement, alone, exports, extremes, first_token
+from tests.bench import agreement, alone, exports, extremes, first_token, growth, page
+from tests.bench.load import __main__ as load
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import serving, settings_for
 from tests.fakes.sessions import play, study, whole
@@ -31,6 +33,8 @@ from tests.fakes.sessions import play, study, whole
 SESSIONS = 30
 VISITORS = 25
 PAGES = 400
+GROWTH = ["--facts", "1000000", "--rounds", "1"]
+"""A tenth of what growth.py measures by itself: the whole takes 10 GB of disk."""
 
 
 @contextmanager
@@ -114,7 +118,16 @@ def main() -> int:
         p50, p95 = quantile(seconds, 0.5), quantile(seconds, 0.95)
         table.add_row(name, f"{p50:.2f}", f"{p95:.2f}", f"{p50 / base:.1f}")
     Console().print(table)
-    return max(first_token.main(), extremes.main(), agreement.main(), alone.main(["--rivals"]), exports.main([]))
+    return max(
+        load.main([]),
+        page.main([]),
+        growth.main(GROWTH),
+        first_token.main(),
+        extremes.main(),
+        agreement.main(),
+        alone.main(["--rivals"]),
+        exports.main([]),
+    )
 
 
 if __name__ == "__main__":

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -21,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from storage.schemas.chatbench import FULL_STUDY, QUESTIONS
-from tests.bench import release
+from tests.bench import release, report
 
 ROWS = 1_000_000
 RUNS = 3
@@ -33,9 +31,6 @@ FLAT_MB = 16
 """By how much the peak may differ at ten times the rows: what allocators and page caches do by themselves."""
 ENOUGH = 10_000
 """From how many rows on the smaller file is many batches, so that its peak is what a large one's should be."""
-DOCS = Path(__file__).parents[2] / "docs" / "benchmarks.md"
-NEXT = "\n## The first word of a reply"
-"""Where the page goes on with what is measured elsewhere."""
 FILES = {"answers": f"{FULL_STUDY}/user_answers.csv", "conversations": f"{FULL_STUDY}/conversations.json"}
 
 
@@ -157,28 +152,13 @@ def lines(folder: Path, rows: int) -> list[Line]:
     return found
 
 
-def machine() -> str:
-    """Where this is measured."""
-    return f"{os.cpu_count()} cores, Python {platform.python_version()}, {platform.system()} {platform.machine()}"
-
-
 def page(found: list[Line], rows: int) -> str:
-    """The page of the docs."""
-    table = [HEADER, ("---",) * len(HEADER), *(line.cells() for line in found)]
-    drawn = "\n".join(f"| {' | '.join(cells)} |" for cells in table)
-    return f"""# Benchmarks
-
-`make bench` measures Parley on your machine; `python -m tests.bench.exports` only imports and exports, and writes their
-part of this page with `--docs`; `--rows 100000` is a short form. Ratios within a run can be compared between machines,
-absolute figures cannot.
-
-## Importing and exporting
-
-Measured on {machine()}, SQLite on a local disk:
+    """Its part of the docs."""
+    return f"""Measured on {report.measured_on()}, SQLite on a local disk:
 a made-up release of ChatBench with {rows:,} answers of workers with 13 to 22 answers each, and
 {rows // release.ROWS_A_CONVERSATION:,} conversations of {release.MESSAGES} messages with as many words as real ones.
 
-{drawn}
+{report.drawn(HEADER, (line.cells() for line in found))}
 
 - Each figure is a process of its own; exports are the best of {RUNS} runs, in turns with their rivals. Imports include
   reading, checking, the log and the released tables, in one transaction, and ran once.
@@ -197,7 +177,7 @@ def main(given: list[str] | None = None) -> int:
     """Measure and print; 1 if a bar is missed."""
     parser = argparse.ArgumentParser(description="Measure imports and exports of a large release.")
     parser.add_argument("--rows", type=int, default=ROWS, help=f"how many answers ({ROWS:,} unless given)")
-    parser.add_argument("--docs", action="store_true", help="write docs/benchmarks.md")
+    report.add_docs(parser)
     wanted = parser.parse_args(given)
     with TemporaryDirectory() as folder:
         found = lines(Path(folder), wanted.rows)
@@ -206,8 +186,7 @@ def main(given: list[str] | None = None) -> int:
         table.add_row(*line.cells())
     Console(width=WIDTH).print(table)
     if wanted.docs:
-        others = "".join(DOCS.read_text(encoding="utf-8").partition(NEXT)[1:])
-        DOCS.write_text(page(found, wanted.rows) + others, encoding="utf-8")
+        report.write("exports", page(found, wanted.rows))
     return int(any(line.missed for line in found))
 
 

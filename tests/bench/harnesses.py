@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
 
@@ -76,11 +76,16 @@ class NotThere(Exception):
 
 def environment() -> Path:
     """The programs' folder, made and filled by the first who asks."""
-    programs = HOME / "venv" / "bin"
-    if not (programs / "lm_eval").exists() or not (programs / "inspect").exists():
+    return installed("venv", WANTED, ("lm_eval", "inspect"))
+
+
+def installed(name: str, wanted: Sequence[str], needed: Sequence[str]) -> Path:
+    """The programs of an environment of its own, which is made where one that is needed is not there."""
+    programs = HOME / name / "bin"
+    if not all((programs / program).exists() for program in needed):
         HOME.mkdir(exist_ok=True)
-        _run([sys.executable, "-m", "venv", str(HOME / "venv")])
-        _run([str(programs / "python"), "-m", "pip", "install", "-q", *WANTED])
+        _run([sys.executable, "-m", "venv", str(HOME / name)])
+        _run([str(programs / "python"), "-m", "pip", "install", "-q", *wanted])
     return programs
 
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 import argparse
 import asyncio
 import shutil
+import sqlite3
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +32,12 @@ from storage import tables, usage
 from storage.engine import Database, open_database, writer
 from storage.erasure import empty_journal
 from storage.operations import operations_in
-from storage.schemas.registry import schemas
 from storage.seats import meant
 from storage.watching import Kept, watch
 from storage.watching.models import recent, used
 from storage.watching.people import crowds, over_time, waiting
 from storage.watching.times import typical
+from tests.bench import copies
 from tests.fakes.sessions import study
 
 FACTS = 1_000_000
@@ -43,8 +45,6 @@ WHOLE, LIVE = 160, 40
 STUDY = FILE = "chatbench"
 ORIGIN = "person"
 BAR_MS = 100.0
-LATER_US = 6 * 3_600_000_000
-"""How much earlier each copy is than the one before it."""
 FOLDER = Path(tempfile.gettempdir()) / "parley-bench"
 TOLD = 5
 """Rows of telemetry for each session."""
@@ -73,38 +73,22 @@ async def originals(database: Database) -> None:
     await runtime.close()
 
 
-def multiply(database: Database, facts: int) -> None:
+def multiply(path: Path, facts: int) -> None:
     """Copy all rows of the sessions until there are so many facts; who is copied is a person."""
-    released = [table.table() for schema in schemas().values() for table in schema.tables]
-    own = [tables.events, tables.sessions, tables.seats, tables.attempts, *released]
+    with closing(sqlite3.connect(path)) as database:
+        (there,) = database.execute("SELECT count(*) FROM event").fetchone()
+        streams = [stream for (stream,) in database.execute("SELECT stream FROM session")]
+    copies.multiply(path, streams, -(-facts // there) - 1)
+    database = open_database(f"sqlite:///{path}")
     with writer(database) as connection, connection.begin():
-        there, sessions = (count(connection, table) for table in (tables.events, tables.sessions))
-        for number in range(1, -(-facts // there)):
-            for table in own:
-                connection.execute(text(copied(table, number, sessions)))
         connection.execute(text("DELETE FROM session WHERE origin = 'bot'"))
         connection.execute(text("DELETE FROM seat WHERE origin = 'bot'"))
         for number in range(1, TOLD + 1):
             values = f"stream, {number}, NULL, 'consent', last_us, 'here', '{{}}'"
             connection.execute(text(f"INSERT INTO telemetry SELECT {values} FROM seat"))
         usage.recount(connection)
-    with database.connect() as connection:
         connection.execute(text("ANALYZE"))
-
-
-def copied(table: Any, number: int, sessions: int) -> str:
-    """A statement that copies the first sessions' rows once more."""
-    stream = "_session" if "_session" in table.c else "stream"
-    made = {stream: f"substr({stream}, 1, 30) || '{number:06x}'", "origin": "'person'", "_origin": "'person'"}
-    made["ordinal"] = f"ordinal + {number * sessions}"
-    earlier = (number - 1) * LATER_US
-    made |= {
-        name: f"{name} - {earlier}" for name in ("at_us", "begun_us", "last_us", "until_us", "due_us", "started_us")
-    }
-    names = ", ".join(f'"{column.name}"' for column in table.columns)
-    values = ", ".join(made.get(column.name, f'"{column.name}"') for column in table.columns)
-    first = f"SELECT stream FROM session WHERE origin = 'bot' AND ordinal <= {sessions}"
-    return f'INSERT INTO "{table.name}" ({names}) SELECT {values} FROM "{table.name}" WHERE {stream} IN ({first})'
+    database.dispose()
 
 
 def count(connection: Connection, table: Any) -> int:
@@ -120,8 +104,8 @@ def database_of(folder: Path, facts: int) -> Database:
         making.unlink(missing_ok=True)
         database = open_database(f"sqlite:///{making}")
         asyncio.run(originals(database))
-        multiply(database, facts)
         database.dispose()
+        multiply(making, facts)
         making.rename(path)
     return open_database(f"sqlite:///{path}")
 

@@ -9,7 +9,7 @@ import asyncio
 import random
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -137,16 +137,28 @@ class Participant:
             raise RuntimeError(f"answered {reply.status}, not {status}: {reply.body[:200].decode(errors='replace')}")
 
 
-async def crowd(host: str, port: int, study: str, number: int, found: Found, ramp_s: float) -> None:
+Visit = Callable[[Wire, Found, random.Random], Awaitable[None]]
+"""Somebody takes part, over a connection of their own."""
+
+
+def of_parley(study: str) -> Visit:
+    """How one takes part in a study of Parley, or of the bare server."""
+
+    async def visit(wire: Wire, found: Found, chance: random.Random) -> None:
+        await Participant(wire, found, study, chance).takes_part()
+
+    return visit
+
+
+async def crowd(visit: Visit, port: int, number: int, found: Found, ramp_s: float) -> None:
     """So many at once, for ever, coming over `ramp_s`; ends when it is cancelled."""
 
     async def place(index: int) -> None:
         await asyncio.sleep(ramp_s * index / number)
-        for visit in range(1_000_000):
-            async with Wire(host, port) as wire:
-                chance = random.Random(f"{index} {visit}")
+        for nth in range(1_000_000):
+            async with Wire("127.0.0.1", port) as wire:
                 try:
-                    await Participant(wire, found, study, chance).takes_part()
+                    await visit(wire, found, random.Random(f"{index} {nth}"))
                 except (RuntimeError, OSError, TimeoutError, KeyError, orjson.JSONDecodeError) as error:
                     found.errors[f"{type(error).__name__}: {error}"[:160]] += 1
                     await asyncio.sleep(1)

@@ -19,6 +19,7 @@ class Reply:
 
     status: int = 0
     body: bytes = b""
+    location: str = ""
 
 
 class Wire(asyncio.Protocol):
@@ -41,7 +42,15 @@ class Wire(asyncio.Protocol):
         if self._transport is not None:
             self._transport.close()
 
-    async def ask(self, method: str, path: str, body: bytes | None = None, heard: Heard | None = None) -> Reply:
+    async def ask(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        heard: Heard | None = None,
+        *,
+        kind: str = "application/json",
+    ) -> Reply:
         """Send a request and wait for the whole answer; `heard` gets each piece of it as it comes."""
         if self._transport is None or self._transport.is_closing():
             await asyncio.get_running_loop().create_connection(lambda: self, *self._at)
@@ -49,7 +58,7 @@ class Wire(asyncio.Protocol):
         if self.cookies:
             head.append("cookie: " + "; ".join(f"{name}={value}" for name, value in self.cookies.items()))
         if body is not None:
-            head += ["content-type: application/json", f"content-length: {len(body)}"]
+            head += [f"content-type: {kind}", f"content-length: {len(body)}"]
         self._answer, self._heard = asyncio.get_running_loop().create_future(), heard
         assert self._transport is not None
         self._transport.write("\r\n".join((*head, "\r\n")).encode() + (body or b""))
@@ -77,10 +86,12 @@ class Wire(asyncio.Protocol):
         self._reply, self._parts = Reply(), []
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Of httptools: cookies are kept."""
+        """Of httptools: cookies are kept, and where to go on."""
         if name.lower() == b"set-cookie":
             kept, _, told = value.decode("latin-1").partition(";")[0].partition("=")
             self.cookies[kept] = told
+        elif name.lower() == b"location":
+            self._reply.location = value.decode("latin-1")
 
     def on_headers_complete(self) -> None:
         """Of httptools."""

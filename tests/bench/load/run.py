@@ -1,0 +1,112 @@
+"""One server under one load, and what came of it."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import uvloop
+from rich.table import Table
+
+from tests.bench.load import servers
+from tests.bench.load.people import Found, Visit, crowd, of_parley
+
+
+@dataclass(frozen=True)
+class Up:
+    """A server that is up: its name, the number of its process, its port."""
+
+    server: str
+    number: int
+    port: int
+
+
+@dataclass(frozen=True)
+class Run:
+    """What came of it."""
+
+    server: str
+    people: int
+    found: Found
+    seconds: float
+    used_s: float
+    """Seconds of a processor that the server used."""
+    mb: float
+
+    @property
+    def core(self) -> float:
+        """The share of its core that the server used."""
+        return self.used_s / self.seconds
+
+    @property
+    def request_ms(self) -> float:
+        """Milliseconds of its core for a request."""
+        return 1e3 * self.used_s / max(1, self.found.requests)
+
+    @property
+    def click_ms(self) -> float:
+        """Milliseconds of its core for a click, with all that comes with it."""
+        return 1e3 * self.used_s / max(1, len(self.found.times.get("click", [])))
+
+
+async def loaded(up: Up, visit: Visit, people: int, seconds: float) -> Run:
+    """Let so many come, wait until all are there, measure."""
+    found, ramp_s = Found(), max(5.0, people / 60)
+    coming = asyncio.create_task(crowd(visit, up.port, people, found, ramp_s))
+    await asyncio.sleep(ramp_s + 5)
+    found.errors.clear()
+    before_s, found.measuring = servers.used_s(up.number), True
+    begun = time.monotonic()
+    await asyncio.wait([coming], timeout=seconds)
+    found.measuring = False
+    took_s = time.monotonic() - begun
+    run = Run(up.server, people, found, took_s, servers.used_s(up.number) - before_s, servers.peak_mb(up.number))
+    coming.cancel()
+    await asyncio.gather(coming, return_exceptions=True)
+    return run
+
+
+def measure(server: str, people: int, seconds: float) -> Run:
+    """One server under one load, in a folder of its own."""
+    with TemporaryDirectory() as at:
+        return measure_in(Path(at), server, people, seconds)
+
+
+def measure_in(folder: Path, server: str, people: int, seconds: float) -> Run:
+    """One server under one load, over what is in the folder."""
+    start = servers.bare if server == "bare" else servers.loadable
+    port = servers.free_port()
+    with (
+        servers.model_server() as model_url,
+        start(folder, port, model_url, people) as number,
+        servers.on_drivers_core(),
+    ):
+        run = uvloop.run(loaded(Up(server, number, port), of_parley(servers.STUDY), people, seconds))
+    told = (folder / "server.log").read_text(encoding="utf-8")
+    if told and server == "parley" and run.found.errors:
+        print(told[-1_500:], file=sys.stderr)
+    return run
+
+
+def table_of(runs: list[Run]) -> Table:
+    """All runs, in a table."""
+    table = Table(
+        "server", "people", "requests/s", "click p50/95/99", "page", "first token over", "whole reply over", "errors",
+        "core", "CPU-ms a request", "MB", title="Under load; milliseconds",
+    )  # fmt: skip
+    for run in runs:
+        found = run.found
+
+        def three(what: str, found: Found = found) -> str:
+            return " / ".join(f"{found.p(what, share):.0f}" for share in (0.5, 0.95, 0.99))
+
+        table.add_row(
+            run.server, str(run.people), f"{found.requests / run.seconds:.0f}", three("click"), three("page"),
+            three("first token"), three("whole reply"), str(sum(found.errors.values())), f"{100 * run.core:.0f} %",
+            f"{run.request_ms:.2f}", f"{run.mb:.0f}",
+        )  # fmt: skip
+    return table

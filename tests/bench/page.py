@@ -1,0 +1,260 @@
+"""The page: how much a browser loads and how soon it can be used, and how many times a second it is served.
+
+`python -m tests.bench.page`; `--times 1 --seconds 2` is a short form. Over 10 Mbit/s with 40 ms, Chromium opens the
+page of the demo study as the shipped server gives it: cold, with nothing kept, and again. Usable is when the script
+says so, in the browser's own time. Then 16 connections ask for it as quickly as they can, and for the same bytes from a
+bare server.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import re
+import statistics
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from urllib.parse import urlsplit
+
+import uvloop
+from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
+from rich.console import Console
+from rich.table import Table
+
+from app.web.gate import FOREVER
+from tests.bench import report
+from tests.bench.load import servers
+from tests.bench.load.wire import Wire
+from tests.browser.found import chromium
+from tests.browser.waiting import until
+
+STUDY = "demo"
+CONNECTIONS = 16
+LINE = {"offline": False, "latency": 40, "downloadThroughput": 10e6 / 8, "uploadThroughput": 10e6 / 8}
+"""Milliseconds, and bytes a second."""
+READY = "document.documentElement?.dataset.ready === 'yes'"
+WATCH = """new MutationObserver(() => {
+  if (!window.usableMs && document.documentElement?.dataset.ready === "yes") window.usableMs = performance.now();
+}).observe(document, {subtree: true, childList: true, attributes: true});"""
+HASHED = re.compile(r"/assets/.*-[\w-]{8}\.\w+$")
+QUIET_MS = 500
+"""So long without a request, and all is loaded."""
+MOST_KIB, MOST_COLD_MS, MOST_WARM_MS, LEAST_RATE = 600, 1_500, 500, 2_000
+
+
+@dataclass
+class Load:
+    """One opening of the page."""
+
+    usable_ms: float = 0
+    asked: list[str] = field(default_factory=list)
+    """What was asked of the server, and not found in the browser's cache."""
+    kept: set[str] = field(default_factory=set)
+    """What was."""
+    size: int = 0
+    """Bytes over the line, with headers."""
+    mortal: list[str] = field(default_factory=list)
+    """Hashed assets that the browser was not told to keep for ever."""
+
+    @property
+    def kib(self) -> float:
+        """How much came over the line."""
+        return self.size / 1024
+
+
+class Watched:
+    """A page whose requests are counted."""
+
+    def __init__(self, page: Page) -> None:
+        self._page, self._load, self._open = page, Load(), set[str]()
+        session: CDPSession = page.context.new_cdp_session(page)
+        for event, heard in (
+            ("requestWillBeSent", self._sent),
+            ("requestServedFromCache", self._cached),
+            ("responseReceived", self._answered),
+            ("loadingFinished", self._finished),
+            ("loadingFailed", self._finished),
+        ):
+            session.on(f"Network.{event}", heard)
+        session.send("Network.enable")
+        session.send("Network.emulateNetworkConditions", LINE)
+        page.add_init_script(WATCH)
+
+    def open(self, url: str) -> Load:
+        """Open an address and wait until it is usable and all is there."""
+        self._load = load = Load()
+        self._open.clear()
+        self._page.goto(url)
+        until(self._page, READY)
+        self._page.wait_for_timeout(QUIET_MS)
+        while self._open:
+            self._page.wait_for_timeout(QUIET_MS)
+        load.usable_ms = float(self._page.evaluate("window.usableMs"))
+        return load
+
+    def _sent(self, told: dict[str, Any]) -> None:
+        if told["request"]["url"].startswith("http"):
+            self._open.add(told["requestId"])
+
+    def _cached(self, told: dict[str, Any]) -> None:
+        self._load.kept.add(told["requestId"])
+
+    def _answered(self, told: dict[str, Any]) -> None:
+        answer = told["response"]
+        if told["requestId"] not in self._open:
+            return
+        if answer.get("fromDiskCache") or told["requestId"] in self._load.kept:
+            self._load.kept.add(told["requestId"])
+            return
+        path = urlsplit(answer["url"]).path
+        self._load.asked.append(path)
+        headers = {name.lower(): value for name, value in answer["headers"].items()}
+        if HASHED.search(path) and headers.get("cache-control") != FOREVER:
+            self._load.mortal.append(path)
+
+    def _finished(self, told: dict[str, Any]) -> None:
+        self._open.discard(told["requestId"])
+        self._load.size += int(told.get("encodedDataLength", 0))
+
+
+def opened(browser: Browser, url: str) -> tuple[Load, Load]:
+    """The page by somebody who has just come, and the same again."""
+    with browser.new_context() as context:
+        context.request.post(f"{url}/s/{STUDY}", max_redirects=0, headers={"origin": url})
+        watched = Watched(context.new_page())
+        return watched.open(url + "/"), watched.open(url + "/")
+
+
+def loads(folder: Path, where: str, times: int) -> list[tuple[Load, Load]]:
+    """Cold and warm, so often."""
+    port = servers.free_port()
+    with servers.parley(folder, port, STUDY, people_per_address=1_000), sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=where, args=["--no-sandbox"])
+        return [opened(browser, f"http://127.0.0.1:{port}") for _ in range(times)]
+
+
+@dataclass(frozen=True)
+class Rate:
+    """How often the page was served."""
+
+    server: str
+    a_second: float
+    core: float
+    """The share of its core that the server used."""
+    kib: float
+
+    @property
+    def busy(self) -> str:
+        """How much of its core it had: on a machine with other work less than all of it."""
+        return f"with {100 * self.core:.0f} % of it"
+
+
+class Asking:
+    """Many connections with one session's cookie, each of which asks for the page again and again."""
+
+    def __init__(self, port: int, seconds: float) -> None:
+        self._port, self._seconds = port, seconds
+        self.page = b""
+        self._answers = 0
+
+    async def run(self) -> float:
+        """Answers a second."""
+        async with Wire("127.0.0.1", self._port) as arriving:
+            await arriving.ask("POST", f"/s/{STUDY}", b"")
+        begun = time.monotonic()
+        await asyncio.gather(*(self._ask(arriving.cookies, begun + self._seconds) for _ in range(CONNECTIONS)))
+        return self._answers / (time.monotonic() - begun)
+
+    async def _ask(self, cookies: dict[str, str], until_s: float) -> None:
+        async with Wire("127.0.0.1", self._port) as wire:
+            wire.cookies = dict(cookies)
+            while time.monotonic() < until_s:
+                reply = await wire.ask("GET", "/")
+                if reply.status != 200:
+                    raise RuntimeError(f"GET / was answered {reply.status}")
+                self.page = reply.body
+                self._answers += 1
+
+
+def rate_of(server: str, number: int, port: int, seconds: float) -> tuple[Rate, bytes]:
+    """How often a server gives the page, and the page."""
+    asking = Asking(port, seconds)
+    with servers.on_drivers_core():
+        before_s, begun = servers.used_s(number), time.monotonic()
+        a_second = uvloop.run(asking.run())
+        core = (servers.used_s(number) - before_s) / (time.monotonic() - begun)
+    return Rate(server, a_second, core, len(asking.page) / 1024), asking.page
+
+
+def rates(folder: Path, seconds: float) -> list[Rate]:
+    """Parley's, as if one might ask without end, and that of a bare server with the same bytes."""
+    port, unlimited = servers.free_port(), 1_000_000
+    freely = {"requests_per_second": unlimited, "request_burst": unlimited}
+    with servers.parley(folder, port, STUDY, **freely) as number:
+        ours, page = rate_of("Parley", number, port, seconds)
+    (folder / "page.html").write_bytes(page)
+    port = servers.free_port()
+    command = [sys.executable, "-m", "tests.bench.same_bytes", str(port), str(folder / "page.html")]
+    with servers.served(command, {}, folder, port) as number:
+        return [ours, rate_of("bare Starlette and uvicorn", number, port, seconds)[0]]
+
+
+def verdicts(found: list[tuple[Load, Load]], served: list[Rate]) -> list[tuple[str, str, str, bool]]:
+    """What, how much, the bar, and whether it is missed."""
+    colds, warms = zip(*found, strict=True)
+    cold, warm = (sorted(load.usable_ms for load in some) for some in (colds, warms))
+    kib, mortal = max(load.kib for load in colds), colds[0].mortal
+    ours, bare = served
+    return [
+        ("cold: KiB over the line", f"{kib:.0f}", f"<= {MOST_KIB}", kib > MOST_KIB),
+        ("cold: requests", str(len(colds[0].asked)), "", False),
+        ("cold: usable after, s (median; most)", *_times(cold, MOST_COLD_MS)),
+        ("warm: KiB over the line", f"{max(load.kib for load in warms):.0f}", "", False),
+        ("warm: requests to the server", str(max(len(load.asked) for load in warms)), "", False),
+        ("warm: usable after, s (median; most)", *_times(warm, MOST_WARM_MS)),
+        ("hashed assets", str(sum(bool(HASHED.search(path)) for path in colds[0].asked)), "", False),
+        ("hashed assets that are not immutable", str(len(mortal)), "0", bool(mortal)),
+        (
+            f"GET / on one core ({ours.kib:.0f} KiB), a second",
+            f"{ours.a_second:,.0f} ({ours.busy})",
+            f">= {LEAST_RATE:,}",
+            ours.a_second < LEAST_RATE,
+        ),
+        (f"the same bytes by {bare.server}", f"{bare.a_second:,.0f} ({bare.busy})", "the limit", False),
+    ]
+
+
+def _times(ms: list[float], most_ms: float) -> tuple[str, str, bool]:
+    middle = statistics.median(ms)
+    return f"{middle / 1e3:.2f}; {ms[-1] / 1e3:.2f}", f"<= {most_ms / 1e3}", middle > most_ms
+
+
+def main(given: list[str] | None = None) -> int:
+    """Measure and print; 1 where a bar is missed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--times", type=int, default=9, help="how often it is loaded cold and warm")
+    parser.add_argument("--seconds", type=float, default=10, help="how long it is asked for without a pause")
+    report.add_docs(parser)
+    wanted = parser.parse_args(given)
+    out, where = Console(width=120), chromium()
+    if where is None:
+        out.print("The page is left out: there is no Chromium here.")
+        return 0
+    with TemporaryDirectory() as one, TemporaryDirectory() as other:
+        told = verdicts(loads(Path(one), where, wanted.times), rates(Path(other), wanted.seconds))
+    table = Table("what", "found", "bar", "", title="The page, over 10 Mbit/s with 40 ms")
+    for *cells, missed in told:
+        table.add_row(*cells, "MISSED" if missed else "kept" if cells[2][:1] in "<>0" and cells[2] else "")
+    out.print(table)
+    if wanted.docs:
+        text = f"Measured on {report.measured_on()}, {wanted.times} times:\n\n{report.drawn_as(table)}"
+        report.write("page", text)
+    return int(any(missed for *_, missed in told))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
