@@ -6,6 +6,8 @@ from pathlib import Path
 
 from playwright.sync_api import ConsoleMessage, Locator, Page, expect
 
+from tests.browser.waiting import settled
+
 LONG_MS = 60_000
 
 
@@ -67,5 +69,5 @@ class AtConsole:
 
     def picture(self, name: str) -> None:
         """Keep what is on the screen, whole."""
-        self.page.wait_for_timeout(700)
+        settled(self.page)
         self.page.screenshot(path=self._pictures / f"{name}.png", full_page=True)

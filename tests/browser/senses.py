@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from playwright.sync_api import BrowserContext
+from playwright.sync_api import Page
 
 LEAST_RING_PX, LEAST_CONTRAST = 2, 3.0
 LISTEN = """
@@ -68,10 +68,10 @@ class Senses:
         ]
 
 
-def attend(context: BrowserContext) -> Senses:
-    """Keep what a person's browser shows and tells, on each of its pages."""
+def attend(page: Page) -> Senses:
+    """Keep what a person's page shows and tells from now on."""
     senses = Senses([], [])
     keep = {"focus": senses.focused.append, "said": senses.said.append}
-    context.expose_function("kept", lambda kind, what: keep[kind](what))
-    context.add_init_script(f"(() => {{ {LISTEN} }})()")
+    page.expose_function("kept", lambda kind, what: keep[kind](what))
+    page.add_init_script(f"(() => {{ {LISTEN} }})()")
     return senses

@@ -18,7 +18,7 @@ from tests.browser.axe import LOOKS, Look, faults, nameless
 from tests.browser.filled import DRAFT, STUDY, filled
 from tests.browser.researcher import LONG_MS, AtConsole
 from tests.browser.visitor import Visitor
-from tests.browser.waiting import until
+from tests.browser.waiting import quiet, settled, until
 from tests.fakes.accounts import GOOD
 from tests.fakes.served import Process
 from tests.web.gallery import on_stage
@@ -39,7 +39,7 @@ def audit(soak: bool) -> Audit:
         found: list[str] = []
         for look in LOOKS if soak else LOOKS[turn % len(LOOKS) :][:1]:
             look.put_on(page)
-            page.wait_for_timeout(250)
+            settled(page)
             found += [f"{look}: {fault}" for fault in (*faults(page), *nameless(page))]
         assert not found, "\n".join(found)
 
@@ -66,7 +66,7 @@ def show(page: Page, stage: str, name: str) -> None:
     """A screen of the gallery."""
     page.goto(f"{stage}/show/{name}")
     until(page, "document.documentElement?.dataset.ready === 'yes'")
-    page.wait_for_timeout(250)
+    settled(page)
 
 
 # ---- Participants
@@ -104,12 +104,19 @@ def test_a_whole_study(fast: Process, new_context: Callable[..., BrowserContext]
     assert visitor.complaints == []
 
 
-@pytest.mark.parametrize("language", ["en", "ar"])
-@pytest.mark.parametrize(("turn", "template"), list(enumerate(AROUND)), ids=AROUND)
+@pytest.mark.parametrize(
+    ("turn", "template", "language"),
+    [
+        pytest.param(turn, template, language, marks=[pytest.mark.soak] * ((turn % 2 == 0) is (language == "ar")))
+        for turn, template in enumerate(AROUND)
+        for language in ("en", "ar")
+    ],
+)
 def test_a_page_around_a_study(
     fast: Process, page: Page, audit: Audit, turn: int, template: str, language: str
 ) -> None:
-    """Those that are met before a study and in place of one: start, closed, once only, nobody's link, and so on."""
+    """Those that are met before a study and in place of one: start, closed, once only, nobody's link, and so on; each
+    in one of two languages, with --soak in both."""
     known: dict[str, Any] = {
         "title": "A study",
         "contact": "ann@example.org",
@@ -138,7 +145,7 @@ def test_the_language_is_the_studys_and_not_the_browsers(
     page.goto(f"{fast.url}/s/short")
     assert page.evaluate(of) == ["en", "ltr"]
     Visitor(page, fast.url).arrive("short")
-    page.wait_for_timeout(300)
+    settled(page)
     assert page.evaluate(of) == ["en", "ltr"]
 
 
@@ -178,7 +185,7 @@ def test_a_room(ada: AtConsole, audit: Audit, turn: int, room: str) -> None:
     place, part, painted = ROOMS[room]
     LOOKS[turn % len(LOOKS)].put_on(ada.page)
     enter(ada, place, part, painted)
-    ada.page.wait_for_timeout(750)
+    quiet(ada.page)
     audit(ada.page, turn)
 
 

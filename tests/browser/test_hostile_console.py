@@ -16,6 +16,7 @@ from app.web.gate import POLICY
 from storage.engine import open_database
 from tests.browser.hostile import A_CHAT, Echo, Session, Watched, excluded, seeded, study
 from tests.browser.researcher import AtConsole
+from tests.browser.waiting import quiet
 from tests.fakes.accounts import GOOD, ada_and_bob
 from tests.fakes.backends import registered
 from tests.fakes.hostile import ALL, LIGHT, Payload
@@ -105,7 +106,7 @@ def test_sessions_of_hostile_texts_are_told_and_replayed(console: Console, ada: 
         assert watched.harms(TOLD) == []
         at.page.get_by_role("tab", name="Replay").click()
         at.at("session-page").locator("iframe").wait_for()
-        at.page.wait_for_timeout(300)
+        quiet(at.page)
         assert watched.harms(TOLD) == []
 
 
@@ -116,7 +117,7 @@ def test_a_draft_of_hostile_texts_is_shown(console: Console, ada: tuple[AtConsol
     at.reads("study-title", "draft")
     at.open("Write")
     at.reads("faults", "fault")
-    at.page.wait_for_timeout(300)
+    quiet(at.page)
     assert watched.harms("#study-title .title", "#faults li") == []
 
 

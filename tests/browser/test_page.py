@@ -8,7 +8,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from experiments.core.events import Event
 from storage.engine import open_database
-from tests.browser.visitor import MARK, KeyboardVisitor, Visitor
+from tests.browser.visitor import MARK, Visitor
 from tests.browser.waiting import until
 from tests.fakes.served import Process
 from tests.wiring.reading import facts, query
@@ -64,17 +64,15 @@ def test_a_whole_study_by_mouse(fast: Process, new_context: NewContext) -> None:
     assert visitor.finished
 
 
-@pytest.mark.parametrize("study", ["demo", "dices", "arena"])
-def test_a_whole_study_by_keyboard(fast: Process, new_context: NewContext, study: str) -> None:
-    """Every control is reached by Tab, and each screen begins at its heading (`arrived_from`)."""
-    visitor = KeyboardVisitor(new_context().new_page(), fast.url)
-    visitor.arrive(study)
-    visitor.finish()
-    assert visitor.complaints == []
-
-
-@pytest.mark.parametrize("study", ["demo", "dices"])
-@pytest.mark.parametrize(("width", "height"), [(390, 844), (320, 640)])
+@pytest.mark.parametrize(
+    ("study", "width", "height"),
+    [
+        ("demo", 320, 640),
+        ("dices", 390, 844),
+        pytest.param("demo", 390, 844, marks=pytest.mark.soak),
+        pytest.param("dices", 320, 640, marks=pytest.mark.soak),
+    ],
+)
 def test_a_whole_study_on_a_phone(fast: Process, new_context: NewContext, study: str, width: int, height: int) -> None:
     context = new_context(viewport={"width": width, "height": height}, has_touch=True, is_mobile=True)
     visitor = Visitor(context.new_page(), fast.url, fits)
