@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
 from app.library import STUDIES
 from tests.browser.waiting import MOST_S
@@ -32,6 +32,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 def browser(chromium: str) -> Iterator[Browser]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        expect.set_options(timeout=MOST_S * 1000)
         yield browser
         browser.close()
 
@@ -55,7 +56,9 @@ def new_context(
 
     def new(*, own: bool = False, **options: object) -> BrowserContext:
         like = "" if own or TRACES else repr(sorted(options.items()))
-        context = rested.pop(like, None) or browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
+        context = rested.pop(like, None) or browser.new_context(
+            **{"viewport": {"width": 1280, "height": 900}, **options}
+        )
         context.set_default_timeout(MOST_S * 1000)
         if TRACES:
             context.tracing.start(snapshots=True)

@@ -18,7 +18,7 @@ from tests.browser.axe import LOOKS, Look, faults, nameless
 from tests.browser.filled import DRAFT, STUDY, filled
 from tests.browser.researcher import LONG_MS, AtConsole
 from tests.browser.visitor import Visitor
-from tests.browser.waiting import quiet, settled, until
+from tests.browser.waiting import MOST_S, quiet, settled, until
 from tests.fakes.accounts import GOOD
 from tests.fakes.served import Process
 from tests.web.gallery import on_stage
@@ -57,7 +57,7 @@ def stage() -> Iterator[str]:
 def page(browser: Browser) -> Iterator[Page]:
     """One browser's, whose cache makes the next screen quick."""
     context = browser.new_context(reduced_motion="reduce")
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(MOST_S * 1000)
     yield context.new_page()
     context.close()
 
@@ -82,7 +82,9 @@ def test_a_screen(stage: str, page: Page, audit: Audit, turn: int, name: str) ->
     assert wide <= 0, f"with more space between letters and lines it is {wide} px too wide"
 
 
-@pytest.mark.parametrize("study", ["demo", "short", "dices", "arena"])
+@pytest.mark.parametrize(
+    "study", ["demo", "arena", *(pytest.param(one, marks=pytest.mark.soak) for one in ("short", "dices"))]
+)
 def test_a_whole_study(fast: Process, new_context: Callable[..., BrowserContext], audit: Audit, study: str) -> None:
     """From the start page to the completion code, on the real server with its Content-Security-Policy."""
     seen: list[str] = []

@@ -15,16 +15,25 @@ from playwright.sync_api import BrowserContext, expect
 
 from tests.browser.researcher import LONG_MS, AtConsole
 from tests.browser.visitor import Visitor
+from tests.browser.waiting import quiet
 from tests.fakes.accounts import BETTER, GOOD, ada_and_bob
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import Process
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
-PEOPLE = 30
-ARRIVING_S = 20.0
+PEOPLE = 15
+ARRIVING_S = 8.0
 CELL = "condition: direct-to-AI, model: hasty"
 TABLET = {"width": 820, "height": 1180}
-ROOMS = ("Studies", "Live", "Sessions", "Data", "Results", "People and access")
+ROOMS = {
+    "Studies": "#bench",
+    "Live": "#live-body table",
+    "Sessions": "#sessions-list table",
+    "Data": "#data-preview table",
+    "Results": "#results-plot-0 .marks",
+    "People and access": "#rooms",
+}
+"""With what shows that it is painted."""
 
 
 @pytest.fixture
@@ -198,9 +207,10 @@ def test_a_day(servers: tuple[Process, Process], new_context: Callable[..., Brow
 def on_a_tablet(bob: AtConsole) -> None:
     """The rooms as an analyst has them, none wider than the screen."""
     bob.log_in("bob", BETTER)
-    for number, room in enumerate(ROOMS):
+    for number, (room, painted) in enumerate(ROOMS.items()):
         bob.open(room)
-        bob.page.wait_for_timeout(1500)
+        bob.page.locator(painted).first.wait_for()
+        quiet(bob.page)
         bob.picture(f"tablet-{number}")
         wide = bob.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert wide <= 0, room
