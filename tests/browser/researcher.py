@@ -12,9 +12,9 @@ LONG_MS = 60_000
 
 
 class AtConsole:
-    """Works with the mouse; `pictures` is the folder for what the screen showed."""
+    """Works with the mouse; `pictures` is the folder for what the screen showed, if that is kept."""
 
-    def __init__(self, page: Page, url: str, pictures: Path) -> None:
+    def __init__(self, page: Page, url: str, pictures: Path | None = None) -> None:
         self.page = page
         self.url = url
         self.complaints: list[str] = []
@@ -69,5 +69,7 @@ class AtConsole:
 
     def picture(self, name: str) -> None:
         """Keep what is on the screen, whole."""
+        if not self._pictures:
+            return
         settled(self.page)
         self.page.screenshot(path=self._pictures / f"{name}.png", full_page=True)

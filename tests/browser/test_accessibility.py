@@ -159,7 +159,7 @@ def ada(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     folder = tmp_path_factory.mktemp("filled")
     with filled(folder) as console:
         context = browser.new_context(reduced_motion="reduce")
-        made = AtConsole(context.new_page(), console.url, folder)
+        made = AtConsole(context.new_page(), console.url)
         made.log_in("Ada", GOOD)
         yield made
         context.close()

@@ -171,10 +171,14 @@ def export(ada: AtConsole) -> zipfile.ZipFile:
     return zipfile.ZipFile(io.BytesIO(Path(download.value.path()).read_bytes()))
 
 
-def test_a_day(servers: tuple[Process, Process], new_context: Callable[..., BrowserContext], tmp_path: Path) -> None:
+def test_a_day(
+    servers: tuple[Process, Process], new_context: Callable[..., BrowserContext], tmp_path: Path, soak: bool
+) -> None:
+    """With --soak there are pictures of it in the test's folder."""
     participants, console = servers
+    pictures = tmp_path if soak else None
     context = new_context(accept_downloads=True)
-    ada = AtConsole(context.new_page(), console.url, tmp_path)
+    ada = AtConsole(context.new_page(), console.url, pictures)
     ada.page.goto(console.url)
     ada.picture("1-login")
     ada.log_in("Ada", GOOD)
@@ -196,12 +200,13 @@ def test_a_day(servers: tuple[Process, Process], new_context: Callable[..., Brow
     with context.expect_page() as report:
         ada.page.get_by_role("link", name="Full report").click()
     expect(report.value.locator("h1")).to_contain_text("A taste of Parley", timeout=LONG_MS)
-    report.value.screenshot(path=tmp_path / "12-report.png", full_page=True)
+    if pictures:
+        report.value.screenshot(path=pictures / "12-report.png", full_page=True)
     ada.open("People and access")
     ada.reads("people-deeds", f"No. {number}")
     ada.picture("13-people")
     assert ada.complaints == []
-    on_a_tablet(AtConsole(new_context(viewport=TABLET, color_scheme="dark").new_page(), console.url, tmp_path))
+    on_a_tablet(AtConsole(new_context(viewport=TABLET, color_scheme="dark").new_page(), console.url, pictures))
 
 
 def on_a_tablet(bob: AtConsole) -> None:

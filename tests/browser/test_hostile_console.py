@@ -76,12 +76,12 @@ def draft(folder: Path, texts: list[Payload]) -> None:
 
 
 @pytest.fixture
-def ada(console: Console, browser: Browser, tmp_path: Path) -> Iterator[tuple[AtConsole, Watched]]:
+def ada(console: Console, browser: Browser) -> Iterator[tuple[AtConsole, Watched]]:
     """At the console, without a trace: for that Playwright puts a script into the replay's frame, which refuses it."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     page = context.new_page()
     watched = Watched(page, console.process.url)
-    ada = AtConsole(page, console.process.url, tmp_path)
+    ada = AtConsole(page, console.process.url)
     ada.log_in("Ada", GOOD)
     yield ada, watched
     context.close()
