@@ -36,7 +36,8 @@ const seen = (element) => {
 };
 document.addEventListener("focusin", ({ target }) => {
   if (target.id === "heading" || !target.matches(":focus-visible")) return;
-  setTimeout(() => target === document.activeElement && kept("focus", seen(target)), 40);
+  const look = () => target === document.activeElement && kept("focus", seen(target));
+  requestAnimationFrame(() => requestAnimationFrame(look));
 });
 const LIVE = ":is([role=status], [role=alert], [role=log], [aria-live=polite]):not([aria-busy=true])";
 const words = new WeakMap();
