@@ -1,16 +1,23 @@
-"""The browser tests' browser and servers; what a failed test left on the screen is kept in a folder that it names."""
+"""The browser tests' browser and servers; what a failed test left on the screen is kept in a folder that it names.
 
+With TRACES=1 in the environment it leaves a trace of all it did as well, which costs a tenth more.
+"""
+
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
 from app.library import STUDIES
+from tests.browser.waiting import MOST_S
 from tests.fakes import studies
 from tests.fakes.served import Process
 
 FAILED = pytest.StashKey[bool]()
+TRACES = "TRACES" in os.environ
+Rested = dict[str, BrowserContext]
 
 
 @pytest.hookimpl(wrapper=True)
@@ -25,33 +32,65 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 def browser(chromium: str) -> Iterator[Browser]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        expect.set_options(timeout=MOST_S * 1000)
         yield browser
         browser.close()
 
 
+@pytest.fixture(scope="session")
+def rested(browser: Browser) -> Iterator[Rested]:
+    """What tests are done with, by its options: with the page's scripts in its cache, the next page is much cheaper."""
+    rested: Rested = {}
+    yield rested
+    for context in rested.values():
+        context.close()
+
+
 @pytest.fixture
 def new_context(
-    browser: Browser, request: pytest.FixtureRequest, tmp_path: Path
+    browser: Browser, rested: Rested, request: pytest.FixtureRequest, tmp_path: Path
 ) -> Iterator[Callable[..., BrowserContext]]:
-    """Make a person's browser: cookies, a viewport, permissions."""
-    made: list[BrowserContext] = []
+    """Make a person's browser: cookies, a viewport, permissions. A test that leaves more behind than pages and cookies,
+    as Playwright's clock does, asks for one that is its `own`."""
+    made: list[tuple[BrowserContext, str]] = []
 
-    def new(**options: object) -> BrowserContext:
-        context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
-        context.set_default_timeout(15_000)
-        context.tracing.start(screenshots=False, snapshots=True)
-        made.append(context)
+    def new(*, own: bool = False, **options: object) -> BrowserContext:
+        like = "" if own or TRACES else repr(sorted(options.items()))
+        context = rested.pop(like, None) or browser.new_context(
+            **{"viewport": {"width": 1280, "height": 900}, **options}
+        )
+        context.set_default_timeout(MOST_S * 1000)
+        if TRACES:
+            context.tracing.start(snapshots=True)
+        made.append((context, like))
         return context
 
     yield new
     failed = request.node.stash.get(FAILED, False)
-    for number, context in enumerate(made):
+    for number, (context, like) in enumerate(made):
         if failed:
-            for count, page in enumerate(context.pages):
-                page.screenshot(path=tmp_path / f"page-{number}-{count}.png")
-            context.tracing.stop(path=tmp_path / f"trace-{number}.zip")
-            print(f"screenshots, and traces for `playwright show-trace`, are in {tmp_path}")
-        context.close()
+            _keep(context, tmp_path, number)
+        if failed or not like or like in rested:
+            context.close()
+        else:
+            rested[like] = _rest(context)
+
+
+def _keep(context: BrowserContext, folder: Path, number: int) -> None:
+    for count, page in enumerate(context.pages):
+        page.screenshot(path=folder / f"page-{number}-{count}.png")
+        (folder / f"page-{number}-{count}.html").write_text(page.content(), encoding="utf-8")
+    if TRACES:
+        context.tracing.stop(path=folder / f"trace-{number}.zip")
+    print(f"what was on the screen is in {folder}; with TRACES=1 also traces, for `playwright show-trace`")
+
+
+def _rest(context: BrowserContext) -> BrowserContext:
+    """Forget who it was: Parley keeps nothing in a browser but a cookie."""
+    for page in context.pages:
+        page.close()
+    context.clear_cookies()
+    return context
 
 
 def _serve(folder: Path, first_ms: int, pace_ms: int) -> Iterator[Process]:

@@ -6,13 +6,15 @@ from pathlib import Path
 
 from playwright.sync_api import ConsoleMessage, Locator, Page, expect
 
+from tests.browser.waiting import settled
+
 LONG_MS = 60_000
 
 
 class AtConsole:
-    """Works with the mouse; `pictures` is the folder for what the screen showed."""
+    """Works with the mouse; `pictures` is the folder for what the screen showed, if that is kept."""
 
-    def __init__(self, page: Page, url: str, pictures: Path) -> None:
+    def __init__(self, page: Page, url: str, pictures: Path | None = None) -> None:
         self.page = page
         self.url = url
         self.complaints: list[str] = []
@@ -67,5 +69,7 @@ class AtConsole:
 
     def picture(self, name: str) -> None:
         """Keep what is on the screen, whole."""
-        self.page.wait_for_timeout(700)
+        if not self._pictures:
+            return
+        settled(self.page)
         self.page.screenshot(path=self._pictures / f"{name}.png", full_page=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from playwright.sync_api import BrowserContext
+from playwright.sync_api import Page
 
 LEAST_RING_PX, LEAST_CONTRAST = 2, 3.0
 LISTEN = """
@@ -36,7 +36,8 @@ const seen = (element) => {
 };
 document.addEventListener("focusin", ({ target }) => {
   if (target.id === "heading" || !target.matches(":focus-visible")) return;
-  setTimeout(() => target === document.activeElement && kept("focus", seen(target)), 40);
+  const look = () => target === document.activeElement && kept("focus", seen(target));
+  requestAnimationFrame(() => requestAnimationFrame(look));
 });
 const LIVE = ":is([role=status], [role=alert], [role=log], [aria-live=polite]):not([aria-busy=true])";
 const words = new WeakMap();
@@ -68,10 +69,10 @@ class Senses:
         ]
 
 
-def attend(context: BrowserContext) -> Senses:
-    """Keep what a person's browser shows and tells, on each of its pages."""
+def attend(page: Page) -> Senses:
+    """Keep what a person's page shows and tells from now on."""
     senses = Senses([], [])
     keep = {"focus": senses.focused.append, "said": senses.said.append}
-    context.expose_function("kept", lambda kind, what: keep[kind](what))
-    context.add_init_script(f"(() => {{ {LISTEN} }})()")
+    page.expose_function("kept", lambda kind, what: keep[kind](what))
+    page.add_init_script(f"(() => {{ {LISTEN} }})()")
     return senses

@@ -14,11 +14,11 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from app.web import arrival
-from tests.browser.axe import LOOKS, Look, faults, nameless
+from tests.browser.axe import LOOKS, TOO_WIDE, Look, faults, nameless
 from tests.browser.filled import DRAFT, STUDY, filled
 from tests.browser.researcher import LONG_MS, AtConsole
 from tests.browser.visitor import Visitor
-from tests.browser.waiting import until
+from tests.browser.waiting import MOST_S, quiet, settled, until
 from tests.fakes.accounts import GOOD
 from tests.fakes.served import Process
 from tests.web.gallery import on_stage
@@ -39,7 +39,7 @@ def audit(soak: bool) -> Audit:
         found: list[str] = []
         for look in LOOKS if soak else LOOKS[turn % len(LOOKS) :][:1]:
             look.put_on(page)
-            page.wait_for_timeout(250)
+            settled(page)
             found += [f"{look}: {fault}" for fault in (*faults(page), *nameless(page))]
         assert not found, "\n".join(found)
 
@@ -57,7 +57,7 @@ def stage() -> Iterator[str]:
 def page(browser: Browser) -> Iterator[Page]:
     """One browser's, whose cache makes the next screen quick."""
     context = browser.new_context(reduced_motion="reduce")
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(MOST_S * 1000)
     yield context.new_page()
     context.close()
 
@@ -66,7 +66,7 @@ def show(page: Page, stage: str, name: str) -> None:
     """A screen of the gallery."""
     page.goto(f"{stage}/show/{name}")
     until(page, "document.documentElement?.dataset.ready === 'yes'")
-    page.wait_for_timeout(250)
+    settled(page)
 
 
 # ---- Participants
@@ -82,7 +82,9 @@ def test_a_screen(stage: str, page: Page, audit: Audit, turn: int, name: str) ->
     assert wide <= 0, f"with more space between letters and lines it is {wide} px too wide"
 
 
-@pytest.mark.parametrize("study", ["demo", "short", "dices", "arena"])
+@pytest.mark.parametrize(
+    "study", ["demo", "arena", *(pytest.param(one, marks=pytest.mark.soak) for one in ("short", "dices"))]
+)
 def test_a_whole_study(fast: Process, new_context: Callable[..., BrowserContext], audit: Audit, study: str) -> None:
     """From the start page to the completion code, on the real server with its Content-Security-Policy."""
     seen: list[str] = []
@@ -104,12 +106,19 @@ def test_a_whole_study(fast: Process, new_context: Callable[..., BrowserContext]
     assert visitor.complaints == []
 
 
-@pytest.mark.parametrize("language", ["en", "ar"])
-@pytest.mark.parametrize(("turn", "template"), list(enumerate(AROUND)), ids=AROUND)
+@pytest.mark.parametrize(
+    ("turn", "template", "language"),
+    [
+        pytest.param(turn, template, language, marks=[pytest.mark.soak] * ((turn % 2 == 0) is (language == "ar")))
+        for turn, template in enumerate(AROUND)
+        for language in ("en", "ar")
+    ],
+)
 def test_a_page_around_a_study(
     fast: Process, page: Page, audit: Audit, turn: int, template: str, language: str
 ) -> None:
-    """Those that are met before a study and in place of one: start, closed, once only, nobody's link, and so on."""
+    """Those that are met before a study and in place of one: start, closed, once only, nobody's link, and so on; each
+    in one of two languages, with --soak in both."""
     known: dict[str, Any] = {
         "title": "A study",
         "contact": "ann@example.org",
@@ -129,7 +138,7 @@ def test_a_page_around_a_study(
     audit(page, turn + 3 * (language == "ar"))
 
 
-@pytest.mark.parametrize("locale", ["ja", "ar", "en-GB"])
+@pytest.mark.parametrize("locale", ["ar", *(pytest.param(one, marks=pytest.mark.soak) for one in ("ja", "en-GB"))])
 def test_the_language_is_the_studys_and_not_the_browsers(
     fast: Process, new_context: Callable[..., BrowserContext], locale: str
 ) -> None:
@@ -138,7 +147,7 @@ def test_the_language_is_the_studys_and_not_the_browsers(
     page.goto(f"{fast.url}/s/short")
     assert page.evaluate(of) == ["en", "ltr"]
     Visitor(page, fast.url).arrive("short")
-    page.wait_for_timeout(300)
+    settled(page)
     assert page.evaluate(of) == ["en", "ltr"]
 
 
@@ -150,7 +159,7 @@ def ada(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     folder = tmp_path_factory.mktemp("filled")
     with filled(folder) as console:
         context = browser.new_context(reduced_motion="reduce")
-        made = AtConsole(context.new_page(), console.url, folder)
+        made = AtConsole(context.new_page(), console.url)
         made.log_in("Ada", GOOD)
         yield made
         context.close()
@@ -178,7 +187,7 @@ def test_a_room(ada: AtConsole, audit: Audit, turn: int, room: str) -> None:
     place, part, painted = ROOMS[room]
     LOOKS[turn % len(LOOKS)].put_on(ada.page)
     enter(ada, place, part, painted)
-    ada.page.wait_for_timeout(750)
+    quiet(ada.page)
     audit(ada.page, turn)
 
 
@@ -214,7 +223,7 @@ def test_the_report_and_the_page_that_waits_for_it(ada: AtConsole, audit: Audit)
     expect(ada.page.locator("#participants")).to_be_visible(timeout=LONG_MS)
     audit(ada.page, 0)
     Look("light", 320).put_on(ada.page)
-    audit(ada.page, 5)
+    assert ada.page.evaluate(TOO_WIDE) <= 0
 
 
 def test_a_group_of_options_in_the_console_is_one_stop_with_arrows(ada: AtConsole) -> None:

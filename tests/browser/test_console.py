@@ -15,16 +15,25 @@ from playwright.sync_api import BrowserContext, expect
 
 from tests.browser.researcher import LONG_MS, AtConsole
 from tests.browser.visitor import Visitor
+from tests.browser.waiting import quiet
 from tests.fakes.accounts import BETTER, GOOD, ada_and_bob
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import Process
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
-PEOPLE = 30
-ARRIVING_S = 20.0
+PEOPLE = 15
+ARRIVING_S = 8.0
 CELL = "condition: direct-to-AI, model: hasty"
 TABLET = {"width": 820, "height": 1180}
-ROOMS = ("Studies", "Live", "Sessions", "Data", "Results", "People and access")
+ROOMS = {
+    "Studies": "#bench",
+    "Live": "#live-body table",
+    "Sessions": "#sessions-list table",
+    "Data": "#data-preview table",
+    "Results": "#results-plot-0 .marks",
+    "People and access": "#rooms",
+}
+"""With what shows that it is painted."""
 
 
 @pytest.fixture
@@ -162,10 +171,14 @@ def export(ada: AtConsole) -> zipfile.ZipFile:
     return zipfile.ZipFile(io.BytesIO(Path(download.value.path()).read_bytes()))
 
 
-def test_a_day(servers: tuple[Process, Process], new_context: Callable[..., BrowserContext], tmp_path: Path) -> None:
+def test_a_day(
+    servers: tuple[Process, Process], new_context: Callable[..., BrowserContext], tmp_path: Path, soak: bool
+) -> None:
+    """With --soak there are pictures of it in the test's folder."""
     participants, console = servers
+    pictures = tmp_path if soak else None
     context = new_context(accept_downloads=True)
-    ada = AtConsole(context.new_page(), console.url, tmp_path)
+    ada = AtConsole(context.new_page(), console.url, pictures)
     ada.page.goto(console.url)
     ada.picture("1-login")
     ada.log_in("Ada", GOOD)
@@ -187,20 +200,22 @@ def test_a_day(servers: tuple[Process, Process], new_context: Callable[..., Brow
     with context.expect_page() as report:
         ada.page.get_by_role("link", name="Full report").click()
     expect(report.value.locator("h1")).to_contain_text("A taste of Parley", timeout=LONG_MS)
-    report.value.screenshot(path=tmp_path / "12-report.png", full_page=True)
+    if pictures:
+        report.value.screenshot(path=pictures / "12-report.png", full_page=True)
     ada.open("People and access")
     ada.reads("people-deeds", f"No. {number}")
     ada.picture("13-people")
     assert ada.complaints == []
-    on_a_tablet(AtConsole(new_context(viewport=TABLET, color_scheme="dark").new_page(), console.url, tmp_path))
+    on_a_tablet(AtConsole(new_context(viewport=TABLET, color_scheme="dark").new_page(), console.url, pictures))
 
 
 def on_a_tablet(bob: AtConsole) -> None:
     """The rooms as an analyst has them, none wider than the screen."""
     bob.log_in("bob", BETTER)
-    for number, room in enumerate(ROOMS):
+    for number, (room, painted) in enumerate(ROOMS.items()):
         bob.open(room)
-        bob.page.wait_for_timeout(1500)
+        bob.page.locator(painted).first.wait_for()
+        quiet(bob.page)
         bob.picture(f"tablet-{number}")
         wide = bob.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert wide <= 0, room

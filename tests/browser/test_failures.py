@@ -86,9 +86,9 @@ def broken(place: Place) -> Iterator[None]:
 
 @pytest.fixture
 def visitor(place: Place, new_context: NewContext) -> Visitor:
-    context = new_context()
-    context.add_init_script(KEEP)
-    return Visitor(context.new_page(), place.served.url)
+    page = new_context().new_page()
+    page.add_init_script(KEEP)
+    return Visitor(page, place.served.url)
 
 
 def come(visitor: Visitor, study: str) -> Page:
@@ -178,7 +178,7 @@ def test_a_reply_that_was_cut_off_says_so_after_a_reload_too(place: Place, visit
 
 def test_a_long_wait_is_told_once_and_stopping_it_is_no_failure(place: Place, new_context: NewContext) -> None:
     """The page's clock is put forward; the study would end the session for a failure."""
-    page = new_context().new_page()
+    page = new_context(own=True).new_page()
     visitor = Visitor(page, place.served.url)
     visitor.arrive("case-hang")
     visitor.until("chat")

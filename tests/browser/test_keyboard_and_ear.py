@@ -10,7 +10,7 @@ from playwright.sync_api import BrowserContext, Page, Route, expect
 from tests.browser.axe import LOOKS, TOO_WIDE, Look, nameless
 from tests.browser.senses import attend
 from tests.browser.visitor import KeyboardVisitor, Visitor
-from tests.browser.waiting import until
+from tests.browser.waiting import settled, until
 from tests.fakes.served import Process
 from tests.web.gallery import on_stage
 
@@ -32,31 +32,32 @@ def stage() -> Iterator[str]:
 def show(page: Page, stage: str, name: str) -> None:
     page.goto(f"{stage}/show/{name}")
     until(page, "document.documentElement?.dataset.ready === 'yes'")
-    page.wait_for_timeout(250)
+    settled(page)
 
 
 # ---- Without a mouse
 
 
 @pytest.mark.parametrize(("study", "look"), [("demo", LOOKS[0]), ("dices", LOOKS[3]), ("arena", LOOKS[0])], ids=str)
-def test_where_the_keyboard_is_can_always_be_seen(
+def test_a_whole_study_by_keyboard_where_it_is_can_always_be_seen(
     fast: Process, new_context: NewContext, study: str, look: Look
 ) -> None:
-    """A ring of two pixels or more, at 3:1, and nothing before it; each screen begins at its heading."""
-    context = new_context(reduced_motion="reduce")
-    senses = attend(context)
-    page = context.new_page()
+    """Every control is reached by Tab, and has a ring of two pixels or more, at 3:1, and nothing before it; each screen
+    begins at its heading (`arrived_from`)."""
+    page = new_context(reduced_motion="reduce").new_page()
+    senses = attend(page)
     look.put_on(page)
     visitor = KeyboardVisitor(page, fast.url, lambda page: check_names(page))
     visitor.arrive(study)
     visitor.finish()
     assert len(senses.focused) > 20
     assert senses.blind_spots() == []
+    assert visitor.complaints == []
 
 
 def check_names(page: Page) -> None:
     """All that can be operated has a name, and the screen one heading of the first order."""
-    page.wait_for_timeout(300)
+    settled(page)
     assert nameless(page) == []
     assert page.get_by_role("heading", level=1).count() == 1
     assert page.get_by_role("main").count() == 1
@@ -94,9 +95,8 @@ def test_what_scrolls_is_reached_by_the_keyboard(stage: str, new_context: NewCon
 
 def test_a_reply_is_told_once_it_is_whole(slow: Process, new_context: NewContext) -> None:
     """That it is being written, then all of it, and in between none of its pieces; what is saved, and what is amiss."""
-    context = new_context()
-    senses = attend(context)
-    page = context.new_page()
+    page = new_context().new_page()
+    senses = attend(page)
     visitor = KeyboardVisitor(page, slow.url)
     visitor.arrive("demo")
     visitor.until("chat")
@@ -124,9 +124,8 @@ def test_a_reply_is_told_once_it_is_whole(slow: Process, new_context: NewContext
 
 
 def test_replies_side_by_side_are_told_by_their_letters(fast: Process, new_context: NewContext) -> None:
-    context = new_context()
-    senses = attend(context)
-    page = context.new_page()
+    page = new_context().new_page()
+    senses = attend(page)
     visitor = Visitor(page, fast.url)
     visitor.arrive("arena")
     visitor.until("two AI assistants")

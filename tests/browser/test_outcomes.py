@@ -4,6 +4,7 @@ What every end looked like is in the test's folder as a picture, on a desktop an
 """
 
 from collections.abc import Callable, Iterator
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,7 @@ STUDY: dict[str, Any] = {
             "id": "time",
             "title": "A minute of your time",
             "when": {"way.to": "time"},
-            "limit": {"after_s": 4, "warn_s": 20, "then": "end", "extensions": 1},
+            "limit": {"after_s": 6, "warn_s": 20, "then": "end", "extensions": 1},
             "questions": [{"ask": "long", "name": "much", "text": "Write as much as you can."}],
         },
         {
@@ -179,8 +180,14 @@ WAYS: dict[str, Callable[[Visitor], None]] = {
 }
 
 
-@pytest.mark.parametrize("language", ["en", "ar"])
-@pytest.mark.parametrize("outcome", WAYS)
+SHORT = list(zip(WAYS, cycle(("en", "ar")), strict=False))
+LONG = list(zip(WAYS, cycle(("ar", "en")), strict=False))
+"""With --soak each end is also seen in the other language."""
+
+
+@pytest.mark.parametrize(
+    ("outcome", "language"), [*SHORT, *(pytest.param(*one, marks=pytest.mark.soak) for one in LONG)]
+)
 def test_each_end_has_its_page_its_code_and_its_row(
     ways: Process,
     database: Database,

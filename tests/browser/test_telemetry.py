@@ -13,7 +13,7 @@ from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from app.library import read_yaml
 from tests.browser.visitor import Visitor
-from tests.browser.waiting import until
+from tests.browser.waiting import MOST_S, until
 from tests.fakes import studies
 from tests.fakes.served import Served, serving_aside, settings_for
 from tests.wiring.reading import query
@@ -22,6 +22,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 NewContext = Callable[..., BrowserContext]
 SECRET = "a sentence from elsewhere"
 ENDPOINT = "**/api/telemetry"
+CLIPBOARD = ["clipboard-read", "clipboard-write"]
 
 
 def boxes(folder: Path) -> Path:
@@ -53,8 +54,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 @pytest.fixture
 def visitor(served: Served, new_context: NewContext) -> Visitor:
     """Somebody with something in the clipboard, on the screen with the two boxes."""
-    context = new_context(permissions=["clipboard-read", "clipboard-write"])
-    return Visitor(context.new_page(), served.url)
+    return Visitor(new_context(permissions=CLIPBOARD).new_page(), served.url)
 
 
 def come(visitor: Visitor, study: str = "boxes") -> Page:
@@ -70,7 +70,7 @@ def told(served: Served, wanted: Callable[[list[dict[str, Any]]], bool]) -> list
         "SELECT kind, path, data FROM telemetry WHERE stream = "
         "(SELECT stream FROM event WHERE seq = 1 ORDER BY at_us DESC LIMIT 1) ORDER BY number"
     )
-    give_up = time.monotonic() + 10
+    give_up = time.monotonic() + MOST_S
     while True:
         rows = [{"kind": kind, "path": path, **json.loads(data)} for kind, path, data in query(served.database, sql)]
         if wanted(rows):
@@ -207,7 +207,8 @@ def test_a_slow_endpoint_slows_no_click(served: Served, visitor: Visitor) -> Non
     held[0].continue_()
 
 
-def test_who_does_not_stir_is_asked_and_answers_by_a_key(served: Served, visitor: Visitor) -> None:
+def test_who_does_not_stir_is_asked_and_answers_by_a_key(served: Served, new_context: NewContext) -> None:
+    visitor = Visitor(new_context(own=True, permissions=CLIPBOARD).new_page(), served.url)
     visitor.page.clock.install()
     page = come(visitor)
     page.locator("[name=free]").focus()

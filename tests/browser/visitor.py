@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import ConsoleMessage, Locator, Page, Request
 
-from tests.browser.waiting import until
+from tests.browser.waiting import settled, until
 
 MARK = "document.querySelector('#left [data-mark]')?.dataset.mark"
 REPLIED = """() => {
@@ -253,6 +253,7 @@ class KeyboardVisitor(Visitor):
             if handle.evaluate("element => element.contains(document.activeElement)"):
                 return
             self.page.keyboard.press("Tab")
+            settled(self.page)  # so that each stop is seen, as by somebody who looks before going on
         raise AssertionError(f"Tab does not lead to {target}")
 
     def choose(self, field: Locator, number: int) -> None:

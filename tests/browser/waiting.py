@@ -7,8 +7,26 @@ from typing import Any
 
 from playwright.sync_api import Error, Page
 
-MOST_S = 30.0
+MOST_S = 60.0
+"""For a machine that does much else; nobody waits so long for what comes."""
 LOOK_MS = 20
+QUIET_MS = 150
+QUIET = """(quiet_ms) => new Promise((done) => {
+  setTimeout(done, 20 * quiet_ms);
+  let rest = setTimeout(done, quiet_ms);
+  new MutationObserver(() => {
+    clearTimeout(rest);
+    rest = setTimeout(done, quiet_ms);
+  }).observe(document, { childList: true, subtree: true, attributes: true });
+})"""
+PAINTED = """async () => {
+  const frame = () => new Promise((next) => requestAnimationFrame(next));
+  await frame();
+  await frame();
+  const ends = (one) => one.playState === "running" && one.effect?.getComputedTiming().endTime !== Infinity;
+  await Promise.allSettled(document.getAnimations().filter(ends).map((one) => one.finished));
+  await document.fonts.ready;
+}"""
 
 
 def until(page: Page, expression: str, arg: Any = None, most_s: float = MOST_S) -> None:
@@ -30,3 +48,14 @@ def _is(page: Page, expression: str, arg: Any) -> bool:
         if "navigation" not in str(error):  # what was asked is gone: ask the next page
             raise
         return False
+
+
+def settled(page: Page) -> None:
+    """Wait until what was just changed is painted, and every animation that ends has ended."""
+    page.evaluate(PAINTED)
+
+
+def quiet(page: Page) -> None:
+    """Wait until Gradio's own work on a page is over: nothing has changed for a moment."""
+    page.evaluate(QUIET, QUIET_MS)
+    settled(page)
