@@ -6,40 +6,14 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from experiments.core.events import Event
-from storage.engine import open_database
+from tests.browser.told import attempts, count, newest_facts
 from tests.browser.visitor import MARK, Visitor
 from tests.browser.waiting import until
 from tests.fakes.served import Process
-from tests.wiring.reading import facts, query
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 NewContext = Callable[..., BrowserContext]
-NEWEST = "SELECT stream FROM event WHERE seq = 1 ORDER BY at_us DESC LIMIT 1"
 EXPLAIN = "Please explain the Pythagorean theorem."
-
-
-def newest_facts(process: Process) -> list[Event]:
-    """The facts of the session that was begun last."""
-    database = open_database(process.database_url)
-    try:
-        ((stream,),) = query(database, NEWEST)
-        return facts(database, stream)
-    finally:
-        database.dispose()
-
-
-def attempts(process: Process) -> int:
-    """How often a model was asked in that session."""
-    database = open_database(process.database_url)
-    try:
-        return len(query(database, f"SELECT reason FROM attempt WHERE stream = ({NEWEST})"))
-    finally:
-        database.dispose()
-
-
-def count(process: Process, kind: str) -> int:
-    return sum(event.kind == kind for event in newest_facts(process))
 
 
 def fits(page: Page) -> None:
@@ -123,38 +97,6 @@ def test_a_draft_outlives_a_reply_and_a_reload_of_a_form(fast: Process, new_cont
     visitor.reload()
     expect(page.locator("textarea[name=comment]")).to_have_value("Half a thought")
     expect(page.locator("input[value=Paper]")).to_be_checked()
-
-
-def test_a_double_click_is_one_step(fast: Process, new_context: NewContext) -> None:
-    page = new_context().new_page()
-    visitor = Visitor(page, fast.url)
-    visitor.arrive("short")
-    visitor.fill_in()
-    before = visitor.mark
-    page.locator("#left form button[type=submit]").dblclick()
-    visitor.arrived_from(before)
-    page.wait_for_timeout(300)
-    assert (count(fast, "submitted"), visitor.note) == (1, "")
-    visitor.finish()
-
-
-def test_a_second_tab_is_told_and_shown_the_right_screen(fast: Process, new_context: NewContext) -> None:
-    context = new_context()
-    first = Visitor(context.new_page(), fast.url)
-    first.arrive("short")
-    second = Visitor(context.new_page(), fast.url)
-    second.page.goto(f"{fast.url}/")
-    second.ready()
-    second.fill_in()
-    first.go_on()
-    second.press(second.page.locator("#left form button[type=submit]"))
-    expect(second.page.locator("#note")).to_contain_text("already answered")
-    expect(second.page.locator("#heading")).to_have_text(first.heading)
-    assert second.text == first.text
-    assert count(fast, "submitted") == 1
-    second.finish()
-    first.reload()
-    assert first.finished
 
 
 def test_the_back_button_leads_back_to_where_one_was(fast: Process, new_context: NewContext) -> None:

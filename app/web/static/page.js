@@ -295,6 +295,15 @@ function say() {
   act("say", { text }, $("#send"));
 }
 
+// The second half of a double click that began on the screen before is none on this one: it would answer what lies there.
+let pressedAt = null;
+for (const kind of ["mousedown", "click"]) {
+  document.addEventListener(kind, (event) => {
+    if (event.detail === 1) pressedAt = now.path;
+    else if (event.detail > 1 && pressedAt !== now.path) { event.preventDefault(); event.stopImmediatePropagation(); }
+  }, true);
+}
+
 document.addEventListener("submit", (event) => {
   const form = event.target.closest("form[data-act]");
   if (!form) return;

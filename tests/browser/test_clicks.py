@@ -1,0 +1,65 @@
+"""Clicks that come twice, or from a page that is behind."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import BrowserContext, expect
+
+from tests.browser.told import count
+from tests.browser.visitor import Visitor
+from tests.fakes.served import Process
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+NewContext = Callable[..., BrowserContext]
+
+
+def test_a_double_click_answers_nothing_on_the_screen_that_comes_up_under_it(
+    fast: Process, new_context: NewContext
+) -> None:
+    page = new_context().new_page()
+    visitor = Visitor(page, fast.url)
+    visitor.arrive("short")
+    visitor.fill_in()
+    before = visitor.mark
+    button = page.locator("#left form button[type=submit]").bounding_box()
+    assert button is not None
+    at = button["x"] + button["width"] / 2, button["y"] + button["height"] / 2
+    page.mouse.click(*at)
+    visitor.arrived_from(before)
+    page.mouse.move(*at)
+    page.mouse.down(click_count=2)
+    page.mouse.up(click_count=2)
+    expect(page.locator("#heading")).to_be_focused()
+    expect(page.locator("#left input:checked")).to_have_count(0)
+    assert (count(fast, "submitted"), visitor.note) == (1, "")
+    visitor.finish()
+
+
+def test_a_double_click_on_one_screen_is_one_step(fast: Process, new_context: NewContext) -> None:
+    page = new_context().new_page()
+    visitor = Visitor(page, fast.url)
+    visitor.arrive("short")
+    visitor.fill_in()
+    before = visitor.mark
+    page.locator("#left form button[type=submit]").dblclick()
+    visitor.arrived_from(before)
+    assert (count(fast, "submitted"), visitor.note) == (1, "")
+
+
+def test_a_second_tab_is_told_and_shown_the_right_screen(fast: Process, new_context: NewContext) -> None:
+    context = new_context()
+    first = Visitor(context.new_page(), fast.url)
+    first.arrive("short")
+    second = Visitor(context.new_page(), fast.url)
+    second.page.goto(f"{fast.url}/")
+    second.ready()
+    second.fill_in()
+    first.go_on()
+    second.press(second.page.locator("#left form button[type=submit]"))
+    expect(second.page.locator("#note")).to_contain_text("already answered")
+    expect(second.page.locator("#heading")).to_have_text(first.heading)
+    assert second.text == first.text
+    assert count(fast, "submitted") == 1
+    second.finish()
+    first.reload()
+    assert first.finished
