@@ -27,10 +27,9 @@ class _Wait:
 
 
 class Alarm:
-    """Ends waits that last beyond their time."""
+    """Ends waits that last beyond their time; all of them on one event loop, which it does not keep alive."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
+    def __init__(self) -> None:
         self._waits: set[_Wait] = set()
         self._timer: asyncio.TimerHandle | None = None
 
@@ -55,11 +54,11 @@ class Alarm:
     def _set(self, until: float) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = self._loop.call_at(until, self._go_off)
+        self._timer = asyncio.get_running_loop().call_at(until, self._go_off)
 
     def _go_off(self) -> None:
         self._timer = None
-        now = self._loop.time()
+        now = asyncio.get_running_loop().time()
         for wait in self._waits:
             if wait.until <= now and not wait.late:
                 wait.late = True
@@ -76,5 +75,5 @@ def alarm() -> Alarm:
     loop = asyncio.get_running_loop()
     found = _ALARMS.get(loop)
     if found is None:
-        found = _ALARMS[loop] = Alarm(loop)
+        found = _ALARMS[loop] = Alarm()
     return found

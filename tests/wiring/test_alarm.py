@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
+import weakref
 
 import pytest
 
@@ -97,3 +99,18 @@ async def test_a_wait_within_a_wait() -> None:
         return "went on"
 
     assert await alarm().wait(within(SOON), now() + NEVER) == "went on"
+
+
+def test_it_keeps_no_event_loop_alive() -> None:
+    loop = asyncio.new_event_loop()
+
+    async def waits() -> None:
+        with contextlib.suppress(Late):
+            await alarm().wait(nothing(), now() + SOON)
+
+    loop.run_until_complete(waits())
+    loop.close()
+    gone = weakref.ref(loop)
+    del loop
+    gc.collect()
+    assert gone() is None
