@@ -86,7 +86,8 @@ async def test_an_extreme_reply_harms_nobody(served_with: tuple[Served, int], mo
         kinds = [fact.kind for fact in facts(served.database, bot.stream) if fact.path.endswith("with_ai")]
         if study in sound:
             assert kinds == ["said", "replied"]
-            assert heard.text.strip() == chat.messages[-1].text == said_by(study)
+            assert chat.messages[-1].text == said_by(study)
+            assert heard.text.strip() in ("", said_by(study)), "nothing, if it was there before one listened"
         else:
             assert kinds == ["said", "failed"]
             assert (chat.failed, len(chat.messages)) == (CALM, 1)
