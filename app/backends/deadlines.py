@@ -23,7 +23,6 @@ ACCEPTED = ("stop", "length")
 _NOTHING = Text("")
 T = TypeVar("T")
 
-
 log = logging.getLogger(__name__)
 
 

@@ -21,8 +21,8 @@ from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import Process
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
-PEOPLE = 15
-ARRIVING_S = 8.0
+PEOPLE = 30
+ARRIVING_S = 20.0
 CELL = "condition: direct-to-AI, model: hasty"
 TABLET = {"width": 820, "height": 1180}
 ROOMS = {
