@@ -100,6 +100,10 @@ class Listen(BaseModel):
     """After so many of its characters."""
     slot: Annotated[str, Field(max_length=16)] = ""
     """Which of several."""
+    view: View | None = None
+    """How `done` shall tell the screen that comes after it; not at all unless it is said."""
+    shown: Annotated[str, Field(max_length=500)] | None = None
+    """What the page already shows."""
 
 
 class ParticipantApi:
@@ -168,20 +172,29 @@ class ParticipantApi:
         return Response(status_code=204)
 
     async def reply(self, asked: Annotated[Listen, Query()], request: Request) -> Response:
-        """Events `delta` (text, and the offset after it; 0 where the reply begins anew), then `done`."""
+        """Events `delta` (text, and the offset after it; 0 where the reply begins anew), then `done` (the screen)."""
         live = await self._known(request)
         if live is None:
             return _nobody(request)
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-        events = _events(self._runtime, live.stream, asked.offset, asked.slot)
-        return StreamingResponse(events, media_type="text/event-stream", headers=headers)
+        return StreamingResponse(self._events(live.stream, asked), media_type="text/event-stream", headers=headers)
+
+    async def _events(self, stream: str, asked: Listen) -> AsyncIterator[bytes]:
+        async for text, end in self._runtime.follow(stream, asked.offset, asked.slot):
+            yield b"event: delta\ndata: " + orjson.dumps({"text": text, "offset": end}) + b"\n\n"
+        live = await self._runtime.afresh(stream) if asked.view else None
+        after = b"{}" if live is None else await self._told(live, Body(shown=asked.shown, view=asked.view or "page"))
+        yield b"event: done\ndata: " + after + b"\n\n"
 
     async def _known(self, request: Request) -> Live | None:
         stream = self._cookies.read(request)
         return await self._runtime.live(stream) if stream else None
 
     async def _answer(self, live: Live, body: Body, refused: Refused | None = None, *, new: bool = False) -> Response:
-        """The session's screen; a `new` one was never shown before, so nothing is typed on it."""
+        return Response(await self._told(live, body, refused, new=new), media_type="application/json")
+
+    async def _told(self, live: Live, body: Body, refused: Refused | None = None, *, new: bool = False) -> bytes:
+        """The session's screen as JSON; a `new` one was never shown before, so nothing is typed on it."""
         screen = live.screen
         say = catalogue(live.language)
         note = say(refused.message) if refused else ""
@@ -197,7 +210,7 @@ class ParticipantApi:
             painting = partial(paint, screen, study=look, **known)
             # Long texts with formulas take a while: in a thread, so that nobody else is held up. The rest is too short.
             answer = (await asyncio.to_thread(painting) if shows_talk(screen) else painting()).as_json()
-        return Response(orjson.dumps(answer), media_type="application/json")
+        return orjson.dumps(answer)
 
 
 def _nobody(request: Request) -> Response:
@@ -236,9 +249,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, BaseModel):
         return value.model_dump()
     raise TypeError(f"{type(value).__name__} has no JSON")
-
-
-async def _events(runtime: Runtime, stream: str, offset: int, slot: str) -> AsyncIterator[bytes]:
-    async for text, end in runtime.follow(stream, offset, slot):
-        yield b"event: delta\ndata: " + orjson.dumps({"text": text, "offset": end}) + b"\n\n"
-    yield b"event: done\ndata: {}\n\n"

@@ -39,7 +39,7 @@ def audit(soak: bool) -> Audit:
         found: list[str] = []
         for look in LOOKS if soak else LOOKS[turn % len(LOOKS) :][:1]:
             look.put_on(page)
-            settled(page)
+            quiet(page)
             found += [f"{look}: {fault}" for fault in (*faults(page), *nameless(page))]
         assert not found, "\n".join(found)
 

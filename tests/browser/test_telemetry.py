@@ -79,6 +79,11 @@ def told(served: Served, wanted: Callable[[list[dict[str, Any]]], bool]) -> list
         time.sleep(0.05)
 
 
+def sent(page: Page) -> None:
+    """Let the page send what it has to tell before its time, as it does when it is left."""
+    page.evaluate("dispatchEvent(new Event('pagehide'))")
+
+
 def has(kind: str) -> Callable[[list[dict[str, Any]]], bool]:
     return lambda rows: any(row["kind"] == kind for row in rows)
 
@@ -120,6 +125,7 @@ def test_a_screen_is_told_with_its_first_key_its_keys_and_its_choices(served: Se
     page.locator("[name=free]").press_sequentially("by hand", delay=30)
     page.locator("label.option").nth(1).click()
     visitor.press(page.locator("#left form button[type=submit]"))
+    sent(page)
     (screen, *_) = told(served, has("screen"))
     assert (screen["path"], screen["keys"], screen["choices"]) == ("boxes", {"own": 5, "free": 7}, 1)
     assert 300 <= screen["first_key_ms"] <= screen["shown_ms"] - screen["typing_ms"]
@@ -134,7 +140,8 @@ def test_leaving_and_coming_back_is_told(served: Served, visitor: Visitor) -> No
     page.evaluate("dispatchEvent(new Event('focus'))")
     page.locator("[name=free]").fill("Back again.")
     visitor.press(page.locator("#left form button[type=submit]"))
-    rows = told(served, has("screen"))
+    sent(page)
+    rows = told(served, has("screen"))[:3]
     assert [row["kind"] for row in rows] == ["left", "came_back", "screen"]
     assert rows[1]["away_ms"] >= 400
     assert rows[2]["visible_ms"] <= rows[2]["shown_ms"] - 400

@@ -60,11 +60,12 @@ class Act:
 
 @dataclass
 class Heard:
-    """A reply as it came: the text, where it stopped, and whether it was told to be over."""
+    """A reply as it came: the text, where it stopped, whether it was told to be over, and the screen after it."""
 
     text: str = ""
     offset: int = 0
     done: bool = False
+    after: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,7 @@ class HttpBot:
         if screen.ended:
             return False
         if screen.panel.chat and screen.panel.chat.waiting:
-            await asyncio.gather(*(self.listen(slot=slot) for slot in screen.panel.chat.slots))
+            await asyncio.gather(*(self.listen(slot=slot, view="page") for slot in screen.panel.chat.slots))
             await self.look()
             return True
         kind, values = self._bot.act(screen)
@@ -182,15 +183,15 @@ class HttpBot:
             assert await self.step(), f"never came to {wanted}"
         raise AssertionError(f"never came to {wanted}")
 
-    async def listen(self, offset: int = 0, slot: str = "") -> Heard:
-        """Read a reply's stream to its end, on from `offset`; a connection that breaks is read on."""
+    async def listen(self, offset: int = 0, slot: str = "", **asked: str) -> Heard:
+        """Read a reply's stream to its end, on from `offset`; a connection that breaks is read on. `asked` are the
+        `view` and what is `shown`, for a screen at the end."""
         heard = Heard(offset=offset)
         give_up = time.monotonic() + self._patience_s
         while not heard.done:
             try:
-                async with self.client.stream(
-                    "GET", "/api/reply", params={"offset": heard.offset, "slot": slot}
-                ) as response:
+                params = {"offset": heard.offset, "slot": slot, **asked}
+                async with self.client.stream("GET", "/api/reply", params=params) as response:
                     assert response.status_code == 200, response.status_code
                     async for line in response.aiter_lines():
                         take(line, heard)
@@ -198,7 +199,7 @@ class HttpBot:
                 if time.monotonic() > give_up:
                     raise
                 await asyncio.sleep(0.05)
-        self.heard.append(heard.text.encode())
+        self.heard.append(heard.text.encode() + json.dumps(heard.after, ensure_ascii=False).encode())
         return heard
 
     async def send(self, method: str, path: str, body: Mapping[str, Any] | None = None, **more: Any) -> httpx2.Response:
@@ -230,7 +231,9 @@ def take(line: str, heard: Heard) -> None:
     """One line of the event stream."""
     if line == "event: done":
         heard.done = True
-    elif line.startswith("data: ") and not heard.done:
+    elif line.startswith("data: ") and heard.done:
+        heard.after = json.loads(line.removeprefix("data: "))
+    elif line.startswith("data: "):
         piece = json.loads(line.removeprefix("data: "))
         heard.text += piece["text"]
         heard.offset = piece["offset"]

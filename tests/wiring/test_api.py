@@ -1,6 +1,7 @@
 """The participant API: what is said twice, late, wrongly or by somebody else leaves no trace."""
 
 import asyncio
+import json
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -186,6 +187,18 @@ async def test_a_drafted_message_is_dropped_when_it_is_sent(served: Served, bot:
     painting = (await bot.send("POST", "/api/look", {})).json()
     assert painting["updates"]["box"]["value"] == ""
     assert "I was" not in repr(query(served.database, "SELECT data FROM draft WHERE stream = :s", s=bot.stream))
+
+
+@pytest.mark.parametrize("view", ["page", "screen"])
+async def test_the_end_of_a_reply_tells_the_screen_that_a_look_would(bot: HttpBot, view: str) -> None:
+    await at(bot, "with_ai")
+    shown = (await bot.send("POST", "/api/look", {})).json()["shown"]
+    await bot.do("say", {"text": "Please explain."})
+    heard = await bot.listen(view=view, shown=shown)
+    look = (await bot.send("POST", "/api/look", {"view": view, "shown": shown})).json()
+    assert heard.after == look
+    assert json.dumps(heard.text)[1:-1] in json.dumps(look)
+    assert (await bot.listen()).after == {}
 
 
 async def test_one_person_twice_at_once_is_one_session(served: Served) -> None:

@@ -10,7 +10,7 @@ import { escaped, shown } from "./text.js";
 import { WORDS, speak } from "./words.js";
 
 const OUTPUTS = $("script[data-outputs]").dataset.outputs.split(" ");
-const DRAFT_MS = 800;
+const DRAFT_MS = 2000; // most screens are answered before, which spares the server a third of its requests
 const watching = import("./watch.js").catch(() => null); // an ad blocker may refuse it: the page does without
 // What the server said last.
 let now = { path: null, seen: null, shown: null, marks: {}, actions: [], messages: [], slots: [], updates: {} };
@@ -193,9 +193,9 @@ const placeOf = (slot) => (slot ? $(`#talk .round:last-child [data-slot="${slot}
 async function follow(slot) {
   if (following.has(slot)) return;
   following.add(slot);
-  const { path, said } = now;
+  const { path, said, shown } = now;
   const same = () => now.slots.includes(slot) && now.path === path && now.said === said;
-  const reply = { slot, text: "", offset: 0, done: false };
+  const reply = { slot, shown, text: "", offset: 0, done: false };
   const paintReply = () => (slot ? write(slot, reply.text) : paintChat(reply.text));
   paintReply();
   waitFor(slot);
@@ -213,7 +213,7 @@ async function follow(slot) {
   if (!reply.text) await sleep(500); // ended without a word: give the server time to say why
   following.delete(slot);
   waitFor(slot, false);
-  if (same()) await look();
+  if (same()) await (reply.text && now.shown === shown && reply.screen.path ? show(reply.screen) : look());
   else if (now.slots.includes(slot)) follow(slot);
 }
 
@@ -350,6 +350,7 @@ for (const kind of ["copy", "cut", "dragstart", "contextmenu"]) {
 }
 
 addEventListener("resize", describeSoon);
+document.fonts?.addEventListener("loadingdone", describeSoon); // formulas are wider in their own font
 addEventListener("pagehide", saveAtOnce);
 document.addEventListener("visibilitychange", () => document.hidden && saveAtOnce());
 addEventListener("pageshow", (event) => event.persisted && look());

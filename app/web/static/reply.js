@@ -9,10 +9,12 @@ export const typing = () => `<span class="typing">${escaped(WORDS.writing)}</spa
 
 // Reads the reply from its beginning until the stream ends, and calls `painted` with the text so far, not more often than
 // eyes can follow. Throws if the connection breaks. A connection that was lost is read from the beginning again and not
-// from an offset: after a crash of the server the model was asked anew, and its words may be others.
+// from an offset: after a crash of the server the model was asked anew, and its words may be others. The screen that comes
+// after it is told with its end, for a page that still shows what was `shown` when it was asked for.
 export async function read(reply, painted) {
   Object.assign(reply, { text: "", offset: 0 });
-  const response = await fetch(`/api/reply${reply.slot ? `?slot=${reply.slot}` : ""}`);
+  const { slot, shown } = reply;
+  const response = await fetch(`/api/reply?${new URLSearchParams({ view: "page", slot, ...(shown && { shown }) })}`);
   if (!response.ok) throw Object.assign(new Error("no stream"), { status: response.status });
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let buffer = "", timer = null;
@@ -39,7 +41,7 @@ export async function read(reply, painted) {
 
 function take(frame, reply) {
   const lines = Object.fromEntries(frame.split("\n").map((line) => line.split(/: ?(.*)/s)));
-  if (lines.event === "done") reply.done = true;
+  if (lines.event === "done") Object.assign(reply, { done: true, screen: JSON.parse(lines.data) });
   if (lines.event !== "delta") return;
   const { text, offset } = JSON.parse(lines.data);
   reply.text = offset ? reply.text + text : "";

@@ -123,7 +123,7 @@ export const watch = safely((now, say, keep) => {
   if (now.telemetry) told();
   else [queue, again] = [[], null];
   screen = now.telemetry && !now.ended ? begun({ mark, path: now.path, seen: now.seen }) : null;
-  setTimeout(safely(flush), 0);
+  if (now.ended || queue.length >= AT_ONCE) setTimeout(safely(flush), 0); // else with what comes until its time
 });
 
 // ---- Keys and choices: that there was one, and in which box

@@ -100,14 +100,14 @@ class Bare:
     async def look(self, request: Request) -> Response:
         """The present screen."""
         await request.body()
-        return self._screen(request.cookies["who"])
+        return Response(self._screen(request.cookies["who"]), media_type="application/json")
 
     async def act(self, request: Request) -> Response:
         """The next screen, once the fact is on disk."""
         who, body = request.cookies["who"], await request.body()
         self._steps[who] += 1
         await self._store.put(who, time.time(), orjson.loads(body)["kind"], body.decode())
-        return self._screen(who)
+        return Response(self._screen(who), media_type="application/json")
 
     async def draft(self, request: Request) -> Response:
         """Kept, once it is on disk."""
@@ -139,13 +139,14 @@ class Bare:
                             b"event: delta\ndata: " + orjson.dumps({"text": said[-60:], "offset": len(said)}) + b"\n\n"
                         )
         await self._store.put(who, time.time(), "replied", said + waiting)
-        yield b'event: delta\ndata: {"text":"' + waiting.encode() + b'"}\n\nevent: done\ndata: {}\n\n'
+        yield b'event: delta\ndata: {"text":"' + waiting.encode() + b'"}\n\n'
+        yield b"event: done\ndata: " + self._screen(who) + b"\n\n"
 
-    def _screen(self, who: str) -> Response:
+    def _screen(self, who: str) -> bytes:
         step = self._steps[who]
         told = {"path": f"p{step}", "seen": step, "shown": "x" * 60, "ended": step >= STEPS, "telemetry": True,
                 "note": "", "faults": {}, "updates": {"left": {"value": PANEL}}}  # fmt: skip
-        return Response(orjson.dumps(told), media_type="application/json")
+        return orjson.dumps(told)
 
     def app(self) -> Starlette:
         """All routes."""

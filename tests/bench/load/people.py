@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import quote
 
 import orjson
 
@@ -19,8 +20,12 @@ from tests.bench.load.model import EACH_S, FIRST_S, TOKENS
 from tests.bench.load.wire import Reply, Wire
 
 THINK_S = (1.0, 3.0)
-DRAFT_S = 0.8
+DRAFT_S = 2.0
 """After so long without a key the page keeps what is typed."""
+TOLD_S = 15.0
+"""So often the page tells of itself."""
+SCREEN = {"kind": "screen", "shown_ms": 2000, "visible_ms": 2000, "reading_ms": 1500, "typing_ms": 300, "ago_ms": 10}
+"""What it tells of a screen, beside which one it is."""
 WHOLE_S = FIRST_S + EACH_S * (TOKENS - 1)
 """How long the model takes for a reply."""
 MESSAGES = ("Here is my question: what is the value of f(x) at the point where both are equal?", "So which one is it?")
@@ -62,6 +67,8 @@ class Participant:
     def __init__(self, wire: Wire, found: Found, study: str, chance: random.Random) -> None:
         self._wire, self._found, self._study, self._chance = wire, found, study, chance
         self._now: dict[str, Any] = {}
+        self._left: list[dict[str, Any]] = []
+        self._told = time.monotonic()
 
     async def takes_part(self) -> None:
         """From the link to the last screen."""
@@ -74,51 +81,57 @@ class Participant:
         for number, (kind, values) in enumerate(SCRIPT):
             await self._think(values)
             await self._act(number, kind, values)
-            if kind == "say":
-                await self._ask("/api/look", {}, "look")
+            if time.monotonic() > self._told + TOLD_S or self._now["ended"]:
+                await self._tell()
         if not self._now["ended"]:
             raise RuntimeError("is not at the end")
         self._found.finished += self._found.measuring
 
     async def _think(self, values: Mapping[str, Any]) -> None:
-        """Think and type; what is typed is kept after a pause."""
+        """Think and type, until some moment of it; what is typed is kept after a pause."""
         think_s = self._chance.uniform(*THINK_S)
-        await asyncio.sleep(think_s - DRAFT_S)
+        typing_s = self._chance.uniform(0, think_s)
+        if think_s < typing_s + DRAFT_S:
+            await asyncio.sleep(think_s)
+            return
+        await asyncio.sleep(typing_s + DRAFT_S)
         body = orjson.dumps({"path": self._now["path"], "values": values})
         await self._expect(await self._wire.ask("POST", "/api/draft", body), 200)
-        await asyncio.sleep(DRAFT_S)
+        await asyncio.sleep(think_s - typing_s - DRAFT_S)
 
     async def _act(self, number: int, kind: str, values: Mapping[str, Any]) -> None:
         begun = time.perf_counter()
         key = f"{self._chance.getrandbits(128):032x}"
         at = {"path": self._now["path"], "seen": self._now["seen"]}
         await self._ask("/api/act", {"kind": kind, **at, "key": key, "values": values}, "click")
+        self._left.append({**at, **SCREEN})
         if self._now["note"] or self._now["faults"]:
             raise RuntimeError(f"{kind} {number} was refused: {self._now['note']} {self._now['faults']}")
         if kind == "say":
             await self._listen(begun)
-        else:
-            await self._tell()
 
     async def _tell(self) -> None:
-        """What watch.js tells when a screen is left."""
-        if self._now.get("telemetry"):
-            record = {"kind": "here", "path": self._now["path"], "ago_ms": 10}
-            body = orjson.dumps({"key": f"{self._chance.getrandbits(128):032x}", "records": [record]})
+        """What watch.js tells of the screens that were left."""
+        records, self._left, self._told = self._left, [], time.monotonic()
+        if self._now["telemetry"]:
+            body = orjson.dumps({"key": f"{self._chance.getrandbits(128):032x}", "records": records})
             await self._expect(await self._wire.ask("POST", "/api/telemetry", body), 204)
 
     async def _listen(self, begun: float) -> None:
         words: list[float] = []
+        asked = f"view=page&slot=&shown={quote(self._now['shown'])}"
 
         def heard(piece: bytes) -> None:
             if not words and b'"text":"' in piece and b'"text":""' not in piece:
                 words.append(time.perf_counter())
 
-        reply = await self._wire.ask("GET", "/api/reply", heard=heard)
+        reply = await self._wire.ask("GET", f"/api/reply?{asked}", heard=heard)
         await self._expect(reply, 200)
         over = time.perf_counter()
-        if not words or b"event: done" not in reply.body:
+        _, done, after = reply.body.rpartition(b"event: done\ndata: ")
+        if not words or not done:
             raise RuntimeError("a reply was not whole")
+        self._now = orjson.loads(after)
         self._found.requests += self._found.measuring
         self._found.note("first token", words[0] - begun - FIRST_S)
         self._found.note("whole reply", over - begun - WHOLE_S)
