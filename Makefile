@@ -40,7 +40,7 @@ bench: $(VENV)/.stamp-dev browser  ## measure throughput and latency on this mac
 	$(BIN)/python -m tests.bench
 
 soak: $(VENV)/.stamp-dev browser  ## the tests with long settings: hours rather than minutes
-	$(BIN)/python -m pytest -n 2 --soak --timeout 7200
+	$(BIN)/python -m pytest -n 2 --soak
 
 audit: $(VENV)/.stamp-dev  ## look up known weaknesses of everything in requirements.lock (asks the network)
 	$(BIN)/pip-audit --require-hashes --disable-pip -r requirements.lock

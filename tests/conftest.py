@@ -25,6 +25,8 @@ settings.register_profile("parley", COMMON, max_examples=40)
 settings.register_profile(
     "soak", COMMON, max_examples=5_000, stateful_step_count=200, suppress_health_check=[HealthCheck.too_slow]
 )
+LONGEST_S = 2 * 3600
+"""How long one test may take with --soak."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -47,6 +49,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     # Playwright keeps an event loop running in its thread, so nothing that runs a loop of its own may come after it.
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
     if config.getoption("soak"):
+        for item in items:  # what a test sets for its short form is no limit of the long one
+            item.add_marker(pytest.mark.timeout(LONGEST_S), append=False)
         return
     soaks = [item for item in items if item.get_closest_marker("soak")]
     config.hook.pytest_deselected(items=soaks)

@@ -14,7 +14,6 @@ from contextlib import contextmanager
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError, VerifyMismatchError
-from zxcvbn import zxcvbn  # type: ignore[import-untyped]
 
 from storage.errors import AccountError, StorageError, TooMany
 
@@ -87,6 +86,8 @@ def refuse_weak(password: str, name: str) -> None:
         )
     if len(password) > MOST_CHARS:
         raise AccountError(f"This password has {len(password):,} characters; at most {MOST_CHARS:,} are taken.")
+    from zxcvbn import zxcvbn  # type: ignore[import-untyped]  # 12 MB of words, which a server of participants spares
+
     with _JUDGING:
         found = zxcvbn(password[:MOST_JUDGED], user_inputs=[name, "parley", *name.replace("@", ".").split(".")])
     if found["score"] < LEAST_SCORE:

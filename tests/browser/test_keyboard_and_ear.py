@@ -38,7 +38,11 @@ def show(page: Page, stage: str, name: str) -> None:
 # ---- Without a mouse
 
 
-@pytest.mark.parametrize(("study", "look"), [("demo", LOOKS[0]), ("dices", LOOKS[3]), ("arena", LOOKS[0])], ids=str)
+@pytest.mark.parametrize(
+    ("study", "look"),
+    [("demo", LOOKS[0]), pytest.param("dices", LOOKS[3], marks=pytest.mark.soak), ("arena", LOOKS[0])],
+    ids=str,
+)
 def test_a_whole_study_by_keyboard_where_it_is_can_always_be_seen(
     fast: Process, new_context: NewContext, study: str, look: Look
 ) -> None:
@@ -164,7 +168,7 @@ def test_a_fault_is_told_where_it_is(stage: str, new_context: NewContext) -> Non
 # ---- Enlarged, and without motion
 
 
-@pytest.mark.parametrize("study", ["short", "arena"])
+@pytest.mark.parametrize("study", [pytest.param("short", marks=pytest.mark.soak), "arena"])
 def test_enlarged_to_twice_the_size(fast: Process, new_context: NewContext, study: str) -> None:
     """As a window of 1280 by 800 is at 200 %: half as wide and high, each pixel twice as large."""
     page = new_context(viewport={"width": 640, "height": 400}, device_scale_factor=2).new_page()

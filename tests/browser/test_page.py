@@ -52,7 +52,7 @@ def test_a_whole_study_by_mouse(fast: Process, new_context: NewContext) -> None:
     ("study", "width", "height"),
     [
         ("demo", 320, 640),
-        ("dices", 390, 844),
+        pytest.param("dices", 390, 844, marks=pytest.mark.soak),
         pytest.param("demo", 390, 844, marks=pytest.mark.soak),
         pytest.param("dices", 320, 640, marks=pytest.mark.soak),
     ],
@@ -208,7 +208,7 @@ def test_a_reply_can_be_stopped_and_what_was_said_of_it_stays(slow: Process, new
     assert visitor.complaints == []
 
 
-@pytest.mark.parametrize(("width", "columns"), [(1280, 2), (390, 1)])
+@pytest.mark.parametrize(("width", "columns"), [pytest.param(1280, 2, marks=pytest.mark.soak), (390, 1)])
 def test_two_models_answer_side_by_side(fast: Process, new_context: NewContext, width: int, columns: int) -> None:
     """Both are read as they come, beside each other or one below the other; neither is named; a reload keeps all."""
     page = new_context(viewport={"width": width, "height": 844}).new_page()

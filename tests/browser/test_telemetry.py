@@ -175,7 +175,7 @@ def miss(route: Route) -> None:
     route.fulfill(status=404)
 
 
-@pytest.mark.parametrize("dead", [abort, refuse, miss])
+@pytest.mark.parametrize("dead", [abort, pytest.param(refuse, marks=pytest.mark.soak), miss])
 def test_a_dead_endpoint_is_nobodys_concern(served: Served, visitor: Visitor, dead: Callable[[Route], None]) -> None:
     tried: list[str] = []
 

@@ -1,7 +1,7 @@
 """Every fault of a model server, in every protocol, at sessions that meet them all at once: no turn is lost or doubled.
 
 The fault is asked for by what is said, so one study serves for all of them. With --soak each protocol meets each fault;
-without, the first does, and each of the others meets a share of them.
+without, each meets a share of them, and one of them each.
 """
 
 import asyncio
@@ -75,9 +75,8 @@ def asked(models: Server) -> Counter[str]:
 
 
 def share_of(way: str, names: Iterable[str]) -> list[str]:
-    """Every so many-th of the faults; of the first protocol all, as each is met somewhere then."""
-    first, *others = WAYS
-    return [*names] if way == first else [*names][others.index(way) :: len(others)]
+    """Every so many-th of the faults, so that each is met by one of the protocols."""
+    return [*names][[*WAYS].index(way) :: len(WAYS)]
 
 
 def patient(folder: Path, models: Server, talks: int) -> Settings:
