@@ -6,7 +6,8 @@ PORT ?= 7860
 BIN := $(VENV)/bin
 ROOMS := app experiments storage problems
 TYPED := $(ROOMS) $(wildcard tests/fakes)
-WORKERS := 3 # more than two cores have, as many tests wait for servers and for clocks
+WORKERS := 4 # more than two cores have, as many tests wait for servers and for clocks
+BY_FILE := --dist loadfile --no-loadscope-reorder # what a file's tests share is made once; in the order of tests/conftest.py
 QUICK := not browser and not slow and not bench
 
 # `make UV=` does without uv. A name like python3.12 may be there and still not run, so each is asked for its version.
@@ -25,7 +26,7 @@ demo: $(VENV)/.stamp-run  ## install what is needed to run Parley, and run the d
 	PARLEY_HOST=$(HOST) PARLEY_PORT=$(PORT) $(BIN)/parley demo
 
 test: $(VENV)/.stamp-dev browser lint  ## all checks and all tests (about 18 minutes on two cores)
-	$(BIN)/python -m pytest -n $(WORKERS) --durations=40
+	$(BIN)/python -m pytest -n $(WORKERS) $(BY_FILE) --durations=40
 
 check: $(VENV)/.stamp-dev lint  ## format, lint, types, import rules and the quick tests (under a minute)
 	$(BIN)/python -m pytest -n 2 -q -m "$(QUICK)"

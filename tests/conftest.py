@@ -25,6 +25,8 @@ settings.register_profile("parley", COMMON, max_examples=40)
 settings.register_profile(
     "soak", COMMON, max_examples=5_000, stateful_step_count=200, suppress_health_check=[HealthCheck.too_slow]
 )
+LONG = frozenset({"test_accessibility", "test_console", "test_keyboard_and_ear", "test_page", "test_seats"})
+"""Files that take minutes; they begin before the others of their kind, so that nobody waits for one in the end."""
 LONGEST_S = 2 * 3600
 """How long one test may take with --soak."""
 
@@ -47,7 +49,7 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     # Playwright keeps an event loop running in its thread, so nothing that runs a loop of its own may come after it.
-    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+    items.sort(key=lambda item: (item.get_closest_marker("browser") is not None, item.path.stem not in LONG))
     if config.getoption("soak"):
         for item in items:  # what a test sets for its short form is no limit of the long one
             item.add_marker(pytest.mark.timeout(LONGEST_S), append=False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -39,6 +40,7 @@ from experiments.core.screen import (
 
 FIELDS: TypeAdapter[tuple[Field, ...]] = TypeAdapter(tuple[AnyField, ...])
 AGAIN = (429, 503)
+TICKET = re.compile(r'name="ticket" value="([^"]+)"')
 MOST_STEPS = 1_000
 
 
@@ -117,8 +119,11 @@ class HttpBot:
 
     async def arrive(self, study: str, query: str = "") -> None:
         """Open the start page, press its button, look."""
-        await self.send("GET", f"/s/{study}{query}")
-        response = await self.send("POST", f"/s/{study}{query}")
+        start = await self.send("GET", f"/s/{study}{query}")
+        ticket = TICKET.search(
+            start.text
+        )  # or a request that got no answer would be somebody else's when it comes again
+        response = await self.send("POST", f"/s/{study}{query}", data={"ticket": ticket[1]} if ticket else None)
         assert (response.status_code, response.headers.get("location")) == (303, "/"), response.text
         await self.look()
 
@@ -193,6 +198,7 @@ class HttpBot:
                 params = {"offset": heard.offset, "slot": slot, **asked}
                 async with self.client.stream("GET", "/api/reply", params=params) as response:
                     assert response.status_code == 200, response.status_code
+                    give_up = time.monotonic() + self._patience_s  # it is there again
                     async for line in response.aiter_lines():
                         take(line, heard)
             except httpx2.TransportError:
