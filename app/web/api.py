@@ -16,6 +16,7 @@ import orjson
 from fastapi import APIRouter, Query, Request
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from app.counting import Live
 from app.languages import catalogue
@@ -106,6 +107,14 @@ class Listen(BaseModel):
     """What the page already shows."""
 
 
+class Events(StreamingResponse):
+    """A stream that ends soon in any case: to watch whether somebody still listens would cost as much as a click."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send all of it; what nobody listens to is dropped."""
+        await self.stream_response(send)
+
+
 class ParticipantApi:
     """The routes under /api, over a runtime; the cookie says whose session it is."""
 
@@ -177,7 +186,7 @@ class ParticipantApi:
         if live is None:
             return _nobody(request)
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-        return StreamingResponse(self._events(live.stream, asked), media_type="text/event-stream", headers=headers)
+        return Events(self._events(live.stream, asked), media_type="text/event-stream", headers=headers)
 
     async def _events(self, stream: str, asked: Listen) -> AsyncIterator[bytes]:
         async for text, end in self._runtime.follow(stream, asked.offset, asked.slot):

@@ -14,6 +14,7 @@ from app.backends.wire.chat_completions import ChatCompletions
 from app.backends.wire.decoder import gathered
 from app.backends.wire.described import Described, LineFraming, Places, SseFraming, WholeFraming
 from app.backends.wire.messages import Messages
+from app.backends.wire.pieces import GATHER_S, LONGEST_GATHER_S, MOST_READS, gather_s
 from app.backends.wire.responses import Responses
 from app.backends.wire.sse import Events
 from app.errors import BackendBroken, BackendError
@@ -183,3 +184,10 @@ def test_words_that_came_together_are_one_piece_also_before_an_end_or_an_error(w
             found.append(delta)
     expected: list[Delta] = [Text("".join(words))] if words else []
     assert found == expected + ([] if broken else [End("stop")])
+
+
+@given(st.integers(1, 100_000))
+def test_many_replies_at_once_are_read_so_often_and_none_seldom(replies: int) -> None:
+    assert GATHER_S <= gather_s(replies) <= gather_s(replies + 1) <= LONGEST_GATHER_S
+    assert replies / gather_s(replies) <= MOST_READS or gather_s(replies) == LONGEST_GATHER_S
+    assert gather_s(replies) == GATHER_S or replies > GATHER_S * MOST_READS

@@ -20,8 +20,16 @@ from app.servers import Server
 from app.settings import Settings
 
 DRAIN_S = 0.1
-GATHER_S = 0.04
+GATHER_S, LONGEST_GATHER_S = 0.04, 0.2
 """After so long what has come is read: a piece by piece would cost twice as much, and nobody sees it sooner."""
+MOST_READS = 1_000
+"""How often a second all replies together are read, as far as `LONGEST_GATHER_S` lets them: with many, words come in
+larger pieces, so that clicks need not wait."""
+
+
+def gather_s(replies: int) -> float:
+    """For how long the words of a reply gather while so many come in."""
+    return min(max(GATHER_S, replies / MOST_READS), LONGEST_GATHER_S)
 
 
 class Pieces:
@@ -36,6 +44,7 @@ class Pieces:
         proxy: str | None,
     ) -> None:
         self._server, self._proxy = server, proxy
+        self._replies = 0
         self._timeout = aiohttp.ClientTimeout(
             total=None, sock_connect=settings.connect_timeout_s, sock_read=settings.reply_timeout_s
         )
@@ -50,6 +59,7 @@ class Pieces:
 
     async def stream(self, method: str, url: URL, body: bytes, decoder: Decoder) -> AsyncGenerator[Delta]:
         """Give the reply as it comes; leaving early closes the connection. Raises a BackendError."""
+        self._replies += 1
         try:
             async with self._send(method, url, body, self._timeout) as response:
                 if response.status >= MULTIPLE_CHOICES:
@@ -65,11 +75,13 @@ class Pieces:
                         came = True
                         yield delta
                     if came:
-                        await asyncio.sleep(GATHER_S)
+                        await asyncio.sleep(gather_s(self._replies))
             for delta in decoder.end():
                 yield delta
         except (aiohttp.ClientError, OSError) as error:
             raise _no_connection(error, self._server) from None
+        finally:
+            self._replies -= 1
 
     async def ask(self, url: URL, body: bytes) -> Answer:
         """Give a whole answer; raises a BackendError."""
