@@ -66,7 +66,7 @@ def alpha_interval(counts: Counts, metric: Metric, samples: int = SAMPLES, seed:
 
 
 def agreement(ratings: pd.DataFrame, columns: tuple[str, ...], edition: str) -> tuple[Finding, ...]:
-    """Nominal and ordinal alpha of some columns (`Q_overall`, ...) of a DICES table; none for what has no alpha yet.
+    """Nominal and ordinal alpha of some columns (`Q_overall`, ...) of a DICES table; a note where one has no alpha.
 
     Names: `dices.alpha_nominal.<column>`, `dices.alpha_ordinal.<column>`.
     """
@@ -106,17 +106,24 @@ def _findings(
             f"Krippendorff's alpha, {METHODS[method]}; 1 is full agreement, 0 what chance gives. Raters may differ in "
             f"number. The 95 % interval is a percentile bootstrap over conversations ({SAMPLES:,} samples, seed "
             f"{SEED}); the raters are taken as they are.",
-            code, reference=0.0, note=_equal(ratings, columns),
+            code, reference=0.0, note=_without(ratings, columns, method),
         )
         for method in methods
     ]  # fmt: skip
-    return tuple(finding for finding in found if finding.estimates)
+    return tuple(finding for finding in found if finding.estimates or finding.note)
 
 
-def _equal(ratings: pd.DataFrame, columns: tuple[str, ...]) -> str:
-    """Which columns have no alpha because nobody differs in them."""
-    same = [column for column in columns if ratings[column].nunique() == 1]
-    return f"All ratings are equal, so there is no alpha: {', '.join(same)}." if same else ""
+def _without(ratings: pd.DataFrame, columns: tuple[str, ...], method: str) -> str:
+    """Which columns have no alpha, and why; nothing of columns without ratings."""
+    alone: list[str] = []
+    equal: list[str] = []
+    for column in columns:
+        counts = counted(ratings, column, method)
+        if counts.size and np.isnan(alpha(counts)):
+            (equal if (counts.sum(axis=1) > 1).any() else alone).append(column)
+    said = [f"All ratings are equal, so there is no alpha: {', '.join(equal)}."] if equal else []
+    said += [f"No conversation has two ratings, so there is no alpha: {', '.join(alone)}."] if alone else []
+    return " ".join(said)
 
 
 def _estimates(ratings: pd.DataFrame, columns: tuple[str, ...], edition: str, method: str) -> Iterator[Estimate]:
