@@ -106,6 +106,8 @@ def test_an_imported_release_has_a_report_without_what_is_not_known_of_it(folder
         (("demo", "--format", "pdf"), "allowed: csv, html, json, md, tex"),
         (("demo", "-o", "report.docx"), "the ending of report.docx"),
         (("demo", "--against", "chatbenk"), "Did you mean 'chatbench'?"),
+        (("demo", "--as", "hasty=gpt-4o"), "--against chatbench"),
+        (("demo", "--against", "chatbench", "--as", "hasti=gpt-4o"), "Did you mean 'hasty'?"),
         (("demo", "-o", "no/such/folder/report.html"), "Choose another place"),
     ],
 )
@@ -114,6 +116,15 @@ def test_what_cannot_be_is_told_with_what_can(folder: Path, words: tuple[str, ..
     assert done.returncode == 2
     assert told in done.stderr
     assert not (folder / "report.docx").exists()
+
+
+def test_models_called_otherwise_are_compared_and_others_are_told(folder: Path) -> None:
+    words = ("report", "demo", "--against", "chatbench", "--as", "hasty=gpt-4o", "-o", "against.json")
+    done = parley(*words, folder=folder)
+    assert done.returncode == 0, done.stderr
+    assert "hasty stands for the paper's gpt-4o. Without a counterpart: careful" in done.stdout.replace("\n", " ")
+    known = json.loads((folder / "against.json").read_text(encoding="utf-8"))
+    assert any(".hasty." in name for name, one in known["figures"].items() if "published" in one)
 
 
 def test_stopped_in_the_midst_it_leaves_what_was_there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
