@@ -16,8 +16,7 @@ from app.analysis.estimates import Group, estimate
 from app.analysis.forest import forest
 from app.analysis.intervals import Interval
 from app.analysis.names import about, apart, patterns
-from app.analysis.report import FORMATS, as_csv, as_json, html, latex, markdown
-from app.analysis.report.latex import escaped as tex
+from app.analysis.report import FORMATS, as_csv, as_json, html, markdown
 from app.analysis.report.lines import lines
 from app.analysis.report.markdown import escaped as md
 from app.analysis.report.panels import LOOKS, panels
@@ -88,19 +87,6 @@ def test_markdown_shows_what_people_wrote_as_text() -> None:
     assert "](javascript" not in text.replace("\\]", "")
     tables = [line for line in text.splitlines() if line.startswith("|")]
     assert {len(re.findall(r"(?<!\\)\|", line)) for line in tables} <= {4, 6, 7}
-
-
-def test_latex_shows_what_people_wrote_as_text() -> None:
-    text = latex(made_up(hostile(), accuracy(), against=PAPER))
-    assert r"\input" not in text
-    assert text.count(r"\begin{longtable}") == text.count(r"\end{longtable}") == text.count(r"\toprule") > 3
-    assert text.count("{") - text.count(r"\{") == text.count("}") - text.count(r"\}")
-
-
-@given(st.text())
-def test_no_text_has_a_command_a_comment_or_a_group_in_latex(text: str) -> None:
-    plain = re.sub(r"\\text[a-z]+\{\}|\\ldots\{\}|\\[{}$&#_%]|\$(-|\\pm|\\leq|\\geq)\$|-\{\}", "", tex(text))
-    assert not set(plain) & set("\\{}$&#_%^~\n\r")
 
 
 @given(st.text())
