@@ -139,7 +139,8 @@ def _write(path: Path, text: str) -> None:
 
 def _tell(path: Path, made: Report) -> None:
     number = sum(len(finding.estimates) for finding in made.results.findings)
-    out.print(f"{path}: {number:,} figures of {made.results.analysed:,} participants ({made.whose})", highlight=False)
+    people = "1 participant" if made.results.analysed == 1 else f"{made.results.analysed:,} participants"
+    out.print(f"{path}: {number:,} figures of {people} ({made.whose})", highlight=False)
     if made.warning:
         out.print(f"[yellow]{made.warning}[/yellow]")
     if made.against is not None:
