@@ -59,7 +59,7 @@ def z_test(first: float, second: float, error_first: float, error_second: float)
 
 
 def gap_table(accuracies: pd.DataFrame) -> pd.DataFrame:
-    """The accuracy of models alone minus people's with the chatbot.
+    """The accuracy of models alone minus people's with the chatbot, z = gap/sqrt(SE1^2 + SE2^2). ChatBench, ACL 2025.
 
     Columns `dataset`, `model`, `method`, `condition`, `gap`, `standard_error`, `z`, `p` (NaN where there is no test),
     `n_alone` and `n_people` (answers of each side), `participants`.
@@ -81,8 +81,9 @@ def gap_table(accuracies: pd.DataFrame) -> pd.DataFrame:
 
 
 def mean_gaps(table: pd.DataFrame) -> pd.DataFrame:
-    """The mean absolute gap of each method, by condition and over `all`; `table` is what `gap_table` gives.
+    """The mean absolute gap = mean of |gap| of each method, by condition and over `all`. ChatBench, ACL 2025.
 
+    `table` is what `gap_table` gives; gaps are differences of shares.
     Columns `method`, `condition`, `mean_gap`, `cells` (of how many gaps, none weighted), `n` (answers).
     """
     by = table.assign(size=table["gap"].abs())
@@ -96,8 +97,9 @@ def mean_gaps(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def model_gaps(accuracies: pd.DataFrame) -> pd.DataFrame:
-    """The mean over datasets of one model's accuracy minus another's, by answer type.
+    """The mean over datasets of one model's accuracy minus another's, by answer type. ChatBench, ACL 2025.
 
+    z = gap/SE, SE = sqrt(sum of both models' squared standard errors over D datasets)/D; a gap is one of shares.
     Columns `model`, `other`, `answer_type`, `gap`, `standard_error`, `z`, `p` (NaN where there is no test), `datasets`,
     `n` (answers with either).
     """

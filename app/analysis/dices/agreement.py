@@ -49,7 +49,12 @@ def counts_of(items: npt.ArrayLike, values: npt.ArrayLike, order: tuple[str, ...
 
 
 def alpha(counts: Counts, metric: Metric = "nominal") -> float:
-    """Krippendorff's alpha, at most 1; NaN where it has none, as all ratings are equal or none can be paired."""
+    """Krippendorff's alpha = 1 - d_o/d_e, at most 1; NaN where all ratings are equal or none can be paired.
+
+    d_o is the disagreement within items, each pair of ratings of an item with m of them counting 1/(m - 1), and d_e
+    that of all pairs of ratings; two values disagree by 1 (nominal), or by the square of how many ratings lie between
+    them (ordinal), or of how many places they are apart (interval). No unit. Krippendorff: Content Analysis, 2018.
+    """
     return float(alphas(pairs(_planes(counts)).sum(axis=-1), metric))
 
 
