@@ -6,6 +6,7 @@ import asyncio
 import csv
 import io
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -152,3 +153,12 @@ def test_the_command_line_carries_no_analysis_and_knows_of_it_what_it_has() -> N
     assert tuple(FORMATS) == report.FORMS
     assert tuple(PAPERS) == report.PAPERS
     assert simulators.LEAST == analysis.LEAST
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc, which tells of threads")
+def test_numbers_take_one_core_and_leave_the_others() -> None:
+    """OpenBLAS starts its threads when numpy is imported; they spin, so on a busy machine it took ten times as long."""
+    code = "import os; import app, numpy\nprint(len(os.listdir('/proc/self/task')))"
+    env = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=env, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "1"
