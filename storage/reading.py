@@ -15,10 +15,12 @@ from sqlalchemy import Select, func, select
 
 from storage import tables
 from storage.engine import Database
+from storage.exports.filtering import ATTENTION, kept, kept_sessions
 from storage.exports.planning import filled
+from storage.exports.rows import Chosen
 from storage.recorded import ORIGIN, imports, study_stream
 from storage.schemas.base import Released
-from storage.schemas.registry import schemas
+from storage.schemas.registry import released, schemas
 from storage.seats import COMPLETE
 
 Mark = tuple[Any, ...]
@@ -48,9 +50,11 @@ def rows(
 ) -> list[tuple[Any, ...]]:
     """Some columns of a study's rows, by their released names, each with its session; ordered by session and fact.
 
-    Of a release in parts (ChatBench's pilots) only the first one is meant.
+    Of a release in parts (ChatBench's pilots) only the first one is meant. A filtered file of a study's own sessions is
+    what an export writes: the rows of the sessions that stay.
     """
-    own = table.table().c
+    filters = table.filters if origin != ORIGIN else ""
+    own = (released(filters) if filters else table).table().c
     named = {column.name: own[column.sql] for column in table.columns}
     whose = {"": own["_session"] == "", ORIGIN: own["_session"] == study_stream(study)} if table.of_study else {}
     its = whose.get(origin if origin == ORIGIN else "", own["_origin"] == origin)
@@ -59,6 +63,9 @@ def rows(
     if not excluded and not table.of_study:
         query = query.where(own["_session"].not_in(_excluded(study, origin)))
     with database.connect() as connection:
+        if filters:
+            kept_sessions(connection, Chosen(study, origin, table, table.parts[0], (), source=released(filters)), None)
+            query = query.where(own["_session"].in_(kept()), own["dataset"] != ATTENTION)
         ordered = query.order_by(own["_session"], own["_seq"], *(own[key] for key in table.key))
         return [tuple(row) for row in connection.execute(ordered)]
 

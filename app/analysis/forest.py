@@ -14,6 +14,8 @@ from app.analysis.estimates import POINTS, SHARE, Estimate, Finding, Unit
 
 TICKS = 6
 """About so many ticks."""
+LONG = 5
+"""Where words of more signs stand at ticks, every other has some."""
 
 
 Ends = tuple[float, float]
@@ -67,7 +69,9 @@ def forest(finding: Finding, beside: Mapping[str, Beside] | None = None) -> Fore
         )
         return Row(one, place(one.value), low, high, there)
 
-    ticks = tuple(Tick(place(value), words(value, finding.unit)) for value in ticked(axis))
+    values = ticked(axis)
+    long = any(len(words(value, finding.unit)) > LONG for value in values)
+    ticks = tuple(Tick(place(value), words(value, finding.unit)) for value in (values[::2] if long else values))
     reference = None if finding.reference is None else place(finding.reference)
     return Forest(tuple(map(row, finding.estimates)), ticks, reference)
 
@@ -85,5 +89,5 @@ def ticked(axis: tuple[float, float]) -> tuple[float, ...]:
 
 def words(value: float, unit: Unit) -> str:
     """A value on an axis."""
-    shown = f"{100 * value:.0f}" if unit in (SHARE, POINTS) else f"{value:g}"
+    shown = f"{100 * value:.0f}" if unit in (SHARE, POINTS) else f"{value:,.0f}" if abs(value) >= 1000 else f"{value:g}"
     return shown.replace("-", "−") + (" %" if unit == SHARE else "")

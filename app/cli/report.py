@@ -16,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from app.cli.common import STDOUT, app, err, name_of, out, settings_in_use
 from app.clock import WorldClock
-from app.errors import FormatUnknown
+from app.errors import FormatUnknown, PublishedUnknown
 from experiments.errors import allowed
 from storage.engine import Database, open_database
 from storage.errors import StorageError
@@ -53,6 +53,14 @@ def report_(
     against: Annotated[
         str, typer.Option(metavar="PAPER", help=f"Show a paper's figures beside: {', '.join(PAPERS)}.")
     ] = "",
+    called: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--as",
+            metavar="MINE=THEIRS",
+            help="With --against: a model of the study stands for one of the paper's, my-gpt=gpt-4o. May be repeated.",
+        ),
+    ] = None,
 ) -> None:
     """Write a study's report: who took part, every figure with its interval, n and sentence, data quality and cost.
 
@@ -62,7 +70,9 @@ def report_(
     from app.analysis.report.published import against as paper
 
     chosen = _format(form, to)
-    papers = paper(against) if against else None
+    if called and not against:
+        raise PublishedUnknown(f"--as {called[0]}: say which paper's models are meant: --against {PAPERS[0]}")
+    papers = paper(against, called or ()) if against else None
     database, name = open_database(settings_in_use().database_url), name_of(study)
     meant = origin or _first(database, name)
     try:
@@ -129,8 +139,9 @@ def _write(path: Path, text: str) -> None:
 
 def _tell(path: Path, made: Report) -> None:
     number = sum(len(finding.estimates) for finding in made.results.findings)
-    out.print(f"{path}: {number:,} figures of {made.results.analysed:,} participants ({made.whose})", highlight=False)
+    people = "1 participant" if made.results.analysed == 1 else f"{made.results.analysed:,} participants"
+    out.print(f"{path}: {number:,} figures of {people} ({made.whose})", highlight=False)
     if made.warning:
         out.print(f"[yellow]{made.warning}[/yellow]")
     if made.against is not None:
-        out.print(f"[dim]{made.against.told(made.compared)}[/dim]", highlight=False)
+        out.print(f"[dim]{made.told_against}[/dim]", highlight=False)

@@ -96,6 +96,27 @@ def test_excluded_sessions_are_left_out_unless_asked_for(own: Database) -> None:
     assert (before.analysed, results(own, "demo", "bot").analysed) == (4, 3)
 
 
+def test_what_counts_is_what_the_filtered_file_of_an_export_holds(own: Database, tmp_path: Path) -> None:
+    """Who did not complete the study is out of it, and so is who is excluded."""
+    out, left, *rest = seats(own)
+    change(own, out, excluded="pasted everything")
+    change(own, left, outcome=None)
+    done = export(own, "demo", "chatbench", tmp_path)
+    file = next(file for file in done.files if file.table.name == "user_answers_filtered")
+    written = pd.read_csv(tmp_path / file.path)
+    read = frame(own, "demo", "user_answers_filtered", "bot")
+    assert set(read[SESSION]) == set(rest)
+    assert sorted(read["worker_id"]) == sorted(written["worker_id"])
+    found = results(own, "demo", "bot", whole=True)
+    figures = {one.name: one for finding in found.findings for one in finding.estimates}
+    assert figures["chatbench.filter.released"].n == len(written)
+    counted = [one.n for name, one in figures.items() if name.startswith("chatbench.count.user")]
+    assert sum(counted) == len(written) < len(frame(own, "demo", "user_answers", "bot"))
+    for stream in rest:
+        change(own, stream, outcome=None)
+    assert frame(own, "demo", "user_answers_filtered", "bot").empty
+
+
 def test_an_unknown_table_is_told(every: Database) -> None:
     with pytest.raises(StorageError, match="Did you mean 'user_answers'"):
         frame(every, "demo", "user_answer", "bot")

@@ -12,7 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.analysis.dices.agreement import ORDER, Metric, agreement, alpha, alpha_interval, counts_of, sampled
+from app.analysis.dices.agreement import (
+    ORDER,
+    Metric,
+    agreement,
+    alpha,
+    alpha_interval,
+    counts_of,
+    dichotomy,
+    sampled,
+)
 
 Ratings = list[list[int]]
 """The ratings (0, 1 or 2) of each item."""
@@ -115,7 +124,15 @@ def test_one_conversation_has_no_interval_and_equal_ratings_no_alpha() -> None:
     assert found[0].note == "All ratings are equal, so there is no alpha: Q_overall."
     assert [one.label for one in found[0].estimates] == ["Q3_bias_overall"]
     equal = pd.DataFrame({"item_id": ["1", "1", "2", "2"], "rater_id": list("abab"), "Q_overall": ["No"] * 4})
-    assert agreement(equal, ("Q_overall",), "dices-350") == ()
+    for finding in (*agreement(equal, ("Q_overall",), "dices-350"), *dichotomy(equal, ("Q_overall",), "dices-350")):
+        assert finding.estimates == ()
+        assert finding.note == "All ratings are equal, so there is no alpha: Q_overall."
+    unsure = equal.assign(Q_overall=["No", "Unsure", "No", "No"])
+    assert agreement(unsure, ("Q_overall",), "dices-350")[0].estimates
+    assert "All ratings are equal" in dichotomy(unsure, ("Q_overall",), "dices-350")[0].note
+    once = equal[::2]
+    assert "No conversation has two ratings" in agreement(once, ("Q_overall",), "dices-350")[0].note
+    assert agreement(equal[:0], ("Q_overall",), "dices-350") == ()
 
 
 def test_what_is_the_same_in_all_samples_has_no_interval() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import csv
+import re
 from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app import analysis
 from app.analysis import Estimate, Finding, accuracy, ranks, ratings, turns, wins
 from app.analysis.estimates import between, slug, told_p, written
 
@@ -197,6 +199,18 @@ def test_of_more_than_two_models_one_wins_and_the_others_lose() -> None:
     found = wins(rows)
     assert [one.value for one in found[0].estimates] == [0.5, 0, 0.5]
     assert found[0].reference == pytest.approx(1 / 3)
+
+
+def test_what_measures_says_in_a_notebook_by_which_formula_and_whose() -> None:
+    measures = (
+        analysis.alpha, analysis.xrr, analysis.normalised_xrr, analysis.gai, analysis.voting_agreement,
+        analysis.negentropy, analysis.p_value, analysis.accuracy_table, analysis.gap_table, analysis.mean_gaps,
+        analysis.model_gaps, analysis.correlations, analysis.correlation, analysis.transitions, analysis.strengths,
+    )  # fmt: skip
+    for measure in measures:
+        said = measure.__doc__ or ""
+        assert re.search(r" = | / sqrt", said), measure.__name__
+        assert re.search(r"\b(19|20)\d\d\b", said), measure.__name__
 
 
 def test_values_are_written_for_people_and_names_for_programs() -> None:

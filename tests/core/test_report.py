@@ -168,3 +168,9 @@ def test_the_chart_shows_what_the_table_says_and_asks_nobody_else() -> None:
 def test_the_chart_is_what_vega_lite_allows(unit: Unit) -> None:
     found = spec(finding(Interval(0.5, 0.25, 0.75), Interval(1, why="Too few."), unit=unit))
     altair.LayerChart.from_dict({name: part for name, part in found.items() if name != "$schema"})
+
+
+def test_words_at_ticks_leave_room_for_each_other() -> None:
+    counts = finding(unit="count", axis=(0, 118_800))
+    assert [tick.words for tick in forest(counts).ticks] == ["0", "40,000", "80,000"]
+    assert len(forest(finding(axis=(0, 1))).ticks) == 6

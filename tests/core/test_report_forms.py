@@ -16,8 +16,7 @@ from app.analysis.estimates import Group, estimate
 from app.analysis.forest import forest
 from app.analysis.intervals import Interval
 from app.analysis.names import about, apart, patterns
-from app.analysis.report import FORMATS, as_csv, as_json, html, latex, markdown
-from app.analysis.report.latex import escaped as tex
+from app.analysis.report import FORMATS, as_csv, as_json, html, markdown
 from app.analysis.report.lines import lines
 from app.analysis.report.markdown import escaped as md
 from app.analysis.report.panels import LOOKS, panels
@@ -88,19 +87,6 @@ def test_markdown_shows_what_people_wrote_as_text() -> None:
     assert "](javascript" not in text.replace("\\]", "")
     tables = [line for line in text.splitlines() if line.startswith("|")]
     assert {len(re.findall(r"(?<!\\)\|", line)) for line in tables} <= {4, 6, 7}
-
-
-def test_latex_shows_what_people_wrote_as_text() -> None:
-    text = latex(made_up(hostile(), accuracy(), against=PAPER))
-    assert r"\input" not in text
-    assert text.count(r"\begin{longtable}") == text.count(r"\end{longtable}") == text.count(r"\toprule") > 3
-    assert text.count("{") - text.count(r"\{") == text.count("}") - text.count(r"\}")
-
-
-@given(st.text())
-def test_no_text_has_a_command_a_comment_or_a_group_in_latex(text: str) -> None:
-    plain = re.sub(r"\\text[a-z]+\{\}|\\ldots\{\}|\\[{}$&#_%]|\$(-|\\pm|\\leq|\\geq)\$|-\{\}", "", tex(text))
-    assert not set(plain) & set("\\{}$&#_%^~\n\r")
 
 
 @given(st.text())
@@ -208,6 +194,44 @@ def test_a_finding_without_estimates_is_there_with_its_note(form: str) -> None:
 def test_a_paper_that_is_not_known_is_refused_with_those_that_are() -> None:
     with pytest.raises(PublishedUnknown, match=next(iter(PAPERS))):
         against("chatbenk")
+
+
+def test_models_called_otherwise_are_compared_with_those_that_they_stand_for() -> None:
+    """Also where the names' order turns a gap between models round."""
+    plain = against("chatbench").figures
+    paper = against("chatbench", ["zoe=gpt-4o", "v1.5=llama-3_1-8b"])
+    assert len(paper.figures) == len(plain)
+    for way, sign in (("accuracy.moral_scenarios.{}.free_text", 1), ("model_gap.{}.{}.free_text", -1)):
+        ours, theirs = ("zoe", "v1_5"), ("gpt-4o", "llama-3_1-8b")
+        own = f"chatbench.{way}".format(*(reversed(ours) if sign < 0 else ours))
+        assert paper.figures[own].value == sign * plain[f"chatbench.{way}".format(*theirs)].value
+    names = [f"chatbench.accuracy.moral_scenarios.{model}.free_text" for model in ("zoe", "v1_5", "other_1")]
+    found = finding("chatbench.accuracy", [
+        figure(name, "g", Interval(0.5, 0.4, 0.6), model=model)
+        for name, model in zip(names, ("zoe", "v1.5", "other.1"), strict=True)
+    ])  # fmt: skip
+    report = made_up(found, against=paper)
+    assert [one.estimate.name for one in report.compared] == names[:2]
+    assert "v1.5 stands for the paper's llama-3.1-8b." in report.told_against
+    assert "Without a counterpart: other.1; the paper's are gpt-4o and llama-3.1-8b (--as MINE" in report.told_against
+    assert json.loads(as_json(report))["against"]["without_counterpart"] == ["other.1"]
+    single = made_up(finding("chatbench.accuracy", [figure("x.y", "g", Interval(0.5), model="all models")]))
+    assert against("chatbench").alone(single.results.findings) == ("all models",), "which can be named, too"
+    with pytest.raises(PublishedUnknown, match=r"no model 'zoe'; allowed: all models"):
+        paper.check(single.results.findings)
+
+
+@pytest.mark.parametrize(
+    ("called", "told"),
+    [
+        (["mine=gpt-4"], "'gpt-4' is no model of the paper; allowed: gpt-4o, llama-3.1-8b. Did you mean 'gpt-4o'"),
+        (["gpt-4o"], "it takes MINE=THEIRS"),
+        (["a=gpt-4o", "a=llama-3.1-8b"], "stands for one of the paper's"),
+    ],
+)
+def test_a_model_that_the_paper_has_not_is_refused_with_those_that_it_has(called: list[str], told: str) -> None:
+    with pytest.raises(PublishedUnknown, match=re.escape(told)):
+        against("chatbench", called)
 
 
 NAMES = {"dices.alpha.<column>": "alpha", "dices.alpha.<column>.<group>": "by group", "dices.pearson.a_b": "r"}

@@ -6,6 +6,7 @@ import asyncio
 import csv
 import io
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -106,6 +107,8 @@ def test_an_imported_release_has_a_report_without_what_is_not_known_of_it(folder
         (("demo", "--format", "pdf"), "allowed: csv, html, json, md, tex"),
         (("demo", "-o", "report.docx"), "the ending of report.docx"),
         (("demo", "--against", "chatbenk"), "Did you mean 'chatbench'?"),
+        (("demo", "--as", "hasty=gpt-4o"), "--against chatbench"),
+        (("demo", "--against", "chatbench", "--as", "hasti=gpt-4o"), "Did you mean 'hasty'?"),
         (("demo", "-o", "no/such/folder/report.html"), "Choose another place"),
     ],
 )
@@ -114,6 +117,15 @@ def test_what_cannot_be_is_told_with_what_can(folder: Path, words: tuple[str, ..
     assert done.returncode == 2
     assert told in done.stderr
     assert not (folder / "report.docx").exists()
+
+
+def test_models_called_otherwise_are_compared_and_others_are_told(folder: Path) -> None:
+    words = ("report", "demo", "--against", "chatbench", "--as", "hasty=gpt-4o", "-o", "against.json")
+    done = parley(*words, folder=folder)
+    assert done.returncode == 0, done.stderr
+    assert "hasty stands for the paper's gpt-4o. Without a counterpart: careful" in done.stdout.replace("\n", " ")
+    known = json.loads((folder / "against.json").read_text(encoding="utf-8"))
+    assert any(".hasty." in name for name, one in known["figures"].items() if "published" in one)
 
 
 def test_stopped_in_the_midst_it_leaves_what_was_there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,3 +153,12 @@ def test_the_command_line_carries_no_analysis_and_knows_of_it_what_it_has() -> N
     assert tuple(FORMATS) == report.FORMS
     assert tuple(PAPERS) == report.PAPERS
     assert simulators.LEAST == analysis.LEAST
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc, which tells of threads")
+def test_numbers_take_one_core_and_leave_the_others() -> None:
+    """OpenBLAS starts its threads when numpy is imported; they spin, so on a busy machine it took ten times as long."""
+    code = "import os; import app, numpy\nprint(len(os.listdir('/proc/self/task')))"
+    env = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=env, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "1"

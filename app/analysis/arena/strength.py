@@ -22,7 +22,10 @@ SMALL = 1e-10
 
 
 def strengths(wins: Values, start: Values | None = None) -> Values:
-    """The strength of each model from how often it (row) beat each other one (column); NaN for those that have none."""
+    """The strength of each model from how often it (row) beat each other one (column); NaN for those that have none.
+
+    P(i beats j) = 1/(1 + exp(s_j - s_i)), in log-odds, their mean 0, of maximum likelihood. Bradley and Terry 1952.
+    """
     found = np.full(len(wins), np.nan)
     chosen = joined(wins)
     if chosen.sum() > 1:

@@ -59,7 +59,11 @@ def accuracy_by_dataset(answers: pd.DataFrame, alone: pd.DataFrame) -> tuple[Fin
 
 
 def accuracy_table(answers: pd.DataFrame, alone: pd.DataFrame) -> pd.DataFrame:
-    """The same as a plain table with the columns of TABLE; unknown standard errors are NaN."""
+    """The accuracies of `accuracy_by_dataset` as a plain table with the columns of TABLE.
+
+    accuracy = (1/Q) * sum over questions of (right answers)/(answers), a share from 0 to 1; `standard_error` is the
+    corrected one, the root of the two-way cluster jackknife's variance, or NaN. ChatBench, ACL 2025, Tables A1 and A2.
+    """
     rows = [
         (
             *cell, found.interval.value, found.interval.low, found.interval.high, found.further.get("standard_error"),

@@ -122,6 +122,7 @@ def noise_ceiling(shares: Values, counts: Values, seed: int = SEED) -> Interval 
 def correlations(answers: pd.DataFrame, alone: pd.DataFrame) -> tuple[Finding, ...]:
     """Correlations over questions of models alone with people, by method and condition.
 
+    r = cov(x, y)/(sd(x) sd(y)) over questions with each model, no unit; ChatBench, ACL 2025.
     `answers` are those that `counted` leaves. Names: `chatbench.correlation.<method>.<condition>`,
     `chatbench.correlation_improvement...`, `chatbench.linear_fit...`, `chatbench.noise_ceiling.<condition>`. There is
     none where fewer than two questions differ.

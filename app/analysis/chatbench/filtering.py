@@ -1,8 +1,9 @@
 """Which answers count: ChatBench's pre-registered filter, as far as released rows tell, and what each step leaves.
 
 The steps are those of the authors' clean-up: the attention check aside; who failed one; a participant's first
-assignment only; one answer of a kind to a question. Who completed the study is in no released row: where the release's
-own filtered file was imported, its rows are taken instead.
+assignment only; one answer of a kind to a question. Who completed the study is in no released row: where there is a
+filtered file, its rows are taken instead. A release may have one; of a study's own sessions it is what the export
+writes, once anybody has completed the study.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ def filtered(answers: pd.DataFrame) -> pd.DataFrame:
 def counted(answers: pd.DataFrame, released: pd.DataFrame | None = None) -> pd.DataFrame:
     """The answers that count in what the paper reports, each with a key, `acc` as a number and datasets by one name.
 
-    The release's own filtered rows if there are any, else those that the filter leaves. `acc` is 0 or 1.
+    The filtered file's rows if there are any, else those that the filter leaves. `acc` is 0 or 1.
     """
     kept = filtered(answers) if released is None or released.empty else released
     kept = kept[kept["acc"].notna() & (kept["dataset"] != ATTENTION)].copy()
@@ -87,7 +88,7 @@ def counted_of(tables: Tables) -> pd.DataFrame:
 
 
 def filter_table(answers: pd.DataFrame, released: pd.DataFrame | None = None) -> pd.DataFrame:
-    """What each step leaves: columns `step`, `participants`, `answers`; last the release's filtered rows if any."""
+    """What each step leaves: columns `step`, `participants`, `answers`; last the filtered file's if any."""
     left = list(filter_steps(answers))
     if released is not None and not released.empty:
         left.append(("released", released))
@@ -100,7 +101,7 @@ def filter_counts(answers: pd.DataFrame, released: pd.DataFrame, alone: pd.DataF
 
     Names: `chatbench.filter.<step>`, `chatbench.count.<kind>`. Nothing where there are no answers.
     """
-    words = {**STEPS, "released": "in the release's own filtered file"}
+    words = {**STEPS, "released": "in the filtered file"}
     steps = [
         _count(f"chatbench.filter.{row.step}", words[row.step], row.answers, row.participants)
         for row in each(filter_table(answers, released))
@@ -122,7 +123,7 @@ def filter_counts(answers: pd.DataFrame, released: pd.DataFrame, alone: pd.DataF
     return tuple(
         Finding(
             name, title, "answers", COUNT, (0.0, float(max(one.n for one in some))), tuple(some), METHOD, CODE,
-            note="Who completed the study is not in the released rows, so that step is not among these.",
+            note="Who completed the study is not in these rows; the filtered file, where there is one, goes by it too.",
         )
         for name, title, some in found if some
     )  # fmt: skip

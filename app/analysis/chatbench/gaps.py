@@ -7,11 +7,13 @@ study (`accuracy_table`) or as it was printed (`published.TABLE`). Two accuracie
 
 as though they were independent. They are about the same questions, and what is hard for one is mostly hard for the
 other, so intervals and p are on the careful side.
+
+n is the number of answers on both sides, each counted once; a table without `n`, such as a printed one, has none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import combinations
 from math import erfc, isfinite, nan, sqrt
 from statistics import NormalDist, fmean
@@ -21,13 +23,15 @@ import pandas as pd
 
 from app.analysis.chatbench.by_dataset import METHODS, WITH_AI, accuracy_table
 from app.analysis.chatbench.filtering import ALONE, counted_of
-from app.analysis.estimates import NUMBER, POINTS, Estimate, Finding, between, slug, told_p, written
+from app.analysis.estimates import NUMBER, POINTS, Estimate, Finding, Group, between, slug, told_p, written
 from app.analysis.intervals import LEVEL
 from app.analysis.parts import Tables, each
 
 Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 ALL = "all"
 KEY = ("dataset", "model")
+SIZES = ("n", "participants")
+"""How many answers an accuracy is of, and whose."""
 NOISE = "Chance alone makes absolute differences larger than nothing, so an interval around them would mislead."
 UNSURE = "A standard error that is needed is not known, as there are too few answers or all are alike."
 CODE = (
@@ -38,7 +42,7 @@ METHOD = (
     "Gaps are differences of accuracies (means over questions), in percentage points. Intervals and two-sided p are of "
     "the z-test with the root of the sum of the squared corrected standard errors. The mean absolute gap is over "
     "datasets and models (and conditions, for all); the mean gap between models is over the datasets that both have, "
-    "which are taken as they are."
+    "which are taken as they are. n are the answers on both sides of the difference, those of models alone too."
 )
 
 
@@ -55,10 +59,12 @@ def z_test(first: float, second: float, error_first: float, error_second: float)
 
 
 def gap_table(accuracies: pd.DataFrame) -> pd.DataFrame:
-    """The accuracy of models alone minus people's with the chatbot.
+    """The accuracy of models alone minus people's with the chatbot, z = gap/sqrt(SE1^2 + SE2^2). ChatBench, ACL 2025.
 
-    Columns `dataset`, `model`, `method`, `condition`, `gap`, `standard_error`, `z`, `p`; NaN where there is no test.
+    Columns `dataset`, `model`, `method`, `condition`, `gap`, `standard_error`, `z`, `p` (NaN where there is no test),
+    `n_alone` and `n_people` (answers of each side), `participants`.
     """
+    accuracies = _sized(accuracies)
     kind = accuracies["answer_type"]
     with_ai = accuracies[kind.str.startswith(f"{WITH_AI}.")]
     alone = accuracies[~kind.str.startswith("user-")]
@@ -68,26 +74,36 @@ def gap_table(accuracies: pd.DataFrame) -> pd.DataFrame:
         condition = row.answer_type_people.partition(".")[2]
         test = z_test(row.accuracy, row.accuracy_people, row.standard_error, row.standard_error_people)
         numbers = (test.get(name, nan) for name in ("standard_error", "z", "p"))
-        rows.append((row.dataset, row.model, row.answer_type, condition, row.accuracy - row.accuracy_people, *numbers))
-    return pd.DataFrame(rows, columns=[*KEY, "method", "condition", "gap", "standard_error", "z", "p"])
+        gap, sizes = row.accuracy - row.accuracy_people, (row.n, row.n_people, row.participants_people)
+        rows.append((row.dataset, row.model, row.answer_type, condition, gap, *numbers, *sizes))
+    sides = ("n_alone", "n_people", "participants")
+    return pd.DataFrame(rows, columns=[*KEY, "method", "condition", "gap", "standard_error", "z", "p", *sides])
 
 
 def mean_gaps(table: pd.DataFrame) -> pd.DataFrame:
-    """The mean absolute gap of each method, by condition and over `all`: `method`, `condition`, `mean_gap`, `cells`.
+    """The mean absolute gap = mean of |gap| of each method, by condition and over `all`. ChatBench, ACL 2025.
 
-    `table` is what `gap_table` gives; nothing is weighted.
+    `table` is what `gap_table` gives; gaps are differences of shares.
+    Columns `method`, `condition`, `mean_gap`, `cells` (of how many gaps, none weighted), `n` (answers).
     """
     by = table.assign(size=table["gap"].abs())
-    grouped = [by, by.assign(condition=ALL)] if by["condition"].nunique() > 1 else [by]
-    found = pd.concat(grouped).groupby(["method", "condition"], sort=False)["size"].agg(mean_gap="mean", cells="size")
-    return found.reset_index()
+    grouped = pd.concat([by, by.assign(condition=ALL)] if by["condition"].nunique() > 1 else [by])
+    key = ["method", "condition"]
+    found = grouped.groupby(key, sort=False).agg(
+        mean_gap=("size", "mean"), cells=("size", "size"), n=("n_people", "sum")
+    )
+    alone = grouped.drop_duplicates([*KEY, *key]).groupby(key, sort=False)["n_alone"].sum()
+    return found.assign(n=found["n"] + alone).reset_index()
 
 
 def model_gaps(accuracies: pd.DataFrame) -> pd.DataFrame:
-    """The mean over datasets of one model's accuracy minus another's, by answer type.
+    """The mean over datasets of one model's accuracy minus another's, by answer type. ChatBench, ACL 2025.
 
-    Columns `model`, `other`, `answer_type`, `gap`, `standard_error`, `z`, `p`, `datasets`; NaN where there is no test.
+    z = gap/SE, SE = sqrt(sum of both models' squared standard errors over D datasets)/D; a gap is one of shares.
+    Columns `model`, `other`, `answer_type`, `gap`, `standard_error`, `z`, `p` (NaN where there is no test), `datasets`,
+    `n` (answers with either).
     """
+    accuracies = _sized(accuracies)
     rows = []
     for kind, some in accuracies.groupby("answer_type", sort=False):
         models = dict(iter(some.groupby("model", sort=True)))
@@ -99,8 +115,15 @@ def model_gaps(accuracies: pd.DataFrame) -> pd.DataFrame:
                           ("standard_error", "standard_error_other"))  # fmt: skip
                 test = z_test(*means, *errors)
                 numbers = (test.get(name, nan) for name in ("standard_error", "z", "p"))
-                rows.append((model, other, kind, means[0] - means[1], *numbers, len(both)))
-    return pd.DataFrame(rows, columns=["model", "other", "answer_type", "gap", "standard_error", "z", "p", "datasets"])
+                sizes = len(both), int(both["n"].sum() + both["n_other"].sum())
+                rows.append((model, other, kind, means[0] - means[1], *numbers, *sizes))
+    columns = ["model", "other", "answer_type", "gap", "standard_error", "z", "p", "datasets", "n"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _sized(accuracies: pd.DataFrame) -> pd.DataFrame:
+    """The table with its SIZES; nothing where it has none."""
+    return accuracies.assign(**{name: 0 for name in SIZES if name not in accuracies.columns})
 
 
 def gaps(accuracies: pd.DataFrame) -> tuple[Finding, ...]:
@@ -117,7 +140,7 @@ def gaps(accuracies: pd.DataFrame) -> tuple[Finding, ...]:
         ("chatbench.model_gap", "Gap between models", (-1.0, 1.0), tuple(_model_gaps(accuracies)), 0.0),
     )
     return tuple(
-        Finding(name, title, "groups", POINTS, axis, estimates, METHOD, CODE, reference=reference)
+        Finding(name, title, "answers", POINTS, axis, estimates, METHOD, CODE, reference=reference)
         for name, title, axis, estimates, reference in found
         if estimates
     )
@@ -140,19 +163,25 @@ def _gaps(table: pd.DataFrame) -> Iterator[Estimate]:
             f"On {row.dataset}, {row.model} alone ({row.method}) was {{}} from participants with it ({row.condition})"
         )
         groups = {"dataset": row.dataset, "model": row.model, "method": row.method, "condition": row.condition}
-        yield _difference(name, label, said, groups, row, 2)
+        group = Group(name, label, int(row.n_alone + row.n_people), int(row.participants), groups)
+        of = f"n = {row.n_alone:,} answers of the model and {row.n_people:,} of {row.participants:,} participants"
+        sides = {"n_alone": float(row.n_alone), "n_people": float(row.n_people)}
+        yield _difference(group, said, row, of, sides if group.n else {})
 
 
 def _mean_gaps(table: pd.DataFrame) -> Iterator[Estimate]:
     for row in each(mean_gaps(table)):
         name = f"chatbench.mean_gap.{slug(row.method)}.{slug(row.condition)}"
         groups = {"method": row.method, "condition": row.condition}
-        size = f"{written(row.mean_gap, POINTS)} on average over {row.cells} groups"
+        of = f" (n = {row.n:,} answers)" if row.n else ""
+        size = f"{written(row.mean_gap, POINTS)} on average over {row.cells} groups{of}"
         sentence = (
             f"Accuracy of models alone ({row.method}) and of participants with them ({row.condition}) differed by"
         )
+        values = (row.mean_gap, None, None, int(row.n), 0)
+        further = {"groups": float(row.cells)}
         label = f"{row.method}, {row.condition}"
-        yield Estimate(name, label, row.mean_gap, None, None, row.cells, 0, groups, f"{sentence} {size}.", NOISE)
+        yield Estimate(name, label, *values, groups, f"{sentence} {size}.", NOISE, further)
 
 
 def _model_gaps(accuracies: pd.DataFrame) -> Iterator[Estimate]:
@@ -160,21 +189,22 @@ def _model_gaps(accuracies: pd.DataFrame) -> Iterator[Estimate]:
         way, *condition = row.answer_type.split(".")
         name = ".".join(["chatbench.model_gap", *map(slug, (row.model, row.other, way, *condition))])
         label = f"{row.model} minus {row.other}: {', '.join((way, *condition))}"
-        said = f"By {', '.join((way, *condition))}, {row.model} was {{}} from {row.other} on average over datasets"
+        over = "1 dataset" if row.datasets == 1 else f"{row.datasets} datasets"
+        said = f"By {', '.join((way, *condition))}, {row.model} was {{}} from {row.other} on average over {over}"
         groups = {"model": row.model, "other": row.other, "answer_type": row.answer_type}
-        yield _difference(name, label, said, groups, row, row.datasets)
+        group = Group(name, label, int(row.n), 0, groups)
+        yield _difference(group, said, row, f"n = {row.n:,} answers", {"datasets": float(row.datasets)})
 
 
-def _difference(name: str, label: str, said: str, groups: dict[str, str], row: Any, n: int) -> Estimate:
+def _difference(group: Group, said: str, row: Any, size: str, sizes: Mapping[str, float]) -> Estimate:
     known = isfinite(row.standard_error)
     half = Z * row.standard_error
     low, high = (max(-1.0, row.gap - half), min(1.0, row.gap + half)) if known else (None, None)
-    further = {"standard_error": row.standard_error, "z": row.z, "p": row.p} if known else {}
-    sure = (
-        f" (95 % interval {between(low, high, POINTS)}; z = {written(row.z, NUMBER)}, {told_p(further, words=True)})"
-        if known
-        else ""
-    )
-    sentence = said.replace("{}", written(row.gap, POINTS)) + sure + "."
+    tested = {"standard_error": row.standard_error, "z": row.z, "p": row.p} if known else {}
+    told = [f"95 % interval {between(low, high, POINTS)}"] if known else []
+    told += [size] if group.n else []
+    told += [f"z = {written(row.z, NUMBER)}, {told_p(tested, words=True)}"] if known else []
+    sentence = said.replace("{}", written(row.gap, POINTS)) + (f" ({'; '.join(told)})." if told else ".")
+    sizes_of = (group.n, group.participants, group.groups)
     why = "" if known else UNSURE
-    return Estimate(name, label, row.gap, low, high, n, 0, groups, sentence, why, further)
+    return Estimate(group.name, group.label, row.gap, low, high, *sizes_of, sentence, why, {**tested, **sizes})

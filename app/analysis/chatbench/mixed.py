@@ -86,6 +86,8 @@ def _library() -> ModuleType:
 def mixed_model(answers: pd.DataFrame) -> Mixed | None:
     """The regression of answers, those that `counted` leaves; None where too little differs for it.
 
+    logit P(right) = intercept + way + model + dataset + participant + question, the last two random and normal; effects
+    are logarithms of odds. statsmodels' BinomialBayesMixedGLM; errors by the curvature of the joint posterior.
     Raises SettingsError where statsmodels is not installed (the extra `analysis`).
     """
     library = _library()

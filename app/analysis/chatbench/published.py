@@ -7,7 +7,7 @@ Shares and differences are numbers from 0 to 1. Not among them are figures that 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -15,8 +15,7 @@ import pandas as pd
 
 from app.analysis.estimates import slug
 
-PAPER = "Chang, Anderson, Hofman: ChatBench. ACL 2025"
-TABLES = f"{PAPER}, Tables A1 and A2"
+TABLES = "Tables A1 and A2"
 MODELS = ("gpt-4o", "llama-3.1-8b")
 ANSWER_TYPES = (
     "letter_only_zero_shot", "letter_only_few_shot", "free_text",
@@ -54,6 +53,7 @@ class Published:
     value: float
     standard_error: float | None
     source: str
+    """The table, or what the paper calls it."""
 
 
 def _table() -> Iterator[tuple[str, str, str, float, float]]:
@@ -66,12 +66,15 @@ def _table() -> Iterator[tuple[str, str, str, float, float]]:
 
 TABLE = pd.DataFrame(list(_table()), columns=["dataset", "model", "answer_type", "accuracy", "standard_error"])
 """Accuracies (mean over questions) with the paper's standard errors."""
+_MODEL_GAPS: Mapping[str, tuple[float, str]] = {
+    "free_text": (0.25, "the gap between the models alone"),
+    "user-AI.direct-to-AI": (0.09, "the gap between the models, direct-to-AI"),
+    "user-AI.answer-first": (0.05, "the gap between the models, answer-first"),
+}
+"""The first model's accuracy minus the second's, by answer type."""
 _OTHERS: Mapping[str, tuple[float, str]] = {
     "chatbench.mean_gap.letter_only_few_shot.all": (0.21, "the mean gap of few-shot letters, 21 percentage points"),
     "chatbench.mean_gap.free_text.all": (0.10, "the mean gap of free text, 10 percentage points"),
-    "chatbench.model_gap.gpt-4o.llama-3_1-8b.free_text": (0.25, "the gap between the models alone"),
-    "chatbench.model_gap.gpt-4o.llama-3_1-8b.user-AI.direct-to-AI": (0.09, "the gap between the models, direct-to-AI"),
-    "chatbench.model_gap.gpt-4o.llama-3_1-8b.user-AI.answer-first": (0.05, "the gap between the models, answer-first"),
     "chatbench.correlation.free_text.direct-to-AI": (0.45, "question-level correlation"),
     "chatbench.correlation.free_text.answer-first": (0.46, "question-level correlation"),
     "chatbench.correlation_improvement.free_text.direct-to-AI": (0.26, "correlation with the improvement"),
@@ -88,14 +91,31 @@ _OTHERS: Mapping[str, tuple[float, str]] = {
 }
 
 
-def _figures() -> Iterator[tuple[str, Published]]:
+def figures(called: Mapping[str, Sequence[str]]) -> Mapping[str, Published]:
+    """Every published figure by the name of the estimate that answers to it, in a study whose models are called so.
+
+    `called` has the paper's models, each with the study's names of it: mostly one, or none.
+    """
+    return MappingProxyType(dict(_figures(called)))
+
+
+def _figures(called: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, Published]]:
     for dataset, model, kind, value, error in _table():
         way, *condition = kind.split(".")
-        name = ".".join(["chatbench.accuracy", *map(slug, (dataset, model, way, *condition))])
-        yield name, Published(value, error, TABLES)
+        for name in called.get(model, ()):
+            yield _named("accuracy", dataset, name, way, *condition), Published(value, error, TABLES)
+    pairs = [(one, other) for one in called.get(MODELS[0], ()) for other in called.get(MODELS[1], ())]
+    for kind, (value, where) in _MODEL_GAPS.items():
+        for one, other in pairs:
+            sign = 1 if one < other else -1  # estimates have their models in the order of the names
+            yield _named("model_gap", *sorted((one, other)), *kind.split(".")), Published(sign * value, None, where)
     for name, (value, where) in _OTHERS.items():
-        yield name, Published(value, None, f"{PAPER}: {where}")
+        yield name, Published(value, None, where)
 
 
-FIGURES: Mapping[str, Published] = MappingProxyType(dict(_figures()))
-"""Every published figure by the name of the estimate that answers to it."""
+def _named(*parts: str) -> str:
+    return ".".join(["chatbench", *map(slug, parts)])
+
+
+FIGURES: Mapping[str, Published] = figures({model: [model] for model in MODELS})
+"""The published figures for a study whose models are called as the paper's."""

@@ -46,8 +46,9 @@ def pairs(answers: pd.DataFrame) -> pd.DataFrame:
 
 
 def transitions(answers: pd.DataFrame) -> tuple[Finding, ...]:
-    """How many wrong answers were corrected and right ones lost, over all models and by model.
+    """How many wrong answers were corrected and right ones lost, over all models and by model. ChatBench, ACL 2025.
 
+    corrected = (wrong alone, right with the chatbot)/(wrong alone), and lost the other way round: shares from 0 to 1.
     `answers` are those that `counted` leaves. Names: `chatbench.transition.corrected.<model>` and
     `chatbench.transition.lost.<model>`, the model `all_models` first.
     """

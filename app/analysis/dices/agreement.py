@@ -49,7 +49,12 @@ def counts_of(items: npt.ArrayLike, values: npt.ArrayLike, order: tuple[str, ...
 
 
 def alpha(counts: Counts, metric: Metric = "nominal") -> float:
-    """Krippendorff's alpha, at most 1; NaN where it has none, as all ratings are equal or none can be paired."""
+    """Krippendorff's alpha = 1 - d_o/d_e, at most 1; NaN where all ratings are equal or none can be paired.
+
+    d_o is the disagreement within items, each pair of ratings of an item with m of them counting 1/(m - 1), and d_e
+    that of all pairs of ratings; two values disagree by 1 (nominal), or by the square of how many ratings lie between
+    them (ordinal), or of how many places they are apart (interval). No unit. Krippendorff: Content Analysis, 2018.
+    """
     return float(alphas(pairs(_planes(counts)).sum(axis=-1), metric))
 
 
@@ -66,7 +71,7 @@ def alpha_interval(counts: Counts, metric: Metric, samples: int = SAMPLES, seed:
 
 
 def agreement(ratings: pd.DataFrame, columns: tuple[str, ...], edition: str) -> tuple[Finding, ...]:
-    """Nominal and ordinal alpha of some columns (`Q_overall`, ...) of a DICES table; none for what has no alpha yet.
+    """Nominal and ordinal alpha of some columns (`Q_overall`, ...) of a DICES table; a note where one has no alpha.
 
     Names: `dices.alpha_nominal.<column>`, `dices.alpha_ordinal.<column>`.
     """
@@ -106,17 +111,24 @@ def _findings(
             f"Krippendorff's alpha, {METHODS[method]}; 1 is full agreement, 0 what chance gives. Raters may differ in "
             f"number. The 95 % interval is a percentile bootstrap over conversations ({SAMPLES:,} samples, seed "
             f"{SEED}); the raters are taken as they are.",
-            code, reference=0.0, note=_equal(ratings, columns),
+            code, reference=0.0, note=_without(ratings, columns, method),
         )
         for method in methods
     ]  # fmt: skip
-    return tuple(finding for finding in found if finding.estimates)
+    return tuple(finding for finding in found if finding.estimates or finding.note)
 
 
-def _equal(ratings: pd.DataFrame, columns: tuple[str, ...]) -> str:
-    """Which columns have no alpha because nobody differs in them."""
-    same = [column for column in columns if ratings[column].nunique() == 1]
-    return f"All ratings are equal, so there is no alpha: {', '.join(same)}." if same else ""
+def _without(ratings: pd.DataFrame, columns: tuple[str, ...], method: str) -> str:
+    """Which columns have no alpha, and why; nothing of columns without ratings."""
+    alone: list[str] = []
+    equal: list[str] = []
+    for column in columns:
+        counts = counted(ratings, column, method)
+        if counts.size and np.isnan(alpha(counts)):
+            (equal if (counts.sum(axis=1) > 1).any() else alone).append(column)
+    said = [f"All ratings are equal, so there is no alpha: {', '.join(equal)}."] if equal else []
+    said += [f"No conversation has two ratings, so there is no alpha: {', '.join(alone)}."] if alone else []
+    return " ".join(said)
 
 
 def _estimates(ratings: pd.DataFrame, columns: tuple[str, ...], edition: str, method: str) -> Iterator[Estimate]:

@@ -50,7 +50,7 @@ def answered(ratings: pd.DataFrame, edition: str) -> tuple[Finding, ...]:
         Finding(
             "dices.majority", f"What most said ({edition})", "conversations", SHARE, (0, 1),
             tuple(_majorities(most, given["rater_id"].nunique())), f"{MOST} {EACH}", code,
-            note=f"In {ties:,} conversations two answers were equally common." if ties else "",
+            note=f"Conversations in which two answers were equally common: {ties:,}." if ties else "",
         ),
         Finding(
             "dices.one_answer", f"How near conversations are to one answer ({edition})", "conversations", NUMBER,

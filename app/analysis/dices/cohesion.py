@@ -66,36 +66,51 @@ def votes(one: Sums, other: Sums) -> Sums:
 
 
 def plurality(counts: Counts) -> float:
-    """The mean over conversations of the share of the most common answer, from 1/n to 1."""
+    """The mean over conversations of (the count of the most common answer)/m, from 1/n to 1. GRASP, NAACL 2024."""
     return float(_mean(_once(peaks(_planes(counts)))))
 
 
 def negentropy(counts: Counts) -> float:
-    """The mean over conversations of ln n - H in nats: 0 where answers are even, ln n where all are equal."""
+    """The mean over conversations of ln n - H in nats: 0 where answers are even, ln n where all are equal.
+
+    H = -sum of p ln p over the n values. GRASP, NAACL 2024.
+    """
     return float(_mean(_once(order(_planes(counts)))))
 
 
 def xrr(one: Counts, other: Counts, metric: Metric = "nominal") -> float:
     """Cross-replication reliability of two pools, from counts of the same conversations in the same order.
 
-    `interval` is the squared difference of the values' places. NaN where they share none.
+        xRR = 1 - d_o/d_e
+        d_o = sum over i of (R_i + S_i)/(R_i S_i) * sum of D(x_i, y_i), divided by R + S
+        d_e = sum of D(x, y) over all pairs, divided by R S
+
+    R_i and S_i ratings of conversation i by either pool, R and S of all that both rated. D is 0 or 1 (nominal), or the
+    squared difference of the values' places (interval). No unit, at most 1; NaN where they share none. Wong, Paritosh,
+    Aroyo: Cross-replication reliability. ACL 2021.
     """
     return float(crossed(_once(crossings(_planes(one), _planes(other))), metric))
 
 
 def normalised_xrr(one: Counts, other: Counts, metric: Metric = "nominal") -> float:
-    """xRR / sqrt(IRR of one * IRR of the other); NaN where either IRR is not above 0."""
+    """xRR / sqrt(IRR of one * IRR of the other), 1 = as near as each to itself; NaN where an IRR is not above 0.
+
+    Wong, Paritosh, Aroyo: ACL 2021.
+    """
     reliable = [float(alphas(_once(pairs(_planes(counts))), metric)) for counts in (one, other)]
     return xrr(one, other, metric) / float(np.sqrt(np.prod(reliable))) if min(reliable) > 0 else float("nan")
 
 
 def voting_agreement(one: Counts, other: Counts) -> float:
-    """The alpha between two pools' most common answers; of equally common ones the first counts."""
+    """The nominal alpha = 1 - d_o/d_e between two pools' most common answers; of equally common ones the first counts.
+
+    GRASP, NAACL 2024.
+    """
     return float(alphas(_both_ways(_once(votes(_planes(one), _planes(other))))))
 
 
 def gai(group: Counts, others: Counts) -> float:
-    """GRASP's group association index, IRR/XRR; NaN where XRR is not above 0."""
+    """GRASP's group association index, GAI = IRR/XRR; NaN where XRR is not above 0. GRASP, NAACL 2024."""
     return float(_ratio(alphas(_once(pairs(_planes(group)))), np.asarray(xrr(group, others))))
 
 

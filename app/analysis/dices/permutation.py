@@ -25,7 +25,10 @@ FEWEST = 0.5
 
 
 def p_value(observed: float, permuted: Sums) -> float:
-    """How rarely chance gives as much, on the observed side of the median; NaN where that cannot be said."""
+    """How rarely chance gives as much, on the observed side of the median; NaN where that cannot be said.
+
+    p = (b + 1)/(N + 1), one-sided, b of N permuted values being at least as far out. Phipson and Smyth 2010.
+    """
     known = permuted[~np.isnan(permuted)]
     if np.isnan(observed) or known.size == 0 or known.size < FEWEST * permuted.size:
         return float("nan")
@@ -37,7 +40,7 @@ def p_value(observed: float, permuted: Sums) -> float:
 def adjusted(values: Sums) -> Sums:
     """Benjamini and Hochberg's adjusted p of each: the least over ranks j from its own of p_(j) m/j, at most 1.
 
-    What has no p (NaN) is no part of the family.
+    What has no p (NaN) is no part of the family of m = all others. Benjamini and Hochberg 1995.
     """
     found = np.full(values.shape, np.nan)
     known = np.flatnonzero(~np.isnan(values))

@@ -33,7 +33,11 @@ WITHOUT = "Without 0: without the replies of correctness 0, which hold no mathem
 
 
 def correlation(x: Values, y: Values, people: Codes, *, ranked: bool = False) -> Interval:
-    """Pearson's correlation, or Spearman's if `ranked`, with an interval by participants; NaN where one is constant."""
+    """Pearson's correlation, or Spearman's if `ranked`, with an interval by participants; NaN where one is constant.
+
+    r = sum (x - mean x)(y - mean y)/sqrt(sum (x - mean x)^2 * sum (y - mean y)^2), no unit; the interval by Fisher's
+    z = artanh r, leaving out a participant at a time (cluster jackknife; MacKinnon, Nielsen and Webb 2023).
+    """
     xs, at_x = np.unique(x, return_inverse=True)
     ys, at_y = np.unique(y, return_inverse=True)
     shape = (number_of(people), xs.size, ys.size)

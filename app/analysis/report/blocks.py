@@ -148,7 +148,7 @@ def _compared(report: Report) -> Iterator[Block]:
             one.published.source,
             written(one.estimate.value, one.finding.unit),
             written(one.published.value, one.finding.unit),
-            written(one.published.standard_error, one.finding.unit),
+            one.told_error,
             one.told_difference,
         )
         for one in report.compared
@@ -156,7 +156,7 @@ def _compared(report: Report) -> Iterator[Block]:
     if report.compared:
         head = ("Figure", "Source", "Here", "Published", "Standard error", "Difference")
         yield Table(f"Beside {report.against.title}", head, tuple(rows), 2)
-    yield Text(report.against.told(report.compared))
+    yield Text(report.told_against)
 
 
 def _conduct(report: Report) -> Iterator[Block]:
@@ -165,7 +165,7 @@ def _conduct(report: Report) -> Iterator[Block]:
         odd = tuple((what, f"{n:,}", f"{of:,}") for what, n, of in report.quality.told(report.flow))
         if odd:
             yield Table("Data quality", ("What", "Number", "Of"), odd)
-        yield Text(words.FLAGGED)
+        yield Text(words.FLAGGED if odd else words.UNTOLD)
     if report.costs is not None:
         yield Heading(2, "Cost")
         rows = tuple(

@@ -89,6 +89,8 @@ def _against(report: Report) -> dict[str, Any] | None:
         "title": report.against.title,
         "figures": known,
         "compared": len(report.compared),
+        "models": report.against.called,
+        "without_counterpart": report.against.alone(report.results.findings),
     }
 
 

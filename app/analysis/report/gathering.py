@@ -79,11 +79,19 @@ class Report:
         """The figures that the paper to compare with has as well."""
         return tuple(compared(self.results.findings, self.against))
 
+    @property
+    def told_against(self) -> str:
+        """How far the study was compared with the paper, in words."""
+        return self.against.told(self.compared, self.results.findings) if self.against else ""
+
 
 def gather(
     database: Database, study: str, origin: str, at_us: int, *, steps: Steps = iter, against: Against | None = None
 ) -> Report:
-    """Read and compute all that the report of a study says. Raises StorageError where it has nobody of that origin."""
+    """Read and compute all that the report of a study says.
+
+    Raises StorageError where it has nobody of that origin, PublishedUnknown where a model to compare is none of its.
+    """
     with database.connect() as connection:
         origins(connection, study, origin)
     people = flow(database, study, origin)
@@ -92,6 +100,8 @@ def gather(
     title = studies[-1].file.title if studies else ", ".join(schema(name).title for name in recorded(database, study))
     arms = tuple(_arms(people, studies[-1])) if studies else ()
     found = results(database, study, origin, whole=True, steps=steps)
+    if against is not None:
+        against.check(found.findings)
     known = quality(database, study, origin, found.schemas, at_us)
     paid = spent(database, study, studies[-1].file.currency) if studies else None
     parts = (study, title, origin, versions, people, arms, found, at_us, version("parley"), known, paid, against)

@@ -1,19 +1,24 @@
 r"""The report as LaTeX, to be put into a paper by \input; whatever somebody wrote is text in it.
 
-Tables are those of booktabs and break over pages. Letters beyond Latin ones need XeLaTeX or LuaLaTeX.
+Tables are those of booktabs and break over pages, so they need a page of one column. What their numbers leave of its
+width is for the words; the width of numbers is reckoned by their signs. Letters beyond Latin ones need XeLaTeX or
+LuaLaTeX: of these pdfLaTeX prints the numbers, such as [U+4E2D], and stops at none.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from textwrap import wrap
 from typing import assert_never
 
 from app.analysis.report.blocks import Block, Code, Heading, Items, Table, Text, blocks
 from app.analysis.report.gathering import Report
 
 PACKAGES = r"""% Put this into a document that has these lines before \begin{document}:
-%   \usepackage{booktabs,longtable}
+%   \usepackage{array,booktabs,longtable}
 %   \usepackage[T1]{fontenc}
-"""
+\providecommand\parleysign[2]{\ifdefined\Umathchar#1\else[U+#2]\fi}"""
 SIGNS = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -37,21 +42,43 @@ SIGNS = {
     "≤": r"$\leq$",
     "≥": r"$\geq$",
     "…": r"\ldots{}",
+    "τ": r"$\tau$",
 }
-BREAKS = (".", r"\_", ",")
+LATIN = re.compile(
+    r"[\x20-\x7e\xa1-\u0125\u0128-\u0137\u0139-\u013e\u0141-\u0148\u014a-\u0165\u0168-\u017e"
+    r"\u2014\u2018-\u201a\u201c-\u201e\u2020-\u2022\u2030\u2039\u203a\u20ac\u2122]"
+)
+"""What pdfLaTeX knows with T1; of other signs `\\parleysign` tells the number."""
+LONG = re.compile(r"(\w{24})(?=\w)")
+"""A part of a word that is too long for a line."""
+BREAKS = (".", r"\_", ",", "/", "(")
 COMMANDS = ("section", "subsection", "subsubsection")
+SIGN_EM = 0.55
+"""How wide a sign of a number is, nearly, in em."""
+SMALL = r"\footnotesize\setlength{\tabcolsep}{3pt}"
+LIST = r"\begin{itemize}\small\setlength{\itemsep}{0pt}\setlength{\parsep}{0pt}"
 
 
 def latex(report: Report) -> str:
     """The report as LaTeX."""
-    return PACKAGES + "\n" + "\n\n".join(map(_written, blocks(report))) + "\n"
+    return "\n\n".join([f"{PACKAGES}\n\\begingroup\\sloppy", *map(_written, blocks(report)), "\\endgroup\n"])
 
 
 def escaped(text: str) -> str:
     """A text as one line of LaTeX that shows just that."""
     line = " ".join(text.split())
-    told = "".join(SIGNS.get(sign, sign) for sign in line if sign.isprintable())
+    told = "".join(map(_sign, filter(str.isprintable, line)))
     return told.replace("--", "-{}-{}")
+
+
+def _sign(sign: str) -> str:
+    known = SIGNS.get(sign, sign if LATIN.match(sign) else "")
+    return known or f"\\parleysign{{{sign}}}{{{ord(sign):04X}}}"
+
+
+def _running(text: str) -> str:
+    """A text whose longest words may break."""
+    return LONG.sub(r"\1\\allowbreak{}", escaped(text))
 
 
 def _written(block: Block) -> str:
@@ -59,10 +86,10 @@ def _written(block: Block) -> str:
         case Heading(level, text):
             return f"\\{COMMANDS[level - 1]}{{{escaped(text)}}}"
         case Text(text, loud):
-            return f"\\textbf{{{escaped(text)}}}" if loud else escaped(text)
+            return f"\\textbf{{{escaped(text)}}}" if loud else _running(text)
         case Items(items):
-            lines = (f"  \\item {escaped(text)}" + (f" {_code(code)}" if code else "") for text, code in items)
-            return "\n".join(("\\begin{itemize}", *lines, "\\end{itemize}"))
+            lines = (f"  \\item {_running(text)}" + (f" {_code(code)}" if code else "") for text, code in items)
+            return "\n".join((LIST, *lines, "\\end{itemize}"))
         case Code(text):
             return _code(text)
         case Table():
@@ -72,27 +99,53 @@ def _written(block: Block) -> str:
 
 
 def _code(text: str) -> str:
-    """A text in the letters of a typewriter, which may break after a dot, an underscore or a comma."""
-    told = escaped(text)
+    """A text in the letters of a typewriter, which may break after a dot, an underscore and the like."""
+    return f"\\texttt{{{_breakable(text)}}}"
+
+
+def _breakable(text: str) -> str:
+    told = _running(text)
     for sign in BREAKS:
         told = told.replace(sign, sign + r"\allowbreak{}")
-    return f"\\texttt{{{told}}}"
+    return told
 
 
 def _table(table: Table) -> str:
-    words, numbers = table.words, len(table.head) - table.words
-    columns = f"p{{{(0.5 if numbers < 5 else 0.32) / words:.2f}\\linewidth}}" * words + "r" * numbers
-    rows = [" & ".join(map(escaped, row)) + r" \\" for row in (table.head, *table.rows)]
+    heads = list(_heads(table))
+    numbers = heads[table.words :]
+    cells = [[row[number] for row in table.rows] for number in range(table.words, len(table.head))]
+    signs = sum(max(map(len, [*head, *column])) for head, column in zip(numbers, cells, strict=True))
+    left = f"\\dimexpr\\linewidth-{SIGN_EM * signs:.1f}em-{2 * (len(heads) - 1)}\\tabcolsep\\relax"
+    words = f">{{\\raggedright\\arraybackslash}}p{{{1 / table.words:.2f}{left}}}" * table.words
     return "\n".join(
         (
-            f"\\begin{{longtable}}{{@{{}}{columns}@{{}}}}",
+            f"\\begingroup{SMALL}",
+            f"\\begin{{longtable}}{{@{{}}{words}{'r' * len(numbers)}@{{}}}}",
             f"\\caption{{{escaped(table.title)}}}\\\\",
             r"\toprule",
-            rows[0],
+            " & ".join(map(_stacked, heads)) + r" \\",
             r"\midrule",
             r"\endhead",
-            *rows[1:],
+            *(_row(row, table.words) for row in table.rows),
             r"\bottomrule",
             r"\end{longtable}",
+            r"\endgroup",
         )
     )
+
+
+def _heads(table: Table) -> Iterator[list[str]]:
+    """The lines of each head: over numbers no longer than these, or than its longest word."""
+    for number, head in enumerate(table.head):
+        longest = max(map(len, [*head.split(), *(row[number] for row in table.rows)]))
+        yield [head] if number < table.words else wrap(head, longest)
+
+
+def _stacked(lines: list[str]) -> str:
+    told = r"\\".join(map(escaped, lines))
+    return f"\\shortstack[r]{{{told}}}" if len(lines) > 1 else told
+
+
+def _row(row: tuple[str, ...], words: int) -> str:
+    told = [*map(_breakable, row[:words]), *map(escaped, row[words:])]
+    return " & ".join(told) + r" \\"

@@ -1,21 +1,24 @@
 """Figures as a paper printed them, beside those of a study: `parley report mine --against chatbench`.
 
 A paper's figures have the names of our own, so whatever a study and a paper both have is compared, and nothing else.
+Models that a study calls otherwise are told with `--as my-gpt=gpt-4o`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Protocol, cast
 
-from app.analysis.estimates import POINTS, SHARE, Estimate, Finding, written
+from app.analysis.chatbench.accuracy import ALL
+from app.analysis.estimates import POINTS, SHARE, Estimate, Finding, Unit, slug, written
 from app.errors import PublishedUnknown
 from experiments.errors import allowed
 
 PAPERS: Mapping[str, str] = {"chatbench": "ChatBench (Chang, Anderson, Hofman: ACL 2025)"}
-"""The papers whose figures are known; each analysis that has some keeps them as `FIGURES` in its `published.py`."""
+"""The papers whose figures are known; each analysis that has some makes them by `figures` in its `published.py`, for
+names of the paper's `MODELS`."""
 
 
 class Published(Protocol):
@@ -36,18 +39,46 @@ class Published(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Against:
-    """A paper to compare with: its figures, by the stable names of ours."""
+    """A paper to compare with: its figures, by the stable names of ours, and its models.
+
+    `called` are the study's models that stand for one of the paper's of another name.
+    """
 
     name: str
     title: str
     figures: Mapping[str, Published]
+    models: tuple[str, ...] = ()
+    called: Mapping[str, str] = field(default_factory=dict)
 
-    def told(self, found: Sequence[Compared]) -> str:
-        """How many of its figures were compared, in words."""
+    def told(self, found: Sequence[Compared], findings: Sequence[Finding]) -> str:
+        """How many of its figures were compared, and which models, in words."""
+        stand = "".join(f" {mine} stands for the paper's {theirs}." for mine, theirs in self.called.items())
+        alone = self.alone(findings)
+        theirs = f"; the paper's are {' and '.join(self.models)} (--as MINE=THEIRS)" if alone else ""
+        without = f" Without a counterpart: {', '.join(alone)}{theirs}." if alone else ""
         return (
             f"{len(found):,} of the {len(self.figures):,} figures that are known of {self.title} have a counterpart in "
-            "this study. Whether they may be compared depends on the questions, models and participants of both."
+            f"this study.{stand}{without} Whether they may be compared depends on the questions, models and "
+            "participants of both."
         )
+
+    def alone(self, findings: Sequence[Finding]) -> tuple[str, ...]:
+        """The study's models that no model of the paper answers to."""
+        known = {*map(slug, (*self.models, *self.called))}
+        return tuple(model for model in self.of_study(findings) if slug(model) not in known)
+
+    def of_study(self, findings: Sequence[Finding]) -> tuple[str, ...]:
+        """The models that a study's figures of the paper's kind are of; `all models` where it tells none apart."""
+        own = (one for finding in findings if finding.name.startswith(f"{self.name}.") for one in finding.estimates)
+        found = {one.groups[part] for one in own for part in ("model", "other") if part in one.groups}
+        return tuple(sorted(found - {ALL})) or tuple(found)
+
+    def check(self, findings: Sequence[Finding]) -> None:
+        """Raise PublishedUnknown for a model that the study is said to have and has not."""
+        known = self.of_study(findings)
+        for mine in self.called:
+            if slug(mine) not in map(slug, known):
+                raise PublishedUnknown(f"--as: the study has no model {mine!r}{allowed(mine, known)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +97,16 @@ class Compared:
     @property
     def told_difference(self) -> str:
         """The difference in words; of shares in percentage points."""
-        unit = self.finding.unit
-        return written(self.difference, POINTS if unit == SHARE else unit)
+        return written(self.difference, self._apart)
+
+    @property
+    def told_error(self) -> str:
+        """The published standard error in words; of shares in percentage points."""
+        return written(self.published.standard_error, self._apart)
+
+    @property
+    def _apart(self) -> Unit:
+        return POINTS if self.finding.unit == SHARE else self.finding.unit
 
     @property
     def ends(self) -> tuple[float, float] | None:
@@ -76,12 +115,30 @@ class Compared:
         return None if error is None else (self.published.value - error, self.published.value + error)
 
 
-def against(name: str) -> Against:
-    """A paper by its name; raises PublishedUnknown."""
+def against(name: str, called: Sequence[str] = ()) -> Against:
+    """A paper by its name, and what a study calls its models, each `MINE=THEIRS`; raises PublishedUnknown."""
     if name not in PAPERS:
         raise PublishedUnknown(f"there are no published figures called {name!r}{allowed(name, PAPERS)}")
     module = import_module(f"app.analysis.{name}.published")
-    return Against(name, PAPERS[name], cast(Mapping[str, Published], module.FIGURES))
+    models: tuple[str, ...] = module.MODELS
+    stands = dict(_stands(one, models) for one in called)
+    if len(stands) < len(called):
+        raise PublishedUnknown(
+            f"--as {' --as '.join(called)}: each of the study's models stands for one of the paper's"
+        )
+    own = {theirs: [mine for mine in stands if stands[mine] == theirs] for theirs in models}
+    own = {theirs: mine or [theirs] for theirs, mine in own.items() if mine or theirs not in stands}
+    return Against(name, PAPERS[name], cast(Mapping[str, Published], module.figures(own)), models, stands)
+
+
+def _stands(text: str, models: Sequence[str]) -> tuple[str, str]:
+    """A model of the study and the paper's that it stands for, which may be written as in names of figures."""
+    mine, _, theirs = (part.strip() for part in text.rpartition("="))
+    found = {slug(model): model for model in models}.get(slug(theirs))
+    if not mine or found is None:
+        wrong = f"{theirs!r} is no model of the paper" if mine else "it takes MINE=THEIRS"
+        raise PublishedUnknown(f"--as {text}: {wrong}{allowed(theirs, models)}")
+    return mine, found
 
 
 def compared(findings: tuple[Finding, ...], paper: Against | None) -> Iterator[Compared]:

@@ -42,6 +42,7 @@ MAIN = "In short"
 MOST = 6
 """So many sentences of a section's main finding are told in short."""
 FLAGGED = "A flag is a reason to look, not a verdict. Nobody is left out for it, only whom a researcher excluded."
+UNTOLD = "A release does not tell how its sessions went."
 
 
 def main(findings: Sequence[Finding]) -> Iterator[Finding]:

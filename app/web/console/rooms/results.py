@@ -109,7 +109,8 @@ class ResultsRoom:
                 continue
             finding = findings[number]
             painted[heading] = gr.update(visible=True, value=self._desk.html("results_title.html.j2", finding=finding))
-            painted[plot] = gr.update(visible=True, value=drawn(finding))
+            there = bool(finding.estimates)
+            painted[plot] = gr.update(visible=there, value=drawn(finding) if there else None)
             html = self._desk.html("results_table.html.j2", finding=finding, written=written, between=between)
             painted[table] = gr.update(visible=True, value=html)
         return painted

@@ -1,0 +1,85 @@
+"""Gaps between models and people: those of the paper's own table, their tests, and of how many answers they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import erfc, sqrt
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from app.analysis import Estimate, Finding, gap_table, gaps, mean_gaps, model_gaps
+from app.analysis.chatbench import NAMES
+from app.analysis.chatbench.published import FIGURES, TABLE
+from tests.fakes.figures import pattern_of
+
+MATHS = "elementary_mathematics"
+
+
+def named(findings: tuple[Finding, ...]) -> Mapping[str, Estimate]:
+    return {estimate.name: estimate for finding in findings for estimate in finding.estimates}
+
+
+def test_the_papers_table_gives_the_papers_gaps() -> None:
+    table = gap_table(TABLE)
+    means = mean_gaps(table).set_index(["method", "condition"])["mean_gap"]
+    assert len(table) == 3 * 2 * 10
+    for method, direct, first, paper in (("letter_only_few_shot", 0.20, 0.22, 0.21), ("free_text", 0.10, 0.11, 0.10)):
+        assert round(means[method, "direct-to-AI"], 2) == direct
+        assert round(means[method, "answer-first"], 2) == first
+        assert means[method, "all"] == pytest.approx(paper, abs=0.006)
+    models = model_gaps(TABLE).set_index("answer_type")["gap"]
+    assert [round(100 * models[kind], 1) for kind in ("free_text", "user-AI.direct-to-AI", "user-AI.answer-first")] == [
+        24.4, 8.8, 5.6,
+    ]  # fmt: skip
+
+
+def test_every_published_figure_has_the_name_of_an_estimate() -> None:
+    assert len(FIGURES) == 60 + 18
+    assert [name for name in FIGURES if len(pattern_of(name, NAMES)) != 1] == []
+    assert FIGURES["chatbench.accuracy.college_mathematics.llama-3_1-8b.user-AI.direct-to-AI"].value == 0.46
+    assert FIGURES["chatbench.accuracy.college_mathematics.gpt-4o.user-AI.direct-to-AI"].standard_error == 0.08
+    assert {one.name for finding in gaps(TABLE) for one in finding.estimates} >= {
+        name for name in FIGURES if "_gap." in name
+    }
+
+
+def test_gaps_are_tested_by_z_and_without_an_error_there_is_no_interval() -> None:
+    found = named(gaps(TABLE))
+    one = found[f"chatbench.gap.{MATHS}.gpt-4o.free_text.direct-to-AI"]
+    error = sqrt(0.01**2 + 0.02**2)
+    assert one.value == pytest.approx(0.07, abs=1e-9)
+    assert one.further["z"] == pytest.approx(0.07 / error, abs=1e-9)
+    assert one.further["p"] == pytest.approx(erfc(0.07 / error / sqrt(2)), abs=1e-9)
+    model = found["chatbench.model_gap.gpt-4o.llama-3_1-8b.user-AI.answer-first"]
+    assert model.further["standard_error"] == pytest.approx(
+        sqrt(sum(e**2 for e in (0.02, 0.02, 0.03, 0.04, 0.07, 0.07, 0.03, 0.04, 0.04, 0.04))) / 5, abs=1e-9
+    )
+    unsure = named(gaps(TABLE.assign(standard_error=np.nan)))
+    assert {one.low for one in unsure.values()} == {None}
+    assert all(one.why for one in unsure.values())
+    alike = TABLE["standard_error"].mask((TABLE["dataset"] == MATHS) & (TABLE["answer_type"] == "free_text"), 0.0)
+    some = named(gaps(TABLE.assign(standard_error=alike)))
+    assert some[one.name].low is None, "where all answers are alike, their error is not nothing but unknown"
+    assert some["chatbench.model_gap.gpt-4o.llama-3_1-8b.free_text"].low is None
+    assert some["chatbench.model_gap.gpt-4o.llama-3_1-8b.user-alone"].low is not None
+
+
+def test_a_gap_tells_of_how_many_answers_it_is() -> None:
+    """Those of models alone are counted once, though they are compared with people in each condition."""
+    sizes = {"free_text": (100, 0), "user-AI.answer-first": (6, 4), "user-AI.direct-to-AI": (3, 2)}
+    rows = [(MATHS, model, kind, 0.5, 0.1, *sizes[kind]) for model in "mo" for kind in sizes]
+    found = named(gaps(pd.DataFrame(rows, columns=[*TABLE.columns, "n", "participants"])))
+    one = found[f"chatbench.gap.{MATHS}.m.free_text.answer-first"]
+    assert (one.n, one.participants) == (106, 4)
+    assert (one.further["n_alone"], one.further["n_people"]) == (100, 6)
+    assert "n = 100 answers of the model and 6 of 4 participants" in one.sentence
+    every = found["chatbench.mean_gap.free_text.all"]
+    assert (every.n, every.further["groups"]) == (2 * 109, 4)
+    assert "over 4 groups (n = 218 answers)" in every.sentence
+    model = found["chatbench.model_gap.m.o.user-AI.answer-first"]
+    assert (model.n, model.further["datasets"]) == (12, 1)
+    printed = named(gaps(TABLE))
+    assert {one.n for one in printed.values()} == {0}, "the paper's table has no sizes"
+    assert not [one.sentence for one in printed.values() if "n =" in one.sentence]
