@@ -11,10 +11,12 @@ import pytest
 
 from app.analysis import Estimate, Finding, gap_table, gaps, mean_gaps, model_gaps
 from app.analysis.chatbench import NAMES
-from app.analysis.chatbench.published import FIGURES, TABLE
+from app.analysis.chatbench.published import MODELS, TABLE, figures
 from tests.fakes.figures import pattern_of
 
 MATHS = "elementary_mathematics"
+FIGURES = figures({model: [model] for model in MODELS})
+"""The published figures for a study whose models are called as the paper's."""
 
 
 def named(findings: tuple[Finding, ...]) -> Mapping[str, Estimate]:

@@ -189,14 +189,13 @@ class HttpBot:
         raise AssertionError(f"never came to {wanted}")
 
     async def listen(self, offset: int = 0, slot: str = "", **asked: str) -> Heard:
-        """Read a reply's stream to its end, on from `offset`; a connection that breaks is read on. `asked` are the
-        `view` and what is `shown`, for a screen at the end."""
+        """Read a reply's stream to its end, on from `offset`; one that breaks is read on. `asked`: `view`, `shown`."""
         heard = Heard(offset=offset)
         give_up = time.monotonic() + self._patience_s
         while not heard.done:
             try:
-                params = {"offset": heard.offset, "slot": slot, **asked}
-                async with self.client.stream("GET", "/api/reply", params=params) as response:
+                place = {"offset": str(heard.offset), "slot": slot, **asked}
+                async with self.client.stream("GET", "/api/reply", params=place) as response:
                     assert response.status_code == 200, response.status_code
                     give_up = time.monotonic() + self._patience_s  # it is there again
                     async for line in response.aiter_lines():
@@ -266,7 +265,7 @@ def _panel(plain: Mapping[str, Any]) -> Panel:
         Chat(
             **{
                 **chat,
-                "messages": _messages(chat),
+                "messages": tuple(Message(**message) for message in chat["messages"]),
                 "rating": FIELDS.validate_python(chat["rating"]),
                 "rounds": tuple(_round(one) for one in chat["rounds"]),
             }
@@ -282,10 +281,6 @@ def _round(plain: Mapping[str, Any]) -> Round:
     return Round(plain["message"], tuple(Reply(**reply) for reply in plain["replies"]), plain["voted"])
 
 
-def _messages(plain: Mapping[str, Any]) -> tuple[Message, ...]:
-    return tuple(Message(**message) for message in plain["messages"])
-
-
 def _block(plain: dict[str, Any]) -> Block:
     match plain.pop("block"):
         case "text":
@@ -294,7 +289,9 @@ def _block(plain: dict[str, Any]) -> Block:
             return Asked(**{**plain, "options": tuple((key, text) for key, text in plain["options"])})
         case "transcript":
             ratings = tuple(FIELDS.validate_python(turn) for turn in plain["ratings"])
-            return Transcript(**{**plain, "messages": _messages(plain), "ratings": ratings})
+            return Transcript(
+                **{**plain, "messages": tuple(Message(**message) for message in plain["messages"]), "ratings": ratings}
+            )
         case "notice":
             return Notice(plain["text"], tuple(plain["about"]))
         case "code":

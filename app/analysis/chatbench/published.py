@@ -115,7 +115,3 @@ def _figures(called: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, Publish
 
 def _named(*parts: str) -> str:
     return ".".join(["chatbench", *map(slug, parts)])
-
-
-FIGURES: Mapping[str, Published] = figures({model: [model] for model in MODELS})
-"""The published figures for a study whose models are called as the paper's."""
