@@ -117,6 +117,19 @@ def test_what_two_processes_ask_for_the_same_reply_is_all_kept(url: str) -> None
         database.dispose()
 
 
+async def check_asked_once(url: str) -> None:
+    """Whoever was looked at while a reply was owed: the model was asked once for each."""
+
+    def look() -> None:
+        database = open_database(url)
+        ((replied,),) = query(database, "SELECT count(*) FROM event WHERE kind = 'replied'")
+        asked = query(database, "SELECT count(*), count(DISTINCT (stream, turn, slot)) FROM attempt")
+        assert asked == [(replied, replied)] != [(0, 0)]
+        database.dispose()
+
+    await asyncio.to_thread(look)
+
+
 async def test_people_go_through_a_study_over_both_replicas(
     url: str, replicas: tuple[Process, Process], seed: int, soak: bool
 ) -> None:
@@ -126,6 +139,7 @@ async def test_people_go_through_a_study_over_both_replicas(
         assert abs(first - second) <= 1, "each got every second request"
         assert any(act.kind == "say" for bot in bots for act in bot.acts)
         await check_all(url, bots)
+        await check_asked_once(url)
     assert all("Traceback" not in one.log for one in replicas)
 
 
