@@ -43,11 +43,11 @@ class Nginx:
 
 def adapted(folder: Path, port: int, servers: Sequence[int], *, kept: bool) -> str:
     """The file that is shipped, for this machine; without what keeps a session to a server, unless it is `kept`."""
-    upstream = "\n".join(f"server 127.0.0.1:{server} max_fails=1 fail_timeout=5s;" for server in servers)
+    upstream = "\n".join(f"server 127.0.0.1:{server} max_fails=1 fail_timeout=1s;" for server in servers)
     text = SHIPPED.read_text(encoding="utf-8").replace(" /tmp/", f" {folder}/")
     for shipped, here in {
         "listen 8080;": f"listen 127.0.0.1:{port};",
-        "server server:7860 resolve max_fails=1 fail_timeout=5s;": upstream,
+        "server server:7860 resolve max_fails=1 fail_timeout=1s;": upstream,
         "access_log off;": LOGGED.format(folder=folder),
         **({} if kept else {KEPT: ""}),
     }.items():

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import httpx2
@@ -21,6 +22,7 @@ from tests.wiring.reading import check_facts, query
 
 PATIENCE_S = 5.0
 """How long nobody may have to wait for anything once a replica is killed."""
+AT_ONCE = 30
 NO_SERVER = (502, 504)
 """What nginx answers where the server that it asked is gone; pages then ask again, as they do where nobody answers."""
 
@@ -81,9 +83,42 @@ async def people(url: str, count: int, seed: int) -> AsyncIterator[list[Person]]
         yield [await stack.enter_async_context(bot) for bot in bots]
 
 
+async def finish(bots: Sequence[Person]) -> None:
+    """Let people who have come go through the study, AT_ONCE of them at once."""
+    place = asyncio.Semaphore(AT_ONCE)
+
+    async def one(bot: Person) -> None:
+        async with place:
+            await bot.finish()
+
+    await asyncio.gather(*map(one, bots))
+
+
 async def take_part(bot: Person) -> None:
     await bot.arrive("demo")
     await bot.finish()
+
+
+async def kill_among(
+    bots: Sequence[Person], replicas: Sequence[Process], chance: Random, *, again: bool = False
+) -> None:
+    """Let people come and finish, with a replica killed among them; with `again` one after another, each of which is
+    started again. Nobody has to wait for long."""
+    await asyncio.gather(*(bot.arrive("demo") for bot in bots))
+    going = asyncio.ensure_future(finish(bots))
+    acknowledged: list[int] = []
+    while not acknowledged or (again and not going.done()):
+        await asyncio.sleep(chance.uniform(0.3, 1.5))
+        acknowledged.append(sum(len(bot.acts) for bot in bots))
+        dead = chance.choice(replicas)
+        await asyncio.to_thread(dead.kill)
+        if again:
+            await asyncio.sleep(chance.uniform(0, 2))
+            await asyncio.to_thread(dead.start)
+    await going
+    print(f"{len(acknowledged)} kills")
+    assert sum(len(bot.acts) for bot in bots) > acknowledged[0], "the kill came when all was over"
+    assert max(bot.longest_s for bot in bots) < PATIENCE_S
 
 
 async def check_all(url: str, bots: list[Person]) -> None:

@@ -1,7 +1,7 @@
 """The real nginx with the file that is shipped: two replicas over one PostgreSQL behind it, and people who go through
 the demo study, also where a replica is killed; with what keeps a session to a replica, and without.
 
-With --soak: 30 people, and 10 kills.
+With --soak: 30 people, and kills among 300, as long as they are there.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.fakes.nginx import before
 from tests.fakes.postgres import fresh
 from tests.fakes.served import Process, serving, settings_for
 from tests.wiring.reading import query
-from tests.wiring.replicas import PATIENCE_S, check_all, check_asked_once, people, two_replicas
+from tests.wiring.replicas import check_all, check_asked_once, kill_among, people, two_replicas
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 kept = pytest.mark.parametrize("kept", [True, False], ids=["kept to a replica", "to any replica"])
@@ -72,22 +72,9 @@ async def test_a_replica_is_killed_and_people_go_on(
     url: str, replicas: tuple[Process, Process], nginx: str, tmp_path: Path, seed: int, soak: bool, kept: bool
 ) -> None:
     print(f"seed {seed}")
-    chance = random.Random(seed)
     with before(nginx, tmp_path / "nginx", *(one.port for one in replicas), kept=kept) as proxy:
-        async with people(proxy.url, 30 if soak else 6, seed) as bots:
-            await asyncio.gather(*(bot.arrive("demo") for bot in bots))
-            going = [asyncio.create_task(bot.finish()) for bot in bots]
-            for _ in range(10 if soak else 1):
-                await asyncio.sleep(chance.uniform(0.3, 1.5))
-                acknowledged = sum(len(bot.acts) for bot in bots)
-                dead = chance.choice(replicas)
-                await asyncio.to_thread(dead.kill)
-                if soak:
-                    await asyncio.sleep(chance.uniform(0, 2))
-                    await asyncio.to_thread(dead.start)
-            await asyncio.gather(*going)
-            assert sum(len(bot.acts) for bot in bots) > acknowledged, "the kill came when all was over"
-            assert max(bot.longest_s for bot in bots) < PATIENCE_S
+        async with people(proxy.url, 300 if soak else 6, seed) as bots:
+            await kill_among(bots, replicas, random.Random(seed), again=soak)
             await check_all(url, bots)
     assert all("Traceback" not in one.log for one in replicas)
 

@@ -1,7 +1,7 @@
 """Two replicas over one PostgreSQL, each request to the next in turn: people go through whole studies with a chat, also
 where one replica is killed among them.
 
-With --soak: 30 people, and 20 kills.
+With --soak: 30 people, and kills among 300, as long as they are there.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tests.fakes.postgres import fresh
 from tests.fakes.round_robin import in_turns
 from tests.fakes.served import Process
 from tests.wiring.reading import query
-from tests.wiring.replicas import PATIENCE_S, check_all, check_asked_once, people, take_part, two_replicas
+from tests.wiring.replicas import PATIENCE_S, check_all, check_asked_once, kill_among, people, take_part, two_replicas
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -73,20 +73,8 @@ async def test_a_replica_is_killed_and_people_go_on_with_the_other(
     url: str, replicas: tuple[Process, Process], seed: int, soak: bool
 ) -> None:
     print(f"seed {seed}")
-    chance = random.Random(seed)
-    async with in_turns(*(one.port for one in replicas)) as proxy, people(proxy.url, 30 if soak else 6, seed) as bots:
-        going = [asyncio.create_task(take_part(bot)) for bot in bots]
-        for _ in range(20 if soak else 1):
-            await asyncio.sleep(chance.uniform(0.5, 2))
-            acknowledged = sum(len(bot.acts) for bot in bots)
-            dead = chance.choice(replicas)
-            await asyncio.to_thread(dead.kill)
-            if soak:
-                await asyncio.sleep(chance.uniform(0, 2))
-                await asyncio.to_thread(dead.start)
-        await asyncio.gather(*going)
-        assert sum(len(bot.acts) for bot in bots) > acknowledged, "the kill came when all was over"
-        assert max(bot.longest_s for bot in bots) < PATIENCE_S
+    async with in_turns(*(one.port for one in replicas)) as proxy, people(proxy.url, 300 if soak else 6, seed) as bots:
+        await kill_among(bots, replicas, random.Random(seed), again=soak)
         await check_all(url, bots)
     assert all("Traceback" not in one.log for one in replicas)
 
