@@ -16,7 +16,7 @@ NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	if $$p -c '$(NEW_ENOUGH)' >/dev/null 2>&1; then echo $$p; break; fi; done)
 
-.PHONY: help demo test check lint bench soak audit lock clean browser python
+.PHONY: help demo test check lint bench soak audit lock clean tools python
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -25,7 +25,7 @@ help:  ## this list
 demo: $(VENV)/.stamp-run  ## install what is needed to run Parley, and run the demo study on http://127.0.0.1:7860
 	PARLEY_HOST=$(HOST) PARLEY_PORT=$(PORT) $(BIN)/parley demo
 
-test: $(VENV)/.stamp-dev browser lint  ## all checks and all tests (about 18 minutes on two cores)
+test: $(VENV)/.stamp-dev tools lint  ## all checks and all tests (about 18 minutes on two cores)
 	$(BIN)/python -m pytest -n $(WORKERS) $(BY_FILE) --durations=40
 
 check: $(VENV)/.stamp-dev lint  ## format, lint, types, import rules and the quick tests (under a minute)
@@ -37,10 +37,10 @@ lint: $(VENV)/.stamp-dev
 	$(BIN)/mypy $(TYPED)
 	$(BIN)/lint-imports --no-logo
 
-bench: $(VENV)/.stamp-dev browser  ## measure throughput and latency on this machine
+bench: $(VENV)/.stamp-dev tools  ## measure throughput and latency on this machine
 	$(BIN)/python -m tests.bench
 
-soak: $(VENV)/.stamp-dev browser  ## the tests with long settings: hours rather than minutes
+soak: $(VENV)/.stamp-dev tools  ## the tests with long settings: hours rather than minutes
 	$(BIN)/python -m pytest -n 2 --soak
 
 audit: $(VENV)/.stamp-dev  ## look up known weaknesses of everything in requirements.lock (asks the network)
@@ -88,16 +88,22 @@ ifeq ($(PYTHON)$(UV),)
 	@exit 1
 endif
 
-# The browser tests use the machine's own Chromium. tests/browser/found.py looks for the same names.
+# The tests use the machine's own Chromium and nginx. tests/browser/found.py looks for the same names.
 
-browser:
+tools:
 	@if command -v chromium || command -v chromium-browser || command -v google-chrome \
 	    || command -v google-chrome-stable || [ -d "/Applications/Google Chrome.app" ]; then :; \
-	elif [ "$$(id -u)" = 0 ] && grep -qs '^ID=debian' /etc/os-release; then \
-	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
+	elif $(DEBIAN_ROOT); then $(APT_GET) chromium >/dev/null; \
 	elif [ "$${CI:-}" = true ]; then echo "make: CI needs Chromium or Chrome for the browser tests" >&2; exit 1; \
 	else echo "make: no Chromium or Chrome: the browser tests will be skipped. On Debian: apt-get install chromium;" \
 	  "on a Mac: brew install --cask google-chrome" >&2; fi
+	@if PATH="$$PATH:/usr/sbin" command -v nginx; then :; \
+	elif $(DEBIAN_ROOT); then $(APT_GET) nginx-light >/dev/null; \
+	elif [ "$${CI:-}" = true ]; then echo "make: CI needs nginx for the tests of deploy/nginx.conf" >&2; exit 1; \
+	else echo "make: no nginx: the tests of deploy/nginx.conf will be skipped. On Debian: apt-get install nginx-light" >&2; fi
+
+DEBIAN_ROOT = [ "$$(id -u)" = 0 ] && grep -qs '^ID=debian' /etc/os-release
+APT_GET = apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends
 
 # Pins for Python 3.11 and up on every platform, with hashes. The second call says which of them Parley runs on.
 

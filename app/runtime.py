@@ -25,6 +25,7 @@ from app.replies.answering import Answering
 from app.replies.buffer import Reply
 from app.replies.models import Models
 from app.replies.patient import Attempt, Means, ask_patiently, attempt_values
+from app.replies.turns import Turns, alone
 from app.settings import Settings
 from experiments.core.events import Action, Job
 from experiments.core.hurry import refuse_hurry
@@ -37,6 +38,7 @@ from experiments.core.telemetry import Record, kept
 from experiments.core.timing import overdue
 from experiments.errors import Refused
 from storage.attempts import times_asked
+from storage.claims import claims_of
 from storage.engine import Database
 from storage.errors import Conflict, StorageError
 from storage.log import Log
@@ -70,7 +72,9 @@ class Runtime:
         self._clock = clock
         self._kept: OrderedDict[str, Live] = OrderedDict()
         self._models = Models(settings, clock)
-        self._answering = Answering(self._means, self.act)
+        self._claims = claims_of(database)
+        turn = Turns(self._claims, self.afresh).wait if self._claims else alone
+        self._answering = Answering(self._means, self.act, turn)
         self.replies_on_the_way = partial(len, self._answering)
         self._purse = Purse(database, clock)
 
@@ -89,6 +93,8 @@ class Runtime:
         await self._answering.close()
         await self._purse.close()
         await self._models.close()
+        if self._claims is not None:
+            await asyncio.to_thread(self._claims.close)
         await asyncio.to_thread(self.log.close)
 
     async def enrol(
@@ -204,6 +210,8 @@ class Runtime:
     async def follow(self, stream: str, offset: int, slot: str = "") -> AsyncIterator[tuple[str, int]]:
         """The reply on its way in a session, after its first `offset` characters; ends when it is recorded."""
         live = await self.live(stream)
+        if live is not None and (stream, live.screen.path, slot) not in self._answering:
+            live = await self.afresh(stream)  # it is over, or known to another process only
         path = live.screen.path if live else ""
         async for piece in self._answering.follow((stream, path, slot), offset):
             yield piece

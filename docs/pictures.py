@@ -2,7 +2,7 @@
 
     python -m docs.pictures
 
-Needs Chromium (`make browser`). A participant of the demo is drawn until one gets the question below.
+Needs Chromium (`make tools`). A participant of the demo is drawn until one gets the question below.
 """
 
 from __future__ import annotations

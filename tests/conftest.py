@@ -3,6 +3,7 @@
 import ipaddress
 import os
 import random
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -121,7 +122,17 @@ def chromium() -> str:
     where = found.chromium()
     if where is None:
         refuse = pytest.fail if IN_CI else pytest.skip
-        refuse(f"none of {', '.join(found.BROWSERS)} is on the path; `make browser` as root on Debian installs one")
+        refuse(f"none of {', '.join(found.BROWSERS)} is on the path; `make tools` as root on Debian installs one")
+    return where
+
+
+@pytest.fixture(scope="session")
+def nginx() -> str:
+    """The path of nginx; CI must have it."""
+    where = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
+    if where is None:
+        refuse = pytest.fail if IN_CI else pytest.skip
+        refuse("nginx is not on the path; `make tools` as root on Debian installs it")
     return where
 
 

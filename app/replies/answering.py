@@ -1,7 +1,8 @@
 """Replies on their way: one task for each that is owed, which outlives the request that started it.
 
 What becomes of it is a fact, given back by `act`: `replied` with its words, or `failed` with its reason. A crash leaves
-it owed, so a restart asks again. Two replies at one place are two tasks, told apart by their slot.
+it owed, so a restart asks again. Two replies at one place are two tasks, told apart by their slot. Of several processes
+one asks, whose turn it is; the tasks of the others end when the reply is recorded.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 from app.replies.asking import STOPPED
 from app.replies.buffer import Reply
 from app.replies.patient import Attempt, Means, ask_patiently, cost
+from app.replies.turns import Key, Owed, Turn
 from experiments.core.events import Action, Job
 from experiments.core.place import State
 from experiments.core.resolve import Study
@@ -27,8 +29,6 @@ log = logging.getLogger(__name__)
 AGAIN_S = 10
 """For how long a reply that could not be written is not asked for again."""
 Act = Callable[[str, Action], Awaitable[Any]]
-Key = tuple[str, str, str]
-"""A session's stream, the place, and the reply's slot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +38,19 @@ class _Running:
 
 
 class Answering:
-    """All replies on their way in this process. `means` gives the means for a session and a job."""
+    """All replies on their way in this process. `means` gives the means for a session and a job, `turn` the turn."""
 
-    def __init__(self, means: Callable[[str, Job, State], Means], act: Act) -> None:
-        self._means, self._act = means, act
+    def __init__(self, means: Callable[[str, Job, State], Means], act: Act, turn: Turn) -> None:
+        self._means, self._act, self._turn = means, act, turn
         self._running: dict[Key, _Running] = {}
 
     def __len__(self) -> int:
         """How many replies are on their way."""
         return len(self._running)
+
+    def __contains__(self, key: Key) -> bool:
+        """Whether a reply is on its way."""
+        return key in self._running
 
     def settle(self, stream: str, study: Study, state: State) -> None:
         """See that every owed reply is on its way, once, and that those are stopped that shall be."""
@@ -56,7 +60,7 @@ class Answering:
             key = (stream, job.path, job.slot)
             if key not in self._running:
                 reply = Reply(stopped=bool(job.data.get("stopped")))
-                task = asyncio.create_task(self._answer(key, study, state, job, reply))
+                task = asyncio.create_task(self._answer(key, Owed(study, state, job), reply))
                 self._running[key] = _Running(reply, task)
             elif job.data.get("stopped"):
                 self._running[key].reply.stop()
@@ -81,9 +85,21 @@ class Answering:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _answer(self, key: Key, study: Study, state: State, job: Job, reply: Reply) -> None:
-        """Record what becomes of a reply; whatever happens, those who listen are let go."""
-        stream, *_ = key
+    async def _answer(self, key: Key, known: Owed, reply: Reply) -> None:
+        """Wait for the turn, then ask; whatever happens, those who listen are let go."""
+        try:
+            async with self._turn(key, known) as found:
+                if found is not None:
+                    await self._ask(key[0], found, reply)
+        except StorageError:
+            log.exception("session %s: a reply could not be asked for; it stays owed", key[0])
+        finally:
+            self._running.pop(key, None)
+            reply.end()
+
+    async def _ask(self, stream: str, found: Owed, reply: Reply) -> None:
+        """Record what becomes of a reply."""
+        study, state, job = found.study, found.state, found.job
         means = self._means(stream, job, state)
         seed = f"{state.seed}:{job.path}:{state.seq}" + (f":{job.slot}" if job.slot else "")
         try:
@@ -94,9 +110,6 @@ class Answering:
         except StorageError:
             log.exception("session %s: a reply could not be written; it stays owed", stream)
             await means.clock.wait(AGAIN_S)  # or whoever looks would have the model asked, and paid, again and again
-        finally:
-            self._running.pop(key, None)
-            reply.end()
 
 
 def _outcome(study: Study, job: Job, attempts: Sequence[Attempt], at_us: int) -> Action:

@@ -14,7 +14,9 @@ import yaml
 
 from app.cli import app
 from app.settings import Settings
+from app.web.cookies import Cookies
 from app.web.gate import MOST_BODY
+from tests.fakes.served import SECRET
 
 ROOT = Path(__file__).parents[2]
 NGINX = ROOT / "deploy/nginx.conf"
@@ -75,9 +77,25 @@ def test_nginx_streams_replies_and_closes_idle_connections_before_parley_does(ht
     assert int(value(http, "client_max_body_size").rstrip("k")) * 1024 >= MOST_BODY
 
 
-def test_nginx_sends_nothing_twice_keeps_nobody_to_a_server_and_hides_health(http: list[tuple[Any, ...]]) -> None:
+def test_nginx_keeps_a_session_to_a_server_by_its_cookie_and_by_no_address(http: list[tuple[Any, ...]]) -> None:
+    upstream = block(http, "upstream", "parley")
+    assert value(upstream, "hash") == "$whose consistent"
+    assert not {"ip_hash", "sticky"} & {one[0] for one in upstream}
+    names = [one[0] for one in upstream]
+    assert names.index("hash") < names.index("keepalive"), "nginx wants it so"
+    named = block(http, "map", "$http_cookie", "$whose")
+    assert value(named, "default") == "$request_id", "who has no session goes to any"
+    ((pattern, signed, _),) = (one for one in named if one[0] != "default")
+    assert signed == "$signed"
+    whose = re.compile(pattern.strip('"').removeprefix("~").replace("(?<", "(?P<"))
+    for name in (Cookies(SECRET, secure=secure).name for secure in (False, True)):
+        for cookies in (f"{name}=mine", f"other=1; {name}=mine", f"{name}-short=old; {name}=mine; other=1"):
+            assert whose.search(cookies)["signed"] == "mine"
+        assert whose.search(f"{name}-short=old; un{name}=older") is None
+
+
+def test_nginx_sends_nothing_twice_and_hides_health(http: list[tuple[Any, ...]]) -> None:
     assert "non_idempotent" not in value(http, "proxy_next_upstream")
-    assert not {"ip_hash", "hash", "sticky"} & {one[0] for one in block(http, "upstream", "parley")}
     assert value(block(block(http, "server"), "location", "/healthz"), "return") == "404"
     assert value(http, "proxy_set_header", "X-Forwarded-For") == "$remote_addr"
     assert value(http, "access_log") == "off"

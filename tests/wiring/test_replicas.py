@@ -1,7 +1,7 @@
 """Two replicas over one PostgreSQL, each request to the next in turn: people go through whole studies with a chat, also
 where one replica is killed among them.
 
-With --soak: 30 people, and 20 kills.
+With --soak: 30 people, and kills among 300, as long as they are there.
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
@@ -19,19 +18,14 @@ import pytest
 from storage import tables
 from storage.engine import open_database
 from storage.log import Log
-from storage.projections import differences
-from storage.verify import verify
 from storage.work import Attempt
-from tests.fakes import studies
-from tests.fakes.http_bot import HttpBot
 from tests.fakes.postgres import fresh
-from tests.fakes.round_robin import Proxy, in_turns
+from tests.fakes.round_robin import in_turns
 from tests.fakes.served import Process
-from tests.wiring.reading import check_facts, query
+from tests.wiring.reading import query
+from tests.wiring.replicas import PATIENCE_S, check_all, check_asked_once, kill_among, people, take_part, two_replicas
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
-PATIENCE_S = 5.0
-"""How long nobody may have to wait for anything once a replica is killed."""
 
 
 @pytest.fixture
@@ -41,63 +35,8 @@ def url(postgres_server: str) -> str:
 
 @pytest.fixture
 def replicas(url: str, tmp_path: Path) -> Iterator[tuple[Process, Process]]:
-    study = studies.demo(tmp_path, first_ms=40, pace_ms=4)
-    made = []
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-        made.append(Process(tmp_path / name, (study,), env={"PARLEY_DATABASE_URL": url}))
-    for process in made:
-        process.start()
-    yield made[0], made[1]
-    for process in made:
-        process.kill()
-
-
-class Person(HttpBot):
-    """Somebody who keeps the time of every answer."""
-
-    longest_s = 0.0
-
-    async def send(self, *asked, **more):
-        began = time.monotonic()
-        response = await super().send(*asked, **more)
-        self.longest_s = max(self.longest_s, time.monotonic() - began)
-        return response
-
-
-@asynccontextmanager
-async def people(proxy: Proxy, count: int, seed: int) -> AsyncIterator[list[Person]]:
-    async with AsyncExitStack() as stack:
-        names = [f"{seed}:{number}" for number in range(count)]
-        bots = [Person(proxy.url, name, canary="words", patience_s=PATIENCE_S) for name in names]
-        yield [await stack.enter_async_context(bot) for bot in bots]
-
-
-async def take_part(bot: Person) -> None:
-    await bot.arrive("demo")
-    await bot.finish()
-
-
-async def check_all(url: str, bots: list[Person]) -> None:
-    """What was acknowledged is there, once; rows, seats and draws are what the facts say; nobody is in twice."""
-
-    def look() -> None:
-        database = open_database(url)
-        for bot in bots:
-            assert bot.screen.ended
-            check_facts(database, bot)
-        assert query(database, "SELECT count(*) FROM session") == [(len(bots),)]
-        assert query(database, "SELECT outcome, count(*) FROM seat GROUP BY outcome") == [("complete", len(bots))]
-        assert list(differences(database)) == []
-        found = verify(database, "demo")
-        assert (found.sessions, found.differences) == (len(bots), ())
-        database.dispose()
-
-    await asyncio.to_thread(look)
-    for bot in bots:
-        for act in bot.acts:
-            assert (await bot.redo(act)).note == "", "what was acknowledged is known, and makes nothing new"
-    await asyncio.to_thread(look)
+    with two_replicas(url, tmp_path) as found:
+        yield found
 
 
 def test_what_two_processes_ask_for_the_same_reply_is_all_kept(url: str) -> None:
@@ -120,12 +59,13 @@ def test_what_two_processes_ask_for_the_same_reply_is_all_kept(url: str) -> None
 async def test_people_go_through_a_study_over_both_replicas(
     url: str, replicas: tuple[Process, Process], seed: int, soak: bool
 ) -> None:
-    async with in_turns(*(one.port for one in replicas)) as proxy, people(proxy, 30 if soak else 6, seed) as bots:
+    async with in_turns(*(one.port for one in replicas)) as proxy, people(proxy.url, 30 if soak else 6, seed) as bots:
         await asyncio.gather(*map(take_part, bots))
         first, second = (proxy.given[one.port] for one in replicas)
         assert abs(first - second) <= 1, "each got every second request"
         assert any(act.kind == "say" for bot in bots for act in bot.acts)
         await check_all(url, bots)
+        await check_asked_once(url)
     assert all("Traceback" not in one.log for one in replicas)
 
 
@@ -133,20 +73,8 @@ async def test_a_replica_is_killed_and_people_go_on_with_the_other(
     url: str, replicas: tuple[Process, Process], seed: int, soak: bool
 ) -> None:
     print(f"seed {seed}")
-    chance = random.Random(seed)
-    async with in_turns(*(one.port for one in replicas)) as proxy, people(proxy, 30 if soak else 6, seed) as bots:
-        going = [asyncio.create_task(take_part(bot)) for bot in bots]
-        for _ in range(20 if soak else 1):
-            await asyncio.sleep(chance.uniform(0.5, 2))
-            acknowledged = sum(len(bot.acts) for bot in bots)
-            dead = chance.choice(replicas)
-            await asyncio.to_thread(dead.kill)
-            if soak:
-                await asyncio.sleep(chance.uniform(0, 2))
-                await asyncio.to_thread(dead.start)
-        await asyncio.gather(*going)
-        assert sum(len(bot.acts) for bot in bots) > acknowledged, "the kill came when all was over"
-        assert max(bot.longest_s for bot in bots) < PATIENCE_S
+    async with in_turns(*(one.port for one in replicas)) as proxy, people(proxy.url, 300 if soak else 6, seed) as bots:
+        await kill_among(bots, replicas, random.Random(seed), again=soak)
         await check_all(url, bots)
     assert all("Traceback" not in one.log for one in replicas)
 
@@ -155,7 +83,7 @@ async def test_a_reply_that_a_killed_replica_was_fetching_is_given_by_the_other(
     url: str, replicas: tuple[Process, Process], seed: int
 ) -> None:
     one, two = replicas
-    async with in_turns(one.port) as first, in_turns(two.port) as second, people(first, 1, seed) as (bot,):
+    async with in_turns(one.port) as first, in_turns(two.port) as second, people(first.url, 1, seed) as (bot,):
         await bot.arrive("demo")
         await bot.until(waiting=True)
         await asyncio.to_thread(one.kill)

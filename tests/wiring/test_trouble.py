@@ -7,27 +7,28 @@ With --soak: 50 people, and longer.
 import asyncio
 import resource
 import sqlite3
-import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import httpx2
 import pytest
+from sqlalchemy import text
 
 from app.clock import VirtualClock, WorldClock
 from storage.engine import open_database
+from storage.errors import StorageError
 from storage.seats import last_us
 from tests.fakes import studies
 from tests.fakes.crowd import check_crowd, crowd
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.postgres import one_that_restarts
 from tests.fakes.served import Process, serving, settings_for
+from tests.wiring.full import CALM, fill_disk, free_disk, refused, refused_at_work, small_disk
 from tests.wiring.reading import facts
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
-CALM = "We cannot save at the moment. Nothing that was saved is lost; please try again in a minute."
 SOON_S, LOADED_S = 2.0, 20.0
 """How soon an answer comes: on a machine of our own, and on one that does other things besides, as most tests' does."""
 HOUR_US = 3_600_000_000
@@ -43,32 +44,7 @@ def soon_s(soak: bool) -> float:
     return SOON_S if soak else LOADED_S
 
 
-@contextmanager
-def small_disk(folder: Path) -> Iterator[None]:
-    """A file system of 4 MB; only root may make one."""
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "none", str(folder)], capture_output=True)
-    if done.returncode:
-        pytest.skip("only root can mount a small file system; the limit of a file's size is tried all the same")
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", "--lazy", str(folder)], check=True)
-
-
 Fill = Callable[[Process], None]
-
-
-def fill_the_disk(process: Process) -> None:
-    with (process.folder / "ballast").open("wb", buffering=0) as ballast:
-        try:
-            while ballast.write(b"x" * 4096):
-                pass
-        except OSError:
-            return
-
-
-def free_the_disk(process: Process) -> None:
-    (process.folder / "ballast").unlink()
 
 
 def let_no_file_grow(process: Process) -> None:
@@ -82,50 +58,30 @@ def let_files_grow(process: Process) -> None:
     resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (hard, hard))
 
 
+def fill_the_journal(address: str) -> None:
+    """Have PostgreSQL begin one piece of its journal after another, until there is no room."""
+    database = open_database(address)
+    more = text("SELECT pg_logical_emit_message(true, 'parley', repeat('x', 1000000)), pg_switch_wal()")
+    try:
+        with database.connect() as connection:
+            while True:
+                connection.execute(more)
+    except StorageError:
+        database.dispose()
+
+
 @pytest.fixture(params=["a small file system", "a limit of the size of files"])
 def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Path, Fill, Fill]]:
     """A folder, what fills it up, and what makes room again."""
     folder = tmp_path / "disk"
     folder.mkdir()
     if request.param == "a small file system":
-        with small_disk(folder):
-            yield folder, fill_the_disk, free_the_disk
+        with small_disk(folder, 4):
+            yield folder, lambda process: fill_disk(process.folder), lambda process: free_disk(process.folder)
     elif not hasattr(resource, "prlimit"):
         pytest.skip("only Linux can limit another process")
     else:
         yield folder, let_no_file_grow, let_files_grow
-
-
-async def refused(client: httpx2.AsyncClient, soon_s: float) -> list[httpx2.Response]:
-    """What somebody gets who comes until nobody can begin: each answer soon, the last one calm."""
-    told = []
-    give_up = time.monotonic() + 60
-    while not told or told[-1].status_code != 503:
-        assert time.monotonic() < give_up, "it never was full"
-        client.cookies.clear()
-        begun = time.monotonic()
-        told.append(await client.post("/s/short", headers={"accept": "text/html"}))
-        assert time.monotonic() - begun < soon_s
-    page = told[-1].text
-    assert CALM in page
-    assert "<h1>One moment, please</h1>" in page
-    assert "full" not in page
-    assert "Traceback" not in page
-    return told
-
-
-async def refused_at_work(bot: HttpBot, soon_s: float) -> None:
-    """What somebody gets who types meanwhile, until there is no room for it; and who only looks."""
-    typed = {"path": bot.screen.path, "values": {"comment": "x" * 50_000}}
-    for _ in range(100):
-        begun = time.monotonic()
-        response = await bot.client.post("/api/draft", json=typed)
-        assert time.monotonic() - begun < soon_s
-        if response.status_code != 200:
-            break
-    assert response.status_code == 503
-    assert response.json()["note"].startswith(CALM)
-    assert (await bot.client.post("/api/look", json={})).status_code == 200
 
 
 async def test_a_full_disk(
@@ -147,6 +103,7 @@ async def test_a_full_disk(
                 fill(process)
                 others += sum(answer.status_code == 303 for answer in await refused(client, soon_s))
                 await refused_at_work(bot, soon_s)
+                assert (await bot.client.post("/api/look", json={})).status_code == 200
                 await asyncio.sleep(1)
                 free(process)
                 await found.more(4 * people)
@@ -205,6 +162,48 @@ async def test_postgresql_restarted(tmp_path: Path, people: int, seed: int, soak
             assert b"Internal Server Error" not in heard
             assert b"psycopg" not in heard
             check_crowd(served.database, found)
+
+
+async def test_a_disk_that_is_full_under_postgresql(tmp_path: Path, people: int, seed: int, soak: bool) -> None:
+    """First its tables cannot grow; then its journal cannot, where it stops itself, and is started again by hand."""
+    print(f"seed {seed}")
+    folder, others = tmp_path / "postgres", 0
+    folder.mkdir()
+    with small_disk(folder, 128), one_that_restarts(folder) as (address, restart):
+        process = Process(tmp_path, (studies.short(tmp_path),), env={"PARLEY_DATABASE_URL": address})
+        await asyncio.to_thread(process.start)
+        try:
+            async with (
+                crowd(process.url, "short", people, seed) as found,
+                httpx2.AsyncClient(base_url=process.url, timeout=20) as client,
+            ):
+                for number, journal in enumerate((False, True) * (5 if soak else 1)):
+                    bot = await found.one(f"{seed}:{number}")
+                    await found.more(4 * people)
+                    fill_disk(folder)
+                    if journal:
+                        await asyncio.to_thread(fill_the_journal, address)
+                    others += sum(answer.status_code == 303 for answer in await refused(client, LOADED_S))
+                    await refused_at_work(bot, LOADED_S)
+                    free_disk(folder)
+                    if journal:
+                        await asyncio.to_thread(restart, 0)
+                    await found.more(4 * people)
+                    await bot.finish()
+            await asyncio.to_thread(process.stop)
+        finally:
+            process.kill()
+        heard = b"".join(part for bot in found.arrived for part in bot.heard)
+        assert b"Internal Server Error" not in heard
+        assert b"psycopg" not in heard
+        told = (folder / "log").read_text(encoding="utf-8")
+        assert "could not extend file" in told
+        assert "redo done" in told, (
+            "it had stopped without a goodbye; of that it could write nothing, as its disk was full"
+        )
+        database = open_database(address)
+        check_crowd(database, found, others)
+        database.dispose()
 
 
 async def test_a_clock_that_is_set_back_is_carried_on(tmp_path: Path) -> None:

@@ -1,0 +1,79 @@
+"""A disk that is full, and what people get of it: a calm page, and soon."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+
+import httpx2
+import pytest
+
+from tests.fakes.http_bot import HttpBot
+
+CALM = "We cannot save at the moment. Nothing that was saved is lost; please try again in a minute."
+
+
+@contextmanager
+def small_disk(folder: Path, megabytes: int) -> Iterator[None]:
+    """A file system of its own at a folder; only root may make one."""
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "none", str(folder)], capture_output=True
+    )
+    if done.returncode:
+        pytest.skip("only root can mount a small file system; the limit of a file's size is tried all the same")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def fill_disk(folder: Path) -> None:
+    with (folder / "ballast").open("wb", buffering=0) as ballast:
+        try:
+            while ballast.write(b"x" * 4096):
+                pass
+        except OSError:
+            return
+
+
+def free_disk(folder: Path) -> None:
+    (folder / "ballast").unlink()
+
+
+async def refused(client: httpx2.AsyncClient, soon_s: float) -> list[httpx2.Response]:
+    """What somebody gets who comes until nobody can begin: each answer soon, the last one calm."""
+    told = []
+    give_up = time.monotonic() + 60
+    while not told or told[-1].status_code != 503:
+        assert time.monotonic() < give_up, "it never was full"
+        client.cookies.clear()
+        begun = time.monotonic()
+        told.append(await client.post("/s/short", headers={"accept": "text/html"}))
+        assert time.monotonic() - begun < soon_s
+    page = told[-1].text
+    assert CALM in page
+    assert "<h1>One moment, please</h1>" in page
+    assert "full" not in page
+    assert "Traceback" not in page
+    return told
+
+
+async def refused_at_work(bot: HttpBot, soon_s: float) -> None:
+    """What somebody gets who types meanwhile, until there is no room for it."""
+    chance = Random(bot.stream)
+    for _ in range(100):
+        typed = {
+            "path": bot.screen.path,
+            "values": {"comment": chance.randbytes(25_000).hex()},
+        }  # nothing makes it less
+        begun = time.monotonic()
+        response = await bot.client.post("/api/draft", json=typed)
+        assert time.monotonic() - begun < soon_s
+        if response.status_code != 200:
+            break
+    assert response.status_code == 503
+    assert response.json()["note"].startswith(CALM)

@@ -1,0 +1,148 @@
+"""Claims between processes over one PostgreSQL, each played by an engine of its own: one has what is claimed, and with
+its connection, however that ends, it is free again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from uuid import uuid4
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy import text
+
+from storage.claims import Claims, claims_of
+from storage.engine import Database, open_database, writer
+from storage.errors import StorageError
+from tests.fakes.postgres import fresh
+from tests.wiring.reading import query
+
+SOON_S = 20
+NAMES = ("s", "talk"), ("s", "talk", "a"), ("st", "alk")
+"""What three things are called; a claim is on all of a name, wherever it is parted."""
+
+
+@pytest.fixture(scope="module")
+def url(postgres_server: str) -> str:
+    return fresh(postgres_server, f"parley_{uuid4().hex}")
+
+
+@pytest.fixture(scope="module")
+def processes(url: str) -> Iterator[list[Process]]:
+    with ExitStack() as stack:
+        yield [stack.enter_context(process(url)) for _ in range(3)]
+
+
+class Process:
+    """Who claims, and who can lose its connection."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.claims = self.begin()
+        self.has: set[tuple[str, ...]] = set()
+
+    def begin(self) -> Claims:
+        made = claims_of(self.database)
+        assert made is not None
+        return made
+
+    def take(self, *names: str) -> bool:
+        given = self.claims.take(*names).result(SOON_S)
+        if given:
+            self.has.add(names)
+        return given
+
+    def leave(self, *names: str) -> None:
+        self.claims.leave(*names)
+        self.has.discard(names)
+        self.claims.take("all that was asked for is done").result(SOON_S)
+        self.claims.leave("all that was asked for is done")
+
+    def lose(self) -> None:
+        """PostgreSQL ends the connection, as where it is restarted; the next claim finds that out."""
+        if (pid := self._pid()) is not None:
+            self._see_it_end(pid)
+            with pytest.raises(StorageError, match="does not answer"):
+                self.claims.take("anything").result(SOON_S)
+        self.has.clear()
+
+    def restart(self) -> None:
+        pid = self._pid()
+        self.claims.close()
+        if pid is not None:
+            self._see_it_end(pid)
+        self.claims = self.begin()
+        self.has.clear()
+
+    def _pid(self) -> int | None:
+        connection = self.claims._connection
+        return connection and connection.exec_driver_sql("SELECT pg_backend_pid()").scalar()
+
+    def _see_it_end(self, pid: int) -> None:
+        with writer(self.database) as other, other.begin():
+            other.execute(text("SELECT pg_terminate_backend(:pid, 10000)"), {"pid": pid})
+
+
+@contextmanager
+def process(url: str) -> Iterator[Process]:
+    database = open_database(url)
+    made = Process(database)
+    try:
+        yield made
+    finally:
+        made.claims.close()
+        database.dispose()
+
+
+def test_over_sqlite_there_is_nobody_to_ask(database: Database) -> None:
+    assert claims_of(database) is None
+
+
+WAYS: list[Callable[[Process], None]] = [lambda one: one.leave("it"), Process.lose, Process.restart]
+
+
+@pytest.mark.parametrize("end", WAYS, ids=["left", "connection lost", "closed"])
+def test_one_has_a_claim_until_it_ends(processes: list[Process], end: Callable[[Process], None]) -> None:
+    one, two, _ = processes
+    assert one.take("it")
+    assert not two.take("it")
+    end(one)
+    assert two.take("it")
+    assert not one.take("it"), "a connection that was lost was opened anew"
+    two.leave("it")
+    assert one.take("it")
+    one.leave("it")
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.sampled_from(["take", "leave"]), st.integers(0, 2), st.sampled_from(NAMES)),
+            st.tuples(st.sampled_from(["lose", "restart"]), st.integers(0, 2), st.just(())),
+        ),
+        max_size=25,
+    )
+)
+def test_nobody_has_what_another_has_and_what_nobody_has_is_given(
+    processes: list[Process], does: list[tuple[str, int, tuple[str, ...]]]
+) -> None:
+    for one in processes:
+        one.restart()
+    for what, who, names in does:
+        one = processes[who]
+        if what == "take" and names not in one.has:
+            free = not any(names in other.has for other in processes)
+            assert one.take(*names) == free
+        elif what != "take":
+            getattr(one, what)(*names)
+
+
+def test_the_connection_is_not_one_of_those_that_others_use(processes: list[Process]) -> None:
+    one, *_ = processes
+    one.restart()
+    assert one.take("it")
+    mine = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()"
+    assert query(one.database, mine) == [(0,)]
+    one.leave("it")

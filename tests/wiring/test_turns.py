@@ -1,0 +1,241 @@
+"""Two runtimes over one PostgreSQL, as two replicas are: a reply that both see to be owed is asked for by one; the
+other asks where that one is gone. The model is played by a backend that says when it is asked, and goes on when it is
+let."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.backends.base import BackendOptions, Delta, End, Request, Text
+from app.clock import WorldClock
+from app.library import load_study
+from app.replies.turns import Owed, Turns
+from app.runtime import Runtime
+from app.settings import Settings
+from experiments.core.session import owed
+from storage.engine import Database, open_database
+from storage.errors import StorageError
+from tests.fakes import studies
+from tests.fakes.backends import registered
+from tests.fakes.served import settings_for
+from tests.wiring.reading import facts, query
+
+pytestmark = pytest.mark.anyio
+ASKED: list[asyncio.Event] = []
+"""For each time that the model was asked, what lets it go on after its first word."""
+
+
+class Waiting:
+    """A backend that says a word, and the rest when it is let."""
+
+    Options = BackendOptions
+
+    def __init__(self, settings: Settings, sleep: Any, *_: Any) -> None:
+        pass
+
+    async def stream(self, request: Request) -> AsyncGenerator[Delta]:
+        ASKED.append(asyncio.Event())
+        yield Text("One ")
+        await ASKED[-1].wait()
+        yield Text("two.")
+        yield End("stop", "waiting-v1", 10, 2)
+
+    async def close(self) -> None:
+        pass
+
+
+@pytest.fixture(scope="module", autouse=True)
+def waiting() -> Iterator[None]:
+    with registered("waiting", Waiting):
+        yield
+
+
+@pytest.fixture(autouse=True)
+def nobody_asked() -> None:
+    ASKED.clear()
+
+
+class Pair:
+    """Two processes, and a session at its chat."""
+
+    def __init__(self, url: str, folder: Path) -> None:
+        self.databases: list[Database] = [open_database(url) for _ in range(2)]
+        self.settings = settings_for(folder, database_url=url)
+        self.one, self.two = (Runtime(database, self.settings, WorldClock()) for database in self.databases)
+        self.study = load_study(str(studies.chat(folder, backend="waiting", options={})))
+        self.stream = ""
+
+    async def begin(self) -> None:
+        for runtime in (self.one, self.two):
+            runtime.prepare(self.study)
+        self.stream = (await self.one.enrol(self.study, origin="person", seed="1")).stream
+        await self.act(self.one, "submit", {"agreed": "on"})
+        while not (await self.screen(self.one)).panel.chat:
+            await self.act(self.one, "submit", {"confidence": "very-confident"})
+
+    async def screen(self, runtime: Runtime) -> Any:
+        live = await runtime.afresh(self.stream)
+        assert live is not None
+        return live.screen
+
+    async def act(self, runtime: Runtime, kind: str, values: dict[str, Any] | None = None) -> None:
+        seen = await self.screen(runtime)
+        await runtime.participant(self.stream, kind, seen.path, values or {}, seen=seen.seen)
+
+    async def say(self) -> None:
+        """Say something at one; the other is looked at while the first one asks."""
+        await self.act(self.one, "say", {"text": "Hello"})
+        await asked(1)
+        assert (await self.screen(self.two)).panel.chat.waiting
+
+    def talk(self) -> Counter[str]:
+        return Counter(event.kind for event in facts(self.databases[0], self.stream))
+
+    def attempts(self) -> list[tuple[Any, ...]]:
+        return query(self.databases[0], "SELECT text, finish_reason FROM attempt ORDER BY turn, number")
+
+
+@pytest.fixture
+async def pair(database_url: str, tmp_path: Path) -> AsyncIterator[Pair]:
+    made = Pair(database_url, tmp_path)
+    await made.begin()
+    yield made
+    for runtime, database in zip((made.one, made.two), made.databases, strict=True):
+        await runtime.close()
+        database.dispose()
+
+
+postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+
+
+async def asked(times: int) -> None:
+    """Wait until the model was asked so often."""
+    while len(ASKED) < times:
+        await asyncio.sleep(0.01)
+
+
+async def heard(runtime: Runtime, stream: str) -> str:
+    text = ""
+    async for piece, end in runtime.follow(stream, 0):
+        text = text + piece if end else ""
+    return text
+
+
+@postgresql
+async def test_one_asks_and_who_listens_at_the_other_is_let_go_when_it_is_recorded(pair: Pair) -> None:
+    await pair.say()
+    listening = [asyncio.create_task(heard(runtime, pair.stream)) for runtime in (pair.one, pair.two)]
+    ASKED[0].set()
+    assert await asyncio.gather(*listening) == ["One two.", ""]
+    for runtime in (pair.one, pair.two):
+        *_, reply = (await pair.screen(runtime)).panel.chat.messages
+        assert reply.text == "One two."
+        await runtime.settled(pair.stream)
+    assert len(ASKED) == 1
+    assert pair.attempts() == [("One two.", "stop")]
+
+
+@postgresql
+async def test_the_other_asks_where_the_one_that_asked_is_gone(pair: Pair) -> None:
+    await pair.say()
+    await pair.one.close()
+    await asked(2)
+    ASKED[1].set()
+    await pair.two.settled(pair.stream)
+    assert pair.attempts() == [("One two.", "stop")], "what was not heard to its end is owed, and no attempt"
+    assert pair.talk()["replied"] == 1
+    pair.one = Runtime(pair.databases[0], pair.settings, WorldClock())
+
+
+@postgresql
+async def test_who_asks_sees_that_the_reply_is_stopped_at_the_other(pair: Pair) -> None:
+    await pair.say()
+    await pair.act(pair.two, "stop")
+    await pair.one.settled(pair.stream)
+    assert pair.attempts() == [("One", "stopped")]
+    *_, reply = (await pair.screen(pair.two)).panel.chat.messages
+    assert reply.text == "One"
+
+
+@postgresql
+async def test_each_of_many_turns_is_asked_for_once_whoever_is_looked_at(pair: Pair) -> None:
+    for turn in range(1, 6):
+        here, there = (pair.one, pair.two) if turn % 2 else (pair.two, pair.one)
+        await pair.act(here, "say", {"text": "Hello"})
+        await pair.screen(there)
+        await asked(turn)
+        ASKED[-1].set()
+        while (await pair.screen(there)).panel.chat.waiting:
+            await asyncio.sleep(0.01)
+    assert [len(ASKED), pair.talk()["replied"]] == [5, 5]
+    assert len(pair.attempts()) == 5
+
+
+async def test_who_listens_where_nothing_is_known_of_the_click_waits_for_the_reply(pair: Pair) -> None:
+    """Over SQLite, where this can only be if somebody runs two servers over one file, each asks for itself."""
+    await pair.screen(pair.two)
+    await pair.act(pair.one, "say", {"text": "Hello"})
+    await asked(1)
+    listening = asyncio.create_task(heard(pair.two, pair.stream))
+    while pair.two.replies_on_the_way() == 0:
+        await asyncio.sleep(0.01)
+    assert not listening.done()
+    if pair.databases[0].dialect.name == "sqlite":
+        await asked(2)
+    for let in ASKED:
+        let.set()
+    assert await listening in ("", "One two.")
+    assert pair.talk()["replied"] == 1
+
+
+class Lost:
+    """Claims over a database that is away for as many times as it is told, and then gives."""
+
+    def __init__(self, times: int) -> None:
+        self.times, self.left = times, list[tuple[str, ...]]()
+
+    def take(self, *names: str) -> Future[bool]:
+        self.times -= 1
+        future: Future[bool] = Future()
+        if self.times >= 0:
+            future.set_exception(StorageError("away"))
+        else:
+            future.set_result(True)
+        return future
+
+    def leave(self, *names: str) -> None:
+        self.left.append(names)
+
+
+@postgresql
+async def test_a_claim_that_cannot_be_asked_for_is_asked_for_again_and_what_is_owed_by_then_counts(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("app.replies.turns.AGAIN_S", 0)
+    await pair.say()
+    before = await pair.one.afresh(pair.stream)
+    assert before is not None
+    (job,) = owed(before.study, before.state)
+    key, known = (pair.stream, job.path, job.slot), Owed(before.study, before.state, job)
+    ASKED[0].set()
+    await pair.one.settled(pair.stream)
+
+    claims = Lost(5)
+    turns = Turns(claims, pair.one.afresh)  # type: ignore[arg-type]
+    async with turns.wait(key, known) as found:
+        assert found is None, "it was recorded meanwhile"
+    await pair.act(pair.one, "say", {"text": "And now?"})
+    async with turns.wait(key, known) as found:
+        assert found is not None
+        assert [message["text"] for message in found.job.data["messages"]][-1] == "And now?"
+    assert claims.left == [key, key]
+    assert [record.levelname for record in caplog.records if "no claim" in record.message] == ["ERROR"], "said once"
+    await asked(2)
+    ASKED[1].set()
