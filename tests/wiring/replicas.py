@@ -62,9 +62,9 @@ class Person(HttpBot):
         self.longest_s = max(self.longest_s, time.monotonic() - began)
         return response
 
-    async def listen(self, offset: int = 0, slot: str = "") -> Heard:
+    async def listen(self, offset: int = 0, slot: str = "", **asked: str) -> Heard:
         """Read a reply's stream to its end."""
-        heard = await super().listen(offset, slot)
+        heard = await super().listen(offset, slot, **asked)
         self.replies.append(heard.text)
         return heard
 

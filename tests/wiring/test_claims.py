@@ -76,8 +76,13 @@ class Process:
         self.has.clear()
 
     def _pid(self) -> int | None:
-        connection = self.claims._connection
-        return connection and connection.exec_driver_sql("SELECT pg_backend_pid()").scalar()
+        """The number of its connection's process, asked in its own thread, once all before that is done."""
+
+        def asked() -> int | None:
+            connection = self.claims._connection
+            return connection and connection.exec_driver_sql("SELECT pg_backend_pid()").scalar()
+
+        return self.claims._thread.submit(asked).result(SOON_S)
 
     def _see_it_end(self, pid: int) -> None:
         with writer(self.database) as other, other.begin():
