@@ -26,7 +26,12 @@ settings.register_profile("parley", COMMON, max_examples=40)
 settings.register_profile(
     "soak", COMMON, max_examples=5_000, stateful_step_count=200, suppress_health_check=[HealthCheck.too_slow]
 )
-LONG = frozenset({"test_accessibility", "test_console", "test_keyboard_and_ear", "test_page", "test_seats"})
+LONG = frozenset(
+    {
+        f"test_{name}"
+        for name in ("accessibility", "accessibility_console", "console", "keyboard_and_ear", "page", "seats")
+    }
+)
 """Files that take minutes; they begin before the others of their kind, so that nobody waits for one in the end."""
 LONGEST_S = 2 * 3600
 """How long one test may take with --soak."""

@@ -191,7 +191,7 @@ class ParticipantApi:
     async def _events(self, stream: str, asked: Listen) -> AsyncIterator[bytes]:
         async for text, end in self._runtime.follow(stream, asked.offset, asked.slot):
             yield b"event: delta\ndata: " + orjson.dumps({"text": text, "offset": end}) + b"\n\n"
-        live = await self._runtime.afresh(stream) if asked.view else None
+        live = await self._runtime.live(stream) if asked.view else None  # who heard a reply here knows it here
         after = b"{}" if live is None else await self._told(live, Body(shown=asked.shown, view=asked.view or "page"))
         yield b"event: done\ndata: " + after + b"\n\n"
 

@@ -7,7 +7,7 @@ Content-Security-Policy does not apply: the page under test keeps its own.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal
@@ -46,6 +46,8 @@ class Look:
         page.set_viewport_size({"width": self.width, "height": 800})
 
 
+Audit = Callable[[Page, int], None]
+"""Look at a page in the look whose turn it is."""
 LOOKS = tuple(Look(*one) for one in product(("light", "dark"), (1280, 360, 320)))  # type: ignore[arg-type]
 
 

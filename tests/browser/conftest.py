@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from app.library import STUDIES
-from tests.browser.waiting import MOST_S
+from tests.browser.axe import LOOKS, Audit, faults, nameless
+from tests.browser.waiting import MOST_S, quiet
 from tests.fakes import studies
 from tests.fakes.served import Process
 
@@ -117,3 +118,18 @@ def fast(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
 def slow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
     """The demo with a tutor who takes some seconds."""
     yield from _serve(tmp_path_factory.mktemp("slow"), 200, 40)
+
+
+@pytest.fixture
+def audit(soak: bool) -> Audit:
+    """Look at a page in the look whose turn it is, or in all."""
+
+    def look_at(page: Page, turn: int) -> None:
+        found: list[str] = []
+        for look in LOOKS if soak else LOOKS[turn % len(LOOKS) :][:1]:
+            look.put_on(page)
+            quiet(page)
+            found += [f"{look}: {fault}" for fault in (*faults(page), *nameless(page))]
+        assert not found, "\n".join(found)
+
+    return look_at

@@ -15,6 +15,9 @@ from rich.table import Table
 from tests.bench.load import servers
 from tests.bench.load.people import Found, Visit, crowd, of_parley
 
+VISIT_S = 18.0
+"""How long a visit takes. People come over as long as that, or they would all chat at the same time."""
+
 
 @dataclass(frozen=True)
 class Up:
@@ -53,9 +56,14 @@ class Run:
         return 1e3 * self.used_s / max(1, len(self.found.times.get("click", [])))
 
 
+def coming_s(people: int) -> float:
+    """Over how many seconds so many come."""
+    return max(VISIT_S, people / 60)
+
+
 async def loaded(up: Up, visit: Visit, people: int, seconds: float) -> Run:
     """Let so many come, wait until all are there, measure."""
-    found, ramp_s = Found(), max(5.0, people / 60)
+    found, ramp_s = Found(), coming_s(people)
     coming = asyncio.create_task(crowd(visit, up.port, people, found, ramp_s))
     await asyncio.sleep(ramp_s + 5)
     found.errors.clear()

@@ -23,6 +23,7 @@ START_S = 180.0
 """How long a server may take to begin, on a machine that is busy."""
 SECRET = "0123456789abcdef0123456789abcdef"
 ROOT = Path(__file__).parents[3]
+SHIPPED = Path(__file__).with_name("shipped")
 
 
 @contextmanager
@@ -98,7 +99,7 @@ def served(
 ) -> Iterator[int]:
     """A server on its core, once it answers, until the block ends; then what it has started ends with it."""
     command = ["taskset", "-c", str(SERVERS_CORE), *command]
-    env = {**os.environ, "PYTHONPATH": str(ROOT), **env}
+    env = {**os.environ, "PYTHONPATH": f"{SHIPPED}{os.pathsep}{ROOT}", **env}
     with (folder / "server.log").open("w") as log:
         process = subprocess.Popen(command, cwd=folder, env=env, stdout=log, stderr=log, start_new_session=True)
     try:

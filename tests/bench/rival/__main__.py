@@ -12,6 +12,7 @@ import json
 import os
 import sys
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
@@ -24,7 +25,7 @@ from rich.table import Table
 from tests.bench import report
 from tests.bench.harnesses import NotThere, installed
 from tests.bench.load import servers
-from tests.bench.load.run import Run, Up, loaded, measure
+from tests.bench.load.run import Run, Up, coming_s, loaded, measure
 from tests.bench.rival import project
 from tests.bench.rival.people import of_otree
 
@@ -50,7 +51,7 @@ def otree(people: int, seconds: float) -> Run:
         }
         command = [str(programs / "otree"), "prodserver1of2", f"127.0.0.1:{port}"]
         with servers.served(command, env, folder, port, health="/demo") as number:
-            places = int(people * (2 + (seconds + people / 60) / SHORTEST_S))
+            places = int(people * (2 + (seconds + coming_s(people)) / SHORTEST_S))
             link = session(port, places)
             with servers.on_drivers_core():
                 return uvloop.run(visited(Up("oTree", number, port), link, people, seconds))
@@ -72,14 +73,19 @@ async def visited(up: Up, link: str, people: int, seconds: float) -> Run:
         return await loaded(up, visit, people, seconds)
 
 
+def quick(run: Run) -> bool:
+    """Whether the next page came soon enough, where it came."""
+    return run.found.p("click", 0.95) < MOST_MS
+
+
 def holds(run: Run) -> bool:
     """Whether the server held so many."""
-    return run.found.p("click", 0.95) < MOST_MS and not run.found.errors
+    return quick(run) and not run.found.errors
 
 
-def most(runs: list[Run]) -> int:
+def most(runs: list[Run], held: Callable[[Run], bool] = holds) -> int:
     """The largest number that was held."""
-    return max((run.people for run in runs if holds(run)), default=0)
+    return max((run.people for run in runs if held(run)), default=0)
 
 
 def table_of(runs: list[Run]) -> Table:
@@ -114,14 +120,17 @@ def main(given: list[str] | None = None) -> int:
         return 0
     ours = [measure("parley", people, wanted.seconds) for people in wanted.parley]
     table = table_of([*theirs, *ours])
-    told = f"Of these numbers oTree holds {most(theirs)} and Parley {most(ours)}."
+    rival = most(theirs, quick)
+    told = (
+        f"Of these numbers oTree holds {most(theirs)} ({rival} if what failed is not counted) and Parley {most(ours)}."
+    )
     out.print(table, told)
     for run in (*theirs, *ours):
         for error, often in run.found.errors.most_common(2):
             out.print(f"  {run.server}, {run.people}: {often} x {error}", markup=False)
     if wanted.docs:
         report.write("rival", f"Measured on {report.measured_on()}.\n\n{report.drawn_as(table)}\n\n{told}")
-    return int(most(ours) < max(1, TIMES * most(theirs)))
+    return int(most(ours) < max(1, TIMES * rival))
 
 
 if __name__ == "__main__":
