@@ -152,7 +152,8 @@ def test_what_is_near_to_what_is_asked(attack: Attack, soak: bool) -> None:
         attack.look()
 
     run()
-    assert attack.statuses[200] > attack.statuses[422] > 0
+    taken, refused = attack.statuses[200], attack.statuses[422]
+    assert 10 * min(taken, refused) > sum(attack.statuses.values()), "both are met often"
 
 
 def test_what_the_description_allows_and_what_it_does_not(attack: Attack, soak: bool) -> None:
