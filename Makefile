@@ -25,7 +25,7 @@ help:  ## this list
 demo: $(VENV)/.stamp-run  ## install what is needed to run Parley, and run the demo study on http://127.0.0.1:7860
 	PARLEY_HOST=$(HOST) PARLEY_PORT=$(PORT) $(BIN)/parley demo
 
-test: $(VENV)/.stamp-dev tools lint  ## all checks and all tests (about 11 minutes on two cores)
+test: $(VENV)/.stamp-dev tools lint  ## all checks and all tests (about 12 minutes on two cores)
 	$(BIN)/python -m pytest -n $(WORKERS) $(BY_FILE) --durations=40
 
 check: $(VENV)/.stamp-dev lint  ## format, lint, types, import rules and the quick tests (under a minute)

@@ -10,7 +10,7 @@ import { escaped, shown } from "./text.js";
 import { WORDS, speak } from "./words.js";
 
 const OUTPUTS = $("script[data-outputs]").dataset.outputs.split(" ");
-const DRAFT_MS = 2000; // most screens are answered before, which spares the server a third of its requests
+const DRAFT_MS = 2000; // most screens are answered before, which spares the server their drafts
 const watching = import("./watch.js").catch(() => null); // an ad blocker may refuse it: the page does without
 // What the server said last.
 let now = { path: null, seen: null, shown: null, marks: {}, actions: [], messages: [], slots: [], updates: {} };
