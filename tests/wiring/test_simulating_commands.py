@@ -82,7 +82,6 @@ def test_examples_are_those_of_the_users_own_prompts(folder: Path) -> None:
     attempts = done(parley("attempts", "chatbench", "-o", "-", folder=folder)).stdout.splitlines()
     asked = [one for one in map(json.loads, attempts) if one["slot"] == "user"]
     prompts = [[{"role": m["role"], "content": m["text"]} for m in one["request"]["messages"]] for one in asked]
-    assert made[0][:-1] == prompts[0]
     among = sum(prompt in [example[:-1] for example in made] for prompt in prompts)
     assert among == len(prompts), "each was asked as it would be trained"
 
