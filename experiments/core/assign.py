@@ -27,6 +27,9 @@ from experiments.errors import Fault, Refused, StudyError
 
 BALANCED = "balanced@2"
 EPSILON = 1e-9
+AHEAD = 2_000
+"""How many arrivals are looked at in advance. A cell that is due later than that waits, and no bound is weaker for it:
+with weights of one in a million, to look as far as the last deadline would stop the server."""
 FULL = "All places of this study are taken at the moment."
 
 
@@ -67,24 +70,25 @@ def balanced(free: Sequence[Cell], counts: Counts, seed: str) -> Cell:
     if first >= 1 - EPSILON:
         best = [i for i, due in enumerate(behind) if due >= first - EPSILON]
     else:
-        last = _last(share, number, total)
-        best = [i for i, due in enumerate(behind) if due > EPSILON and _deadline(share[i], number[i]) <= last]
+        due_by = {i: _deadline(share[i], number[i]) for i, due in enumerate(behind) if due > EPSILON}
+        last = max(_last(share, number, total), min(due_by.values()))
+        best = [i for i, deadline in due_by.items() if deadline <= last]
     margins = _margins(free, behind)
     return free[min(best, key=lambda i: (-round(margins[i], 6), _chance(free[i], seed)))]
 
 
 def _deadline(share: float, number: int) -> int:
     """The arrival with which a cell has to have one more, lest it be a whole place behind."""
-    return ceil((number + 1) / share - EPSILON)
+    return ceil((number + 1) / max(share, EPSILON) - EPSILON)
 
 
 def _last(share: Sequence[float], number: Sequence[int], total: int) -> int:
     """The latest deadline that the cell of the arrival `total` can have, so that all others can still be met.
 
-    It is the first by which there are as many places to give as there are arrivals.
+    It is the first by which there are as many places to give as there are arrivals, and at most AHEAD from now.
     """
     waiting = [(_deadline(p, n), p, n) for p, n in zip(share, number, strict=True)]
-    latest, needed = max(waiting)[0], 0
+    latest, needed = min(max(waiting)[0], total + AHEAD), 0
     heapify(waiting)
     while (at := waiting[0][0]) < latest:
         while waiting[0][0] == at:

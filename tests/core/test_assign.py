@@ -213,6 +213,14 @@ def test_an_assignment_can_be_derived_again_from_its_own_fact(
     assert again["factors"] == fact["factors"], "in whatever order cells are counted"
 
 
+@pytest.mark.parametrize("rare", [1e-4, 1e-9, 1e-320])
+def test_a_value_as_rare_as_can_be_written_neither_stops_the_server_nor_takes_a_turn_early(rare: float) -> None:
+    free = cells({"x": {"a": 1.0, "b": rare}, "y": {"a": 1.0, "b": 2.0, "c": rare}}, {})
+    common = [i for i, cell in enumerate(free) if cell.weight > 0.1]
+    last = arrivals(free, 99, "s")[-1]
+    assert [last[i] for i in common] == [33, 66]
+
+
 def test_without_counts_the_seed_alone_decides() -> None:
     assert assigned(TWO, "1", {}) == assigned(TWO, "1", {})
     assert set(assigned(TWO, "1", {})) == {"factors"}
