@@ -99,6 +99,25 @@ def test_a_draft_outlives_a_reply_and_a_reload_of_a_form(fast: Process, new_cont
     expect(page.locator("input[value=Paper]")).to_be_checked()
 
 
+def test_only_what_the_server_does_not_have_is_kept_there(fast: Process, new_context: NewContext) -> None:
+    """A message that was sent at once leaves no draft behind it; a word that was kept and then deleted does not come back."""
+    page = new_context().new_page()
+    visitor = Visitor(page, fast.url)
+    visitor.arrive("demo")
+    visitor.until("chat")
+    drafts: list[str] = []
+    page.on("request", lambda request: drafts.append(request.url) if request.url.endswith("/api/draft") else None)
+    visitor.say(EXPLAIN)
+    visitor.hear_out()
+    page.wait_for_timeout(3_000)
+    assert drafts == []
+    for text in ("And what if", ""):
+        with page.expect_response("**/api/draft"):
+            page.locator("#box textarea").fill(text)
+    visitor.reload()
+    expect(page.locator("#box textarea")).to_have_value("")
+
+
 def test_the_back_button_leads_back_to_where_one_was(fast: Process, new_context: NewContext) -> None:
     page = new_context().new_page()
     visitor = Visitor(page, fast.url)

@@ -93,7 +93,7 @@ async function show(painting) {
   note(now.note);
   if (!now.slots.includes("")) paintChat();
   await painted(now);
-  if (moved) preview();
+  if (moved) { kept = draft(); preview(); }
   refresh();
   tellLate();
   tell(before, now);
@@ -180,6 +180,7 @@ function setBusy(is, button) {
 function emptied(sent) {
   const rest = box().value.trimStart();
   paint({ box: { value: rest.startsWith(sent) ? rest.slice(sent.length) : rest }, preview: { value: "" } });
+  if (kept) kept.values.text = "";
   saveSoon();
   box().focus();
 }
@@ -250,6 +251,9 @@ function forgetDraft() {
   if (mark) mark.textContent = "";
 }
 
+// What the server has of it; a message that it accepted is no draft there any more.
+let kept = null;
+
 function saveSoon() {
   clearTimeout(unsaved);
   unsaved = setTimeout(save, DRAFT_MS);
@@ -260,7 +264,9 @@ async function save() {
   if (!now.path || now.ended) return;
   try {
     const typed = draft();
+    if (JSON.stringify(typed) === JSON.stringify(kept)) return;
     await post("/api/draft", typed);
+    kept = typed;
     const mark = $("#saved");
     const words = Object.values(typed.values).some((value) => value.length) ? WORDS.saved : "";
     if (mark && mark.textContent !== words) mark.textContent = words; // or it would be read out at every pause
