@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, Engine, func, select
+from sqlalchemy import Connection, Engine, bindparam, func, select
 from sqlalchemy.exc import IntegrityError, InternalError, OperationalError, StatementError
 
 from experiments.core.events import Event
@@ -28,6 +28,7 @@ from storage.checkpoints import Checkpoints, leave_checkpoints
 from storage.engine import writer
 from storage.erasure import empty_journal
 from storage.errors import Conflict, StorageError, cause
+from storage.prepared import Prepared
 from storage.seats import due, lock
 from storage.telemetry import Telemetry, last_sign_us
 from storage.work import Append, Attempt, Counted, Draft, Work
@@ -46,6 +47,12 @@ UNFIT = (StatementError, TypeError, ValueError, OverflowError)
 CLOSE = None
 LINGER_S = 0.25
 """For how long telemetry, for which nobody waits, is held to be written with what comes next: a commit less."""
+
+_event, _draft = tables.events.c, tables.drafts.c
+_LAST = Prepared(lambda _: select(func.max(_event.seq)).where(_event.stream == bindparam("stream")))
+_TYPED = Prepared(
+    lambda _: select(_draft.data).where(_draft.stream == bindparam("stream"), _draft.path == bindparam("path"))
+)
 
 
 @dataclass(slots=True)
@@ -101,10 +108,9 @@ class Log:
 
     def draft(self, stream: str, path: str) -> dict[str, Any]:
         """What has been typed at a place and not sent; empty if nothing."""
-        t = tables.drafts.c
         with self._engine.connect() as connection:
-            found = connection.execute(select(t.data).where(t.stream == stream, t.path == path)).scalar()
-        return dict(found or {})
+            found = _TYPED.rows(connection, {"stream": stream, "path": path})
+        return dict(found[0][0]) if found else {}
 
     def last_sign_us(self, stream: str) -> int:
         """When somebody was last at work on something that is no fact; 0 if never."""
@@ -167,9 +173,8 @@ def load(engine: Engine, stream: str) -> tuple[Event, ...]:
 
 def last_seq(engine: Engine, stream: str) -> int:
     """The number of a stream's last fact; 0 if there is none."""
-    t = tables.events.c
     with engine.connect() as connection:
-        return connection.execute(select(func.max(t.seq)).where(t.stream == stream)).scalar() or 0
+        return _LAST.first(connection, {"stream": stream}) or 0
 
 
 def facts(connection: Connection, stream: str) -> tuple[Event, ...]:

@@ -7,10 +7,10 @@ takes to run it. What a statement means is still written in SQLAlchemy's words, 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
-from sqlalchemy import Connection, Dialect
+from sqlalchemy import Connection, Dialect, Table, insert
 from sqlalchemy.sql.dml import UpdateBase
 from sqlalchemy.sql.selectable import Select
 
@@ -29,6 +29,7 @@ class Prepared:
         self._make = make
         self._names = None if names is None else list(names)
         self._compiled: dict[str, tuple[str, Run]] = {}
+        self._read: dict[str, list[Any]] = {}
 
     def run(self, connection: Connection, rows: Sequence[Values]) -> None:
         """Run it for each of some rows, in the transaction that is open."""
@@ -40,13 +41,22 @@ class Prepared:
         text, read = self._of(connection.dialect)
         return connection.exec_driver_sql(text, read(values)).scalar()
 
+    def rows(self, connection: Connection, values: Values) -> list[tuple[Any, ...]]:
+        """All rows that it finds, their values as the columns' types have them."""
+        text, read = self._of(connection.dialect)
+        found = connection.exec_driver_sql(text, read(values))
+        return [tuple(map(_put, self._read[connection.dialect.name], row)) for row in found]
+
     def _of(self, dialect: Dialect) -> tuple[str, Run]:
         if dialect.name not in self._compiled:
             self._compiled[dialect.name] = self._compile(dialect)
         return self._compiled[dialect.name]
 
     def _compile(self, dialect: Dialect) -> tuple[str, Run]:
-        compiled = self._make(dialect.name).compile(dialect=dialect, column_keys=self._names)
+        statement = self._make(dialect.name)
+        compiled = statement.compile(dialect=dialect, column_keys=self._names)
+        types = [column.type for column in statement.selected_columns] if isinstance(statement, Select) else []
+        self._read[dialect.name] = [one.dialect_impl(dialect).result_processor(dialect, None) for one in types]
         written = {
             name: bind.type.dialect_impl(dialect).bind_processor(dialect) for name, bind in compiled.binds.items()
         }
@@ -54,6 +64,12 @@ class Prepared:
         if compiled.positiontup is None:
             return str(compiled), partial(_named, written, fixed)
         return str(compiled), partial(_placed, [(name, written[name]) for name in compiled.positiontup], fixed)
+
+
+@cache
+def inserting(table: Table, names: tuple[str, ...]) -> Prepared:
+    """An insert of rows that have these columns."""
+    return Prepared(lambda _: insert(table), names)
 
 
 def _named(written: Mapping[str, Any], fixed: Values, values: Values) -> dict[str, Any]:

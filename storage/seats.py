@@ -14,13 +14,13 @@ from operator import attrgetter
 from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, Connection, Engine, Select, and_, bindparam, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Engine, Select, and_, bindparam, func, or_, select, update
 
 from experiments.core.cells import Cell, Counts, cells
 from experiments.core.resolve import Study
 from storage import tables
 from storage.engine import alone
-from storage.prepared import Prepared
+from storage.prepared import Prepared, inserting
 
 COMPLETE = "complete"
 PEOPLE = ("person", "pilot")
@@ -58,6 +58,7 @@ class Seat:
 
 
 CHANGING = ("outcome", "due_us", "last_us", "place", "furthest", "flags", "excluded")
+_NEW = {**{name: getattr(Seat(), name) for name in CHANGING}, "pasted": 0}
 _changing = attrgetter(*CHANGING)
 _CHANGE = Prepared(lambda _: update(tables.seats).where(_seat.stream == bindparam("at_stream")), CHANGING)
 
@@ -69,7 +70,8 @@ def lock(connection: Connection) -> None:
 
 def take(connection: Connection, stream: str, seat: Mapping[str, Any], cell: Mapping[str, str]) -> None:
     """Give a new session its seat: `study`, `origin`, `language`, `begun_us`, `until_us` and a cell."""
-    connection.execute(insert(tables.seats), [{**seat, "stream": stream, "cell": orjson.dumps(dict(cell)).decode()}])
+    row = {**_NEW, **seat, "stream": stream, "cell": orjson.dumps(dict(cell)).decode()}
+    inserting(tables.seats, tuple(row)).run(connection, [row])
 
 
 def change(connection: Connection, stream: str, seat: Seat) -> None:

@@ -12,7 +12,7 @@ from storage import tables, usage
 from storage.erasure import EMPTIED, erase, erased
 from storage.errors import Conflict
 from storage.others import Others
-from storage.prepared import Prepared
+from storage.prepared import Prepared, inserting
 from storage.seats import change, lock, take
 from storage.telemetry import Telemetry, write_telemetry
 from storage.upserts import Whose, upsert, upsert_rows
@@ -39,6 +39,9 @@ _LAST_TRY = Prepared(
         _attempt.turn == bindparam("turn"),
         _attempt.slot == bindparam("slot"),
     )
+)
+_LAST_ORDINAL = Prepared(
+    lambda _: select(func.max(tables.sessions.c.ordinal)).where(tables.sessions.c.study == bindparam("study"))
 )
 _TRIED = Prepared(lambda _: insert(tables.attempts))
 
@@ -126,8 +129,7 @@ def _spend(connection: Connection, stream: str, spent: Spent) -> None:
 
 
 def _enrol(connection: Connection, stream: str, new: Enrolment) -> None:
-    t = tables.sessions.c
-    last = connection.execute(select(func.max(t.ordinal)).where(t.study == new.study)).scalar() or 0
+    last = _LAST_ORDINAL.first(connection, {"study": new.study}) or 0
     entry = {
         "stream": stream,
         "study": new.study,
@@ -135,9 +137,10 @@ def _enrol(connection: Connection, stream: str, new: Enrolment) -> None:
         "origin": new.origin,
         "ordinal": last + 1,
     }
-    connection.execute(insert(tables.sessions), [entry])
+    inserting(tables.sessions, tuple(entry)).run(connection, [entry])
     if new.until_us:
         own = ("study", "origin", "language", "begun_us", "until_us")
         take(connection, stream, {name: getattr(new, name) for name in own}, new.cell)
     if new.identity:
-        connection.execute(insert(tables.identities), [{"stream": stream, "study": new.study, **new.identity}])
+        known = {"stream": stream, "study": new.study, **new.identity}
+        inserting(tables.identities, tuple(known)).run(connection, [known])

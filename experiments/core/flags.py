@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from experiments.core.events import Event
@@ -101,7 +102,13 @@ def _screens(met: Met, state: State) -> Iterator[_Screen]:
         known.update(texts)
         if place.path in took:
             questions = sum(not isinstance(field, Tick) for field in asked)
-            yield _Screen(place.path, sum(len(text.split()) for text in texts), questions, took[place.path])
+            yield _Screen(place.path, sum(map(_words, texts)), questions, took[place.path])
+
+
+@lru_cache(1_000)
+def _words(text: str) -> int:
+    """Kept, as a study's texts are the same for all."""
+    return len(text.split())
 
 
 def _texts(place: Place, asked: Sequence[Field]) -> Iterator[str]:

@@ -8,18 +8,20 @@ path tells a browser nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 from experiments.core.config import Condition
-from experiments.core.events import Data, Event, Job
+from experiments.core.events import Data, Event
 from experiments.core.resolve import Study
 from experiments.core.step import Step
 from experiments.core.study import Each, Node, Phase
 from experiments.core.template import fill
 from problems.item import Problem
 
+T = TypeVar("T")
 NO_EVENTS: tuple[Event, ...] = ()
 
 
@@ -50,10 +52,21 @@ class State:
     events: tuple[Event, ...] = ()
     outcome: str = ""
     """How the session ended; empty while it is live."""
-    memo: dict[str, Present] = field(default_factory=dict, init=False, compare=False, repr=False)
-    """The present place by study, found once: a pure function of what is above, as `replace` starts it anew."""
-    jobs: dict[str, tuple[Job, ...]] = field(default_factory=dict, init=False, compare=False, repr=False)
-    """What is owed, by study, in the same way."""
+    memo: dict[tuple[str, str], Any] = field(default_factory=dict, init=False, compare=False, repr=False)
+    """What `once` has found: pure functions of what is above, as `replace` starts it anew."""
+
+
+def once(find: Callable[[Study, State], T]) -> Callable[[Study, State], T]:
+    """A pure function of a study and a state that is asked for several times a click, and worked out once a state."""
+
+    @wraps(find)
+    def found(study: Study, state: State) -> T:
+        key = (find.__qualname__, study.hash)
+        if key not in state.memo:
+            state.memo[key] = find(study, state)
+        return cast("T", state.memo[key])
+
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,14 +228,12 @@ class Present:
     behind: int
 
 
+@once
 def present(study: Study, state: State) -> Present:
     """Where the participant is, and how many places lie behind."""
-    found = state.memo.get(study.hash)
-    if found is None:
-        places = list(reached(study, state))
-        ahead = [place for place in places[-1:] if not place.done()]
-        found = state.memo[study.hash] = Present(ahead[0] if ahead else None, len(places) - len(ahead))
-    return found
+    places = list(reached(study, state))
+    ahead = [place for place in places[-1:] if not place.done()]
+    return Present(ahead[0] if ahead else None, len(places) - len(ahead))
 
 
 def here(study: Study, state: State) -> Place | None:

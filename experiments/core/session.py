@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import assert_never
+from typing import Any, assert_never
 
 from experiments.core.annotated import ANNOTATED
 from experiments.core.assign import assigned
@@ -23,7 +23,7 @@ from experiments.core.events import NOTES, Action, Event, Fact, Job
 from experiments.core.leaks import leaks, masked
 from experiments.core.outcomes import ending, outcome_of
 from experiments.core.participation import Ending
-from experiments.core.place import Draw, Place, Scope, State, here
+from experiments.core.place import Draw, Place, Scope, State, here, once
 from experiments.core.progress import progress
 from experiments.core.resolve import Study
 from experiments.core.screen import Block, Code, Panel, Progress, Screen, Text
@@ -58,35 +58,31 @@ def evolve(state: State, event: Event) -> State:
         raise ValueError(f"fact {event.seq} does not follow fact {state.seq}")
     changed = state.changed if event.kind in NOTES else event.seq
     keys = state.keys | {event.key} if event.key else state.keys
-    state = replace(state, seq=event.seq, changed=changed, keys=keys, events=(*state.events, event))
+    own = _own(state, event)
+    return replace(state, seq=event.seq, changed=changed, keys=keys, events=(*state.events, event), **own)
+
+
+def _own(state: State, event: Event) -> dict[str, Any]:
+    """What a fact changes beside what every fact does."""
     match event.kind:
         case "enrolled":
-            return replace(state, seed=event.data["seed"], enrolled=event.data)
-        case "finished":
-            facts = (*state.facts.get(event.path, ()), event)
-            return replace(state, facts={**state.facts, event.path: facts}, outcome=outcome_of(event.data))
+            return {"seed": event.data["seed"], "enrolled": event.data}
         case "assigned":
-            return replace(state, factors=event.data["factors"])
+            return {"factors": event.data["factors"]}
         case "drawn":
             draw = Draw(event.data["of"], tuple(event.data["items"]))
-            return replace(state, draws={**state.draws, event.path: draw})
+            return {"draws": {**state.draws, event.path: draw}}
         case _:
-            facts = (*state.facts.get(event.path, ()), event)
-            return replace(state, facts={**state.facts, event.path: facts})
+            facts = {**state.facts, event.path: (*state.facts.get(event.path, ()), event)}
+            return {"facts": facts, "outcome": outcome_of(event.data)} if event.kind == "finished" else {"facts": facts}
 
 
+@once
 def owed(study: Study, state: State) -> tuple[Job, ...]:
     """What the world still has to do before the participant can go on; nothing if it is the participant's turn.
 
     It is one thing that is done at once (assign, draw, finish), or replies, which models give side by side.
     """
-    found = state.jobs.get(study.hash)
-    if found is None:
-        found = state.jobs[study.hash] = _owed(study, state)
-    return found
-
-
-def _owed(study: Study, state: State) -> tuple[Job, ...]:
     if not state.seq or state.outcome:
         return ()
     if not state.factors and study.factors:

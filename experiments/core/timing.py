@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from experiments.core.events import NOTES, Action, Fact, is_life
-from experiments.core.place import Place, State, here
+from experiments.core.place import Place, State, here, once
 from experiments.core.resolve import Study
 from experiments.core.screen import Timing
 from experiments.core.step import Limit, Step
@@ -34,6 +34,7 @@ class Due:
     at_us: int
 
 
+@once
 def dues(study: Study, state: State) -> tuple[Due, ...]:
     """What the clock will do to a session as it is, soonest first; nothing if it has ended."""
     if not state.seq or state.outcome:

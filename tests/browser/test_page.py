@@ -100,7 +100,7 @@ def test_a_draft_outlives_a_reply_and_a_reload_of_a_form(fast: Process, new_cont
 
 
 def test_only_what_the_server_does_not_have_is_kept_there(fast: Process, new_context: NewContext) -> None:
-    """A message that was sent at once leaves no draft behind it; a word that was kept and then deleted does not come back."""
+    """A message that was sent at once leaves no draft behind; a word that was kept and deleted does not come back."""
     page = new_context().new_page()
     visitor = Visitor(page, fast.url)
     visitor.arrive("demo")
