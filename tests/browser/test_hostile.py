@@ -116,7 +116,7 @@ def say(watched: Watched, text: str) -> None:
 
 
 def paste(watched: Watched, text: str) -> None:
-    """Paste a message and send it; typed, each line of it would be laid out for itself, which is the browser's doing."""
+    """Paste a message and send it; typed, each of its lines would be laid out anew, which is the browser's doing."""
     page = watched.page
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.evaluate("text => navigator.clipboard.writeText(text)", text)
