@@ -24,7 +24,7 @@ from app.runtime import Runtime
 from app.web.cookies import Cookies
 from app.web.direct import Call
 from app.web.look import StudyLook, page_words
-from app.web.paint import needs_draft, paint, shows_talk
+from app.web.paint import Sheet, shows_talk
 from app.web.tongue import browsers
 from experiments.core.screen import Screen
 from experiments.core.telemetry import AnyRecord
@@ -211,12 +211,12 @@ class ParticipantApi:
         if body.view == "screen":
             answer: dict[str, Any] = {"screen": screen_json(screen), "note": note, "faults": faults}
         else:
-            look = look_of(live)
-            asks = not new and not screen.ended and needs_draft(screen, look, body.shown)
+            sheet = Sheet(screen, look_of(live))
+            asks = not new and not screen.ended and sheet.needs_draft(body.shown)
             draft = await self._runtime.draft(live.stream, screen.path) if asks else {}
             known: Mapping[str, Any] = {"shown": body.shown, "draft": draft, "note": note, "faults": faults}
             known = {**known, "now_us": self._runtime.now_us()}
-            painting = partial(paint, screen, study=look, **known)
+            painting = partial(sheet.paint, **known)
             # Long texts with formulas take a while: in a thread, so that nobody else is held up. The rest is too short.
             answer = (await asyncio.to_thread(painting) if shows_talk(screen) else painting()).as_json()
         return orjson.dumps(answer)

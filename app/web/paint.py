@@ -14,7 +14,7 @@ from typing import Any
 from app.languages import Catalogue
 from app.web.forms import FieldView, groups, view_of
 from app.web.look import StudyLook, labels, page_words
-from app.web.parts import MARK_CHARS, NOT_WHOLE, Part, digest_of, mark_of
+from app.web.parts import MARK_CHARS, NOT_WHOLE, Draft, Part, digest_of, nothing
 from experiments.core.fields import Field
 from experiments.core.participation import Paste
 from experiments.core.screen import Asked, Chat, Message, Screen, Timing, Transcript
@@ -81,53 +81,69 @@ class Painting:
         }
 
 
-def paint(
-    screen: Screen,
-    *,
-    study: StudyLook,
-    shown: str | None,
-    draft: Mapping[str, Any],
-    note: str = "",
-    faults: Mapping[str, str] | None = None,
-    now_us: int = 0,
-) -> Painting:
-    """The page for a screen. `shown` is what the last painting said, or None for a page just loaded."""
-    panel = screen.panel
-    parts = {"head": _head(screen, study), "left": _left(screen, study, draft), "side": _side(screen, draft)}
-    parts["talk"] = _talk(screen, study)
-    digests = {name: digest_of(screen, name, part.about) for name, part in parts.items()}
-    marks = {name: digest[:MARK_CHARS] for name, digest in digests.items()}
-    known = (shown or "").split()
-    updates: dict[str, Update] = {
-        name: {"value": parts[name].html(digests[name], study.language)}
-        for name, mark in marks.items()
-        if mark not in known
-    }
-    updates |= labels(study.words) if shown is None else {}
-    mark_of_box = mark_of(screen, "box", ())
-    if panel.chat:
-        updates["chat"] = {**updates.get("chat", {}), "label": panel.chat.title}
-        box = _box(panel.chat, None if mark_of_box in known else str(draft.get("text") or ""))
-        updates["box"] = {**updates.get("box", {}), **box}
-    return Painting(
-        path=screen.path,
-        seen=screen.seen,
-        marks=marks | {"box": mark_of_box},
-        actions=screen.actions,
-        updates=updates,
-        layout="page" if panel.chat is None else "compare" if panel.chat.columns else "chat",
-        messages=panel.chat.messages if panel.chat and not panel.chat.columns else (),
-        said=_said(panel.chat) if panel.chat else 0,
-        slots=panel.chat.slots if panel.chat else (),
-        ended=screen.ended,
-        look=study,
-        fresh=shown is None,
-        timing=screen.timing or Timing(),
-        paste=panel.chat.paste if panel.chat else "allow",
-        note=note,
-        faults=faults or {},
-        now_us=now_us,
-    )
+class Sheet:
+    """A screen laid out in parts, each with a name of what it shows."""
+
+    def __init__(self, screen: Screen, study: StudyLook) -> None:
+        self._screen, self._study = screen, study
+        self._parts = {"head": _head(screen, study), "left": _left(screen, study), "side": _side(screen)}
+        self._parts["talk"] = _talk(screen, study)
+        self._digests = {name: digest_of(screen, name, part.about) for name, part in self._parts.items()}
+        self._marks = {name: digest[:MARK_CHARS] for name, digest in self._digests.items()}
+        self._marks["box"] = digest_of(screen, "box", ())[:MARK_CHARS]
+
+    def needs_draft(self, shown: str | None) -> bool:
+        """Whether it has a form or a message box that the browser does not show yet, half-filled as it was left."""
+        asks = [name for name, part in self._parts.items() if part.asks] + ["box"] * bool(self._screen.panel.chat)
+        known = (shown or "").split()
+        return any(self._marks[name] not in known for name in asks)
+
+    def paint(
+        self,
+        *,
+        shown: str | None,
+        draft: Draft,
+        note: str = "",
+        faults: Mapping[str, str] | None = None,
+        now_us: int = 0,
+    ) -> Painting:
+        """The page for it. `shown` is what the last painting said, or None for a page just loaded."""
+        screen, study, panel, marks = self._screen, self._study, self._screen.panel, self._marks
+        known = (shown or "").split()
+        updates: dict[str, Update] = {
+            name: {"value": part.html(self._digests[name], study.language, draft)}
+            for name, part in self._parts.items()
+            if marks[name] not in known
+        }
+        updates |= labels(study.words) if shown is None else {}
+        if panel.chat:
+            updates["chat"] = {**updates.get("chat", {}), "label": panel.chat.title}
+            box = _box(panel.chat, None if marks["box"] in known else str(draft.get("text") or ""))
+            updates["box"] = {**updates.get("box", {}), **box}
+        return Painting(
+            path=screen.path,
+            seen=screen.seen,
+            marks=marks,
+            actions=screen.actions,
+            updates=updates,
+            layout="page" if panel.chat is None else "compare" if panel.chat.columns else "chat",
+            messages=panel.chat.messages if panel.chat and not panel.chat.columns else (),
+            said=_said(panel.chat) if panel.chat else 0,
+            slots=panel.chat.slots if panel.chat else (),
+            ended=screen.ended,
+            look=study,
+            fresh=shown is None,
+            timing=screen.timing or Timing(),
+            paste=panel.chat.paste if panel.chat else "allow",
+            note=note,
+            faults=faults or {},
+            now_us=now_us,
+        )
+
+
+def paint(screen: Screen, *, study: StudyLook, **more: Any) -> Painting:
+    """The page for a screen, as `Sheet.paint` has it."""
+    return Sheet(screen, study).paint(**more)
 
 
 def _timing_json(timing: Timing, now_us: int) -> dict[str, Any]:
@@ -135,14 +151,6 @@ def _timing_json(timing: Timing, now_us: int) -> dict[str, Any]:
     told = {"opens_ms": timing.opens_us, "warns_ms": timing.warns_us, "ends_ms": timing.ends_us}
     away = {name: None if at_us is None else (at_us - now_us) // 1000 for name, at_us in told.items()}
     return {**away, "more": timing.more}
-
-
-def needs_draft(screen: Screen, study: StudyLook, shown: str | None) -> bool:
-    """Whether a painting has a form or a message box that the browser does not show yet, half-filled as it was left."""
-    chat, known = screen.panel.chat, (shown or "").split()
-    parts = {"left": (_left(screen, study, {}), screen.panel.fields), "side": (_side(screen, {}), chat and chat.rating)}
-    anew = any(asks and mark_of(screen, name, part.about) not in known for name, (part, asks) in parts.items())
-    return anew or (chat is not None and mark_of(screen, "box", ()) not in known)
 
 
 def shows_talk(screen: Screen) -> bool:
@@ -154,54 +162,66 @@ def shows_talk(screen: Screen) -> bool:
 def _head(screen: Screen, study: StudyLook) -> Part:
     can_leave = screen.outcome != "withdrawn"
     values = {"study": study, "progress": screen.progress, "ended": screen.ended, "can_leave": can_leave}
-    return Part("head.html.j2", (screen.progress, study, screen.ended, can_leave), values, ())
+    return Part("head.html.j2", (screen.progress, study, screen.ended, can_leave), lambda _: values, ())
 
 
-def _left(screen: Screen, study: StudyLook, draft: Mapping[str, Any]) -> Part:
+def _left(screen: Screen, study: StudyLook) -> Part:
     panel = screen.panel
-    rated = {item.name for block in panel.blocks if isinstance(block, Transcript) for f in block.ratings for item in f}
-    asked = [item for item in panel.fields if item.name not in rated]
-    values = {
-        "path": screen.path,
-        "panel": panel,
-        "study": study,
-        "blocks": [(type(block).__name__.lower(), block) for block in panel.blocks],
-        "groups": groups(_views(asked, draft, study.paste)),
-        "judged": any(isinstance(block, Transcript) and block.judged for block in panel.blocks),
-        "ratings": {name: view for name, view in _named(panel.fields, draft, study.paste) if name in rated},
-        "nocopy": any(isinstance(block, Asked) and not block.copying for block in panel.blocks),
-        "common": bool(screen.outcome),
-        "some_optional": not all(item.required for item in panel.fields),
-        "ends": "submit" in screen.actions if panel.chat is None else not panel.chat.columns,
-    }
-    about = (panel.title, panel.blocks, panel.fields, panel.button, panel.decline, values["ends"])
-    return Part("left.html.j2", about, values, None if draft else (study, values["common"]))
+    ends = "submit" in screen.actions if panel.chat is None else not panel.chat.columns
+
+    def values(draft: Draft) -> Mapping[str, Any]:
+        talks = [block for block in panel.blocks if isinstance(block, Transcript)]
+        rated = {item.name for block in talks for turn in block.ratings for item in turn}
+        views = _views(panel.fields, draft, study.paste)
+        return {
+            "path": screen.path,
+            "panel": panel,
+            "study": study,
+            "blocks": [(type(block).__name__.lower(), block) for block in panel.blocks],
+            "groups": groups(view for view in views if view.name not in rated),
+            "judged": any(block.judged for block in talks),
+            "ratings": {view.name: view for view in views if view.name in rated},
+            "nocopy": any(isinstance(block, Asked) and not block.copying for block in panel.blocks),
+            "common": bool(screen.outcome),
+            "some_optional": not all(item.required for item in panel.fields),
+            "ends": ends,
+        }
+
+    about = (panel.title, panel.blocks, panel.fields, panel.button, panel.decline, ends)
+    return Part("left.html.j2", about, values, (study, bool(screen.outcome)), bool(panel.fields))
 
 
-def _side(screen: Screen, draft: Mapping[str, Any]) -> Part:
+def _side(screen: Screen) -> Part:
     chat = screen.panel.chat
     if chat is None:
-        return Part("nothing.html.j2", (), {})
+        return nothing()
     said = _said(chat)
-    values = {
-        "chat": chat,
-        "button": screen.panel.button,
-        "can_say": "say" in screen.actions,
-        "missing": max(0, chat.minimum - said),
-        "fields": _views(chat.rating, draft),
-        "actions": [name for name in screen.actions if name in ("retry", "skip", "stop", "vote", "submit")],
-    }
-    shown = (said, len(chat.messages), chat.rating, chat.failed, chat.waiting, values["actions"])
-    return Part("voting.html.j2" if chat.columns else "side.html.j2", shown, values)
+    missing = max(0, chat.minimum - said)
+    actions = [name for name in screen.actions if name in ("retry", "skip", "stop", "vote", "submit")]
+
+    def values(draft: Draft) -> Mapping[str, Any]:
+        return {
+            "chat": chat,
+            "button": screen.panel.button,
+            "can_say": "say" in screen.actions,
+            "missing": missing,
+            "fields": _views(chat.rating, draft),
+            "actions": actions,
+        }
+
+    about = (said, len(chat.messages), chat.rating, chat.failed, chat.waiting, actions)
+    if chat.columns:
+        return Part("voting.html.j2", about, values, asks=bool(chat.rating))
+    return Part("side.html.j2", about, values, (chat.remaining, missing), bool(chat.rating))
 
 
 def _talk(screen: Screen, study: StudyLook) -> Part:
     """The rounds of a conversation with several at once."""
     chat = screen.panel.chat
     if chat is None or not chat.columns:
-        return Part("nothing.html.j2", (), {})
+        return nothing()
     values = {"chat": chat, "study": study, "actions": screen.actions}
-    return Part("talk.html.j2", (chat.rounds, "retry" in screen.actions), values)
+    return Part("talk.html.j2", (chat.rounds, "retry" in screen.actions), lambda _: values)
 
 
 def _said_json(message: Message, say: Catalogue) -> dict[str, str]:
@@ -217,9 +237,5 @@ def _box(chat: Chat, text: str | None) -> Update:
     return box if text is None else box | {"value": text}
 
 
-def _views(fields: Sequence[Field], draft: Mapping[str, Any], paste: Paste = "allow") -> list[FieldView]:
+def _views(fields: Sequence[Field], draft: Draft, paste: Paste = "allow") -> list[FieldView]:
     return [view_of(item, draft.get(item.name), paste) for item in fields]
-
-
-def _named(fields: Sequence[Field], draft: Mapping[str, Any], paste: Paste) -> list[tuple[str, FieldView]]:
-    return [(view.name, view) for view in _views(fields, draft, paste)]

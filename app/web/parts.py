@@ -5,7 +5,7 @@ What is the same for many, a part without anything typed in it, is rendered once
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2s
@@ -28,26 +28,37 @@ MOST_KEPT = 2_000
 _KEPT: dict[tuple[Any, ...], str] = {}
 
 
+Draft = Mapping[str, Any]
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """A part of the page: its template, and what it is about (if that is unchanged, so is the part)."""
 
     template: str
     about: tuple[Any, ...]
-    values: Mapping[str, Any]
+    values: Callable[[Draft], Mapping[str, Any]]
+    """What the template is filled with, with what is typed; made where it is rendered, which is seldom."""
     also: tuple[Any, ...] | None = None
-    """What else its HTML depends on; None where that is too much to say, as with what is typed."""
+    """What else its HTML depends on; None where that is too much to say."""
+    asks: bool = False
+    """Whether something can be typed in it."""
 
-    def html(self, digest: str, language: str) -> str:
+    def html(self, digest: str, language: str, draft: Draft) -> str:
         """The part's HTML, with its mark on it; kept for the next one who sees the same, as most do."""
-        key = (self.template, digest, language, self.also)
-        html = None if self.also is None else _KEPT.get(key)
+        key = None if self.also is None or (self.asks and draft) else (self.template, digest, language, self.also)
+        html = None if key is None else _KEPT.get(key)
         if html is None:
             template = _templates(language).get_template(self.template)
-            html = template.render(self.values, mark=digest[:MARK_CHARS])
-            if self.also is not None:
+            html = template.render(self.values(draft), mark=digest[:MARK_CHARS])
+            if key is not None:
                 _keep(key, html)
         return html
+
+
+def nothing() -> Part:
+    """A part that is not there."""
+    return Part("nothing.html.j2", (), lambda _: {}, ())
 
 
 def _keep(key: tuple[Any, ...], html: str) -> None:
@@ -56,13 +67,8 @@ def _keep(key: tuple[Any, ...], html: str) -> None:
     _KEPT[key] = html
 
 
-def mark_of(screen: Screen, name: str, about: tuple[Any, ...]) -> str:
-    """A short name of a part's content, for the browser to hand back; it tells nothing."""
-    return digest_of(screen, name, about)[:MARK_CHARS]
-
-
 def digest_of(screen: Screen, name: str, about: tuple[Any, ...]) -> str:
-    """A name of a part's content that no other has."""
+    """A name of a part's content that no other has; its first MARK_CHARS go to the browser, and tell it nothing."""
     return blake2s(repr((screen.path, name, about)).encode(), digest_size=16).hexdigest()
 
 
@@ -100,4 +106,7 @@ def _templates(language: str) -> Environment:
     )
     known.filters |= {"markdown": _markdown, "line": _line, "turns": _turns}
     known.globals |= {"not_whole": NOT_WHOLE, "t": catalogue(language)}
+    # Here and not by `import` in each template, which Jinja would look into again for every page.
+    known.globals["ask"] = known.get_template("fields.html.j2").module
+    known.globals["show"] = known.get_template("blocks.html.j2").module
     return known
