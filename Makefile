@@ -16,7 +16,7 @@ NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	if $$p -c '$(NEW_ENOUGH)' >/dev/null 2>&1; then echo $$p; break; fi; done)
 
-.PHONY: help demo test check lint bench soak audit lock clean tools python
+.PHONY: help demo test tests check lint bench soak audit lock clean tools python
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -25,7 +25,10 @@ help:  ## this list
 demo: $(VENV)/.stamp-run  ## install what is needed to run Parley, and run the demo study on http://127.0.0.1:7860
 	PARLEY_HOST=$(HOST) PARLEY_PORT=$(PORT) $(BIN)/parley demo
 
-test: $(VENV)/.stamp-dev tools lint  ## all checks and all tests (about 12 minutes on two cores)
+test: $(VENV)/.stamp-dev tools  ## all checks and all tests (about 12 minutes on two cores)
+	$(MAKE) --no-print-directory --jobs 2 --output-sync=line lint tests
+
+tests: $(VENV)/.stamp-dev tools
 	$(BIN)/python -m pytest -n $(WORKERS) $(BY_FILE) --durations=40
 
 check: $(VENV)/.stamp-dev lint  ## format, lint, types, import rules and the quick tests (under a minute)

@@ -32,7 +32,7 @@ from storage.prepared import Prepared
 from storage.seats import due, lock
 from storage.telemetry import Telemetry, last_sign_us
 from storage.work import Append, Attempt, Counted, Draft, Work
-from storage.writing import write
+from storage.writing import TYPED, write
 
 log = logging.getLogger(__name__)
 
@@ -48,11 +48,8 @@ CLOSE = None
 LINGER_S = 0.25
 """For how long telemetry, for which nobody waits, is held to be written with what comes next: a commit less."""
 
-_event, _draft = tables.events.c, tables.drafts.c
+_event = tables.events.c
 _LAST = Prepared(lambda _: select(func.max(_event.seq)).where(_event.stream == bindparam("stream")))
-_TYPED = Prepared(
-    lambda _: select(_draft.data).where(_draft.stream == bindparam("stream"), _draft.path == bindparam("path"))
-)
 
 
 @dataclass(slots=True)
@@ -109,7 +106,7 @@ class Log:
     def draft(self, stream: str, path: str) -> dict[str, Any]:
         """What has been typed at a place and not sent; empty if nothing."""
         with self._engine.connect() as connection:
-            found = _TYPED.rows(connection, {"stream": stream, "path": path})
+            found = TYPED.rows(connection, {"at_stream": stream, "at_path": path})
         return dict(found[0][0]) if found else {}
 
     def last_sign_us(self, stream: str) -> int:

@@ -22,7 +22,8 @@ LEFT = ("submitted", "expired")
 """Facts by which a place is left behind."""
 _event, _draft, _attempt = tables.events.c, tables.drafts.c, tables.attempts.c
 _THERE = (_draft.stream == bindparam("at_stream"), _draft.path == bindparam("at_path"))
-_TYPED = select(_draft.data).where(*_THERE)
+TYPED = Prepared(lambda _: select(_draft.data).where(*_THERE))
+"""What is typed at a place (`at_stream`, `at_path`) and not sent."""
 _KEEP = update(tables.drafts).where(*_THERE)
 _FORGET = Prepared(lambda _: delete(tables.drafts).where(*_THERE))
 _FACTS = Prepared(lambda _: insert(tables.events))
@@ -122,8 +123,7 @@ def _spend(connection: Connection, stream: str, spent: Spent) -> None:
     if spent.names is None:
         _FORGET.run(connection, [there])
         return
-    typed = connection.execute(_TYPED, there).scalar()
-    if typed is not None:
+    for (typed,) in TYPED.rows(connection, there):
         left = {name: value for name, value in typed.items() if name not in spent.names}
         connection.execute(_KEEP, {**there, "data": left})
 
