@@ -6,7 +6,7 @@ PORT ?= 7860
 BIN := $(VENV)/bin
 ROOMS := app experiments storage problems
 TYPED := $(ROOMS) $(wildcard tests/fakes)
-WORKERS := 4 # more than two cores have, as many tests wait for servers and for clocks
+WORKERS := 6 # more than two cores have, as many tests wait for servers and for clocks
 BY_FILE := --dist loadfile --no-loadscope-reorder # what a file's tests share is made once; in the order of tests/conftest.py
 QUICK := not browser and not slow and not bench
 
@@ -26,7 +26,7 @@ demo: $(VENV)/.stamp-run  ## install what is needed to run Parley, and run the d
 	PARLEY_HOST=$(HOST) PARLEY_PORT=$(PORT) $(BIN)/parley demo
 
 test: $(VENV)/.stamp-dev tools  ## all checks and all tests (about 12 minutes on two cores)
-	$(MAKE) --no-print-directory --jobs 2 --output-sync=line lint tests
+	$(MAKE) --no-print-directory --jobs 2 lint tests
 
 tests: $(VENV)/.stamp-dev tools
 	$(BIN)/python -m pytest -n $(WORKERS) $(BY_FILE) --durations=40
