@@ -26,13 +26,14 @@ settings.register_profile("parley", COMMON, max_examples=40)
 settings.register_profile(
     "soak", COMMON, max_examples=5_000, stateful_step_count=200, suppress_health_check=[HealthCheck.too_slow]
 )
-LONG = frozenset(
-    {
-        f"test_{name}"
-        for name in ("accessibility", "accessibility_console", "console", "keyboard_and_ear", "page", "seats")
-    }
+LONG = (
+    *("accessibility_console", "trouble", "keyboard_and_ear", "seats", "page"),
+    *("accessibility", "nginx", "console", "backend_faults", "hostile"),
+    *("failures", "replicas", "hostile_console", "whole", "outcomes", "report_command", "telemetry", "pages"),
 )
-"""Files that take minutes; they begin before the others of their kind, so that nobody waits for one in the end."""
+"""Files that take half a minute or more, those with a browser between the others; they come first, so that nobody waits
+for one in the end."""
+_BEGINS = {f"test_{name}": number for number, name in enumerate(LONG)}
 LONGEST_S = 2 * 3600
 """How long one test may take with --soak."""
 
@@ -54,8 +55,7 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    # Playwright keeps an event loop running in its thread, so nothing that runs a loop of its own may come after it.
-    items.sort(key=lambda item: (item.get_closest_marker("browser") is not None, item.path.stem not in LONG))
+    items.sort(key=lambda item: _BEGINS.get(item.path.stem, len(LONG)))
     if config.getoption("soak"):
         for item in items:  # what a test sets for its short form is no limit of the long one
             item.add_marker(pytest.mark.timeout(LONGEST_S), append=False)

@@ -29,8 +29,9 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     return report
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser(chromium: str) -> Iterator[Browser]:
+    """Of a file: Playwright keeps an event loop running, beside which no other test may run one of its own."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
         expect.set_options(timeout=MOST_S * 1000)
@@ -38,7 +39,7 @@ def browser(chromium: str) -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def rested(browser: Browser) -> Iterator[Rested]:
     """What tests are done with, by its options: with the page's scripts in its cache, the next page is much cheaper."""
     rested: Rested = {}

@@ -199,7 +199,7 @@ def test_a_day(
     ada.picture("11-results")
     with context.expect_page() as report:
         ada.page.get_by_role("link", name="Full report").click()
-    expect(report.value.locator("h1")).to_contain_text("A taste of Parley", timeout=LONG_MS)
+    expect(report.value.locator("h1")).to_contain_text("A taste of Parley", timeout=3 * LONG_MS)
     if pictures:
         report.value.screenshot(path=pictures / "12-report.png", full_page=True)
     ada.open("People and access")
