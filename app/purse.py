@@ -19,6 +19,7 @@ from experiments.core.operations import EVERYBODY, Operations, Where
 from experiments.core.participation import Cap
 from experiments.core.resolve import Study
 from storage.engine import Database
+from storage.errors import StorageError
 from storage.operations import operations_of
 from storage.others import is_full
 from storage.spending import Spending, spending
@@ -94,6 +95,8 @@ class Purse:
         try:
             await asyncio.sleep(SOON_S)
             await self.closed(study)
+        except StorageError as error:
+            log.warning("%s: its budget could not be looked at: %s", study.name, error)
         finally:
             del self._looking[study.name]
 

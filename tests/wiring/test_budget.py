@@ -10,12 +10,14 @@ from typing import Any
 
 import httpx2
 import pytest
+from sqlalchemy import text
 
 from app.bots.simulate import simulate
 from app.clock import VirtualClock
 from app.counting import Live
 from app.errors import BackendRejected
 from app.library import load_study
+from app.purse import Purse
 from app.runtime import Runtime
 from app.settings import Settings
 from experiments.core.resolve import Study
@@ -231,3 +233,20 @@ async def test_the_second_click_of_the_last_who_could_begin_leads_to_their_sessi
         await noticed(client, "takes no new participants")
         second = await client.post("/s/short", data={"ticket": ticket})
         assert first.cookies["parley"] == second.cookies["parley"]
+
+
+async def test_a_budget_that_cannot_be_looked_at_is_logged_and_looked_at_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = Running(tmp_path)
+    purse = Purse(made.database, made.clock)
+    with made.database.begin() as connection:
+        connection.execute(text("ALTER TABLE event RENAME TO gone"))
+    purse.look(made.study)
+    while "could not be looked at" not in caplog.text:
+        await asyncio.sleep(0.01)
+    with made.database.begin() as connection:
+        connection.execute(text("ALTER TABLE gone RENAME TO event"))
+    assert await purse.closed(made.study) is None
+    await purse.close()
+    await made.runtime.close()

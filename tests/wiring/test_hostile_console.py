@@ -1,7 +1,7 @@
 """A hostile browser at the console: every event of its page with values that no page sends, by each kind of visitor.
 
 No answer is a 500 or a traceback, no stranger gets anything, and what an analyst sends changes nothing that only owners
-may change. With --soak: 30,000 events.
+may change. With --soak: 45,000 events.
 """
 
 import asyncio
