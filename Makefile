@@ -6,7 +6,7 @@ PORT ?= 7860
 BIN := $(VENV)/bin
 ROOMS := app experiments storage problems
 TYPED := $(ROOMS) $(wildcard tests/fakes)
-WORKERS := 5 # more than two cores have, as many tests wait for servers and for clocks
+WORKERS := 4 # more than two cores have, as many tests wait for servers and for clocks
 BY_FILE := --dist loadfile --no-loadscope-reorder # what a file's tests share is made once; in the order of tests/conftest.py
 QUICK := not browser and not slow and not bench
 
