@@ -91,12 +91,13 @@ ifeq ($(PYTHON)$(UV),)
 	@exit 1
 endif
 
-# The tests use the machine's own Chromium and nginx. tests/browser/found.py looks for the same names.
+# The tests use the machine's own Chromium and nginx. tests/browser/found.py looks for the same names; Debian's build
+# without windows takes half of the processor.
 
 tools:
-	@if command -v chromium || command -v chromium-browser || command -v google-chrome \
-	    || command -v google-chrome-stable || [ -d "/Applications/Google Chrome.app" ]; then :; \
-	elif $(DEBIAN_ROOT); then $(APT_GET) chromium >/dev/null; \
+	@if command -v chromium-headless-shell; then :; \
+	elif $(DEBIAN_ROOT) && { ($(APT_GET) chromium-headless-shell) || ($(BROWSER)) || ($(APT_GET) chromium); } >/dev/null; then :; \
+	elif $(BROWSER); then :; \
 	elif [ "$${CI:-}" = true ]; then echo "make: CI needs Chromium or Chrome for the browser tests" >&2; exit 1; \
 	else echo "make: no Chromium or Chrome: the browser tests will be skipped. On Debian: apt-get install chromium;" \
 	  "on a Mac: brew install --cask google-chrome" >&2; fi
@@ -105,6 +106,8 @@ tools:
 	elif [ "$${CI:-}" = true ]; then echo "make: CI needs nginx for the tests of deploy/nginx.conf" >&2; exit 1; \
 	else echo "make: no nginx: the tests of deploy/nginx.conf will be skipped. On Debian: apt-get install nginx-light" >&2; fi
 
+BROWSER = command -v chromium || command -v chromium-browser || command -v google-chrome || \
+	command -v google-chrome-stable || [ -d "/Applications/Google Chrome.app" ]
 DEBIAN_ROOT = [ "$$(id -u)" = 0 ] && grep -qs '^ID=debian' /etc/os-release
 APT_GET = apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends
 
