@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, Phase, settings
 
 from storage.engine import Database, open_database
 from tests.browser import found
+from tests.fakes.let_go import let_go
 
 ROOT = Path(__file__).parents[1]
 IN_CI = os.environ.get("CI") == "true"
@@ -118,7 +119,7 @@ def each_database(database_url: str) -> Iterator[Database]:
     """The same, of each kind that Parley runs on."""
     made = open_database(database_url)
     yield made
-    made.dispose()
+    let_go(made)
 
 
 @pytest.fixture(scope="session")

@@ -31,6 +31,7 @@ from app.settings import Settings
 from app.web.server import build_app
 from storage.engine import Database, open_database
 from tests.fakes.forked import Forked, command
+from tests.fakes.let_go import let_go
 
 SECRET = "0123456789abcdef0123456789abcdef"
 FAST = {"requests_per_second": 10_000.0, "request_burst": 100_000, "messages_per_minute": 100_000}
@@ -79,7 +80,7 @@ async def serving(
     finally:
         server.should_exit = True
         await task
-        database.dispose()
+        let_go(database)
 
 
 @contextmanager

@@ -1,0 +1,19 @@
+"""How a test is done with a database."""
+
+from __future__ import annotations
+
+import time
+
+from sqlalchemy import QueuePool
+
+from storage.engine import Database
+
+MOST_S = 10.0
+
+
+def let_go(database: Database) -> None:
+    """Close its connections, once threads that were reading as their task was cancelled have given theirs back."""
+    give_up = time.monotonic() + MOST_S
+    while isinstance(database.pool, QueuePool) and database.pool.checkedout() and time.monotonic() < give_up:
+        time.sleep(0.01)
+    database.dispose()
