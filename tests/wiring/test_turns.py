@@ -24,6 +24,7 @@ from storage.engine import Database, open_database
 from storage.errors import StorageError
 from tests.fakes import studies
 from tests.fakes.backends import registered
+from tests.fakes.let_go import let_go
 from tests.fakes.served import settings_for
 from tests.wiring.reading import facts, query
 
@@ -109,7 +110,7 @@ async def pair(database_url: str, tmp_path: Path) -> AsyncIterator[Pair]:
     yield made
     for runtime, database in zip((made.one, made.two), made.databases, strict=True):
         await runtime.close()
-        database.dispose()
+        let_go(database)
 
 
 postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
