@@ -161,9 +161,8 @@ def _stays(study: Study, final: State) -> dict[str, _Stay]:
         there = places.get(event.path)
         if event.kind in PAGES and there is not None and there.place is not None:
             then = replace(there.place, state=state)
-            state.memo["present", study.hash] = Present(
-                then, there.behind
-            )  # found there in the end, so not searched for anew
+            # found there in the end, so not searched for anew
+            state.memo["present", study.hash] = Present(then, there.behind)
             _tell(study, found, then, event)
             state.memo.clear()
         state = evolve(state, event)

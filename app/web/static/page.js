@@ -160,6 +160,7 @@ async function act(kind, values, from, key = newKey()) {
   const { path, seen, shown } = now;
   try {
     const painting = await post("/api/act", { kind, path, seen, shown, key, values }, slow);
+    if (!painting.refused) accepted(values);
     await show(painting);
     if (kind === "say" && !painting.refused) emptied(values.text);
     if (["retry", "stop"].includes(kind)) placeOf(values.slot)?.focus({ preventScroll: true }); // the button is gone
@@ -180,7 +181,6 @@ function setBusy(is, button) {
 function emptied(sent) {
   const rest = box().value.trimStart();
   paint({ box: { value: rest.startsWith(sent) ? rest.slice(sent.length) : rest }, preview: { value: "" } });
-  if (kept) kept.values.text = "";
   saveSoon();
   box().focus();
 }
@@ -251,8 +251,12 @@ function forgetDraft() {
   if (mark) mark.textContent = "";
 }
 
-// What the server has of it; a message that it accepted is no draft there any more.
+// What the server has of it. What it accepted is no draft there any more, also where the same is typed or ticked again.
 let kept = null;
+
+function accepted(values) {
+  for (const name of Object.keys(values)) if (kept) kept.values[name] = "";
+}
 
 function saveSoon() {
   clearTimeout(unsaved);
