@@ -13,6 +13,7 @@ from contextlib import suppress
 from starlette.types import ASGIApp
 
 from app.errors import SettingsError
+from app.garbage import seldom_collected
 from app.settings import Settings, env_name, reachable
 
 START_TRIES = 300
@@ -27,11 +28,9 @@ def listen(server: ASGIApp, settings: Settings, port: int) -> None:
     """Serve until somebody stops it."""
     from app.cli import connections
 
-    # What is there now stays: to look through it again and again for garbage would stop everybody for 0.1 s each time.
-    gc.collect()
-    gc.freeze()
     running = connections.made(server, settings, port)
-    with suppress(KeyboardInterrupt):
+    gc.collect()  # what is there after it stays, and is not looked through again
+    with seldom_collected(), suppress(KeyboardInterrupt):
         running.run()
     if not running.started:
         sys.exit(NOT_STARTED)

@@ -7,9 +7,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-CHUNK_S = 0.05
-"""How soon after one piece a listener may have the next; the eye sees no difference below, the processor does
-(gradio.md). Who has waited for a word as long, as for the first one, has it at once."""
+from app.pause import Pause
+
+CHUNK_S = 0.04
+"""How soon after one piece a listener may have the next: the eye sees no difference below, the processor does
+(gradio.md). It is a little less than for what words gather on their way here. Who has waited for a word as long, as for
+the first one, has it at once, and so has everybody the end."""
 
 
 @dataclass
@@ -18,11 +21,12 @@ class Reply:
 
     parts: list[str] = field(default_factory=list)
     length: int = 0
-    over: bool = False
     beginnings: int = 0
     stopped: bool = False
     waits: asyncio.Timeout | None = None
     news: asyncio.Event = field(default_factory=asyncio.Event)
+    pause: Pause = field(default_factory=Pause)
+    """Until the next piece; over when the reply is."""
 
     @property
     def text(self) -> str:
@@ -61,7 +65,7 @@ class Reply:
 
     def end(self) -> None:
         """No more will come, for better or worse."""
-        self.over = True
+        self.pause.end()
         self.news.set()
 
     async def follow(self, offset: int) -> AsyncIterator[tuple[str, int]]:
@@ -75,15 +79,15 @@ class Reply:
                 beginning, offset = self.beginnings, 0
                 yield "", 0
             if self.length > offset:
-                if not self.over and (early_s := served_s + CHUNK_S - now_s()) > 0:
-                    await asyncio.sleep(early_s)
+                if not self.pause.over and (early_s := served_s + CHUNK_S - now_s()) > 0:
+                    await self.pause.last(early_s)
                     served_s = 0.0
                     continue  # it may have begun anew
                 text = "".join(self.parts)
                 self.parts = [text]
                 yield text[offset:], len(text)
                 offset, served_s = len(text), now_s()
-            elif self.over:
+            elif self.pause.over:
                 return
             else:
                 # Only where nothing came since the last yield: it would wait for what comes next, or be lost.

@@ -222,23 +222,35 @@ def _turns(study: Study, state: State, node: Each, path: str, scope: Scope) -> I
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """The first place that is not done (None where the study has been left behind), and how many are done before it."""
+    """The first place that is not done (`node` is None where the study has been left behind), and how many are behind.
 
-    place: Place | None
+    It is no Place: one that is kept with its state would hold what holds it, for the garbage collector to find.
+    """
+
+    path: str
+    node: Step | Each | None
+    scope: Scope
     behind: int
+
+
+def present_at(place: Place, behind: int) -> Present:
+    """The present place, with so many behind it."""
+    return Present(place.path, place.node, place.scope, behind)
 
 
 @once
 def present(study: Study, state: State) -> Present:
     """Where the participant is, and how many places lie behind."""
     places = list(reached(study, state))
-    ahead = [place for place in places[-1:] if not place.done()]
-    return Present(ahead[0] if ahead else None, len(places) - len(ahead))
+    if places and not places[-1].done():
+        return present_at(places[-1], len(places) - 1)
+    return Present("", None, Scope(), len(places))
 
 
 def here(study: Study, state: State) -> Place | None:
     """The first place that is not done; None where the study has been left behind."""
-    return present(study, state).place
+    now = present(study, state)
+    return None if now.node is None else Place(now.path, now.node, now.scope, study, state)
 
 
 def reached(study: Study, state: State) -> Iterator[Place]:

@@ -17,7 +17,7 @@ from typing import Any
 from experiments.core.annotated import ANNOTATED
 from experiments.core.answered import Answered, answered
 from experiments.core.events import NOTES, Event
-from experiments.core.place import Place, Present, State, here, language_of, reached
+from experiments.core.place import Place, State, here, language_of, present_at, reached
 from experiments.core.resolve import Study
 from experiments.core.screen import Screen, Transcript
 from experiments.core.session import evolve, fold, owed, screen
@@ -154,15 +154,16 @@ def story(study: Study, events: Iterable[Event]) -> Story:
 
 def _stays(study: Study, final: State) -> dict[str, _Stay]:
     """The places that were on the screen, by path, in the order in which they were."""
-    places = {place.path: Present(place, number) for number, place in enumerate(reached(study, final))}
+    places = {place.path: present_at(place, number) for number, place in enumerate(reached(study, final))}
     found: dict[str, _Stay] = {}
     state = State()
     for event in final.events:
         there = places.get(event.path)
-        if event.kind in PAGES and there is not None and there.place is not None:
-            then = replace(there.place, state=state)
+        if event.kind in PAGES and there is not None:
             # found there in the end, so not searched for anew
-            state.memo["present", study.hash] = Present(then, there.behind)
+            state.memo["present", study.hash] = there
+            then = here(study, state)
+            assert then is not None  # noqa: S101  (`there` is a place)
             _tell(study, found, then, event)
             state.memo.clear()
         state = evolve(state, event)

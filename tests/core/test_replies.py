@@ -3,6 +3,7 @@
 import asyncio
 import random
 import selectors
+from collections.abc import Awaitable, Callable
 
 import pytest
 
@@ -76,25 +77,45 @@ class Leaping(asyncio.SelectorEventLoop):
         return self._leap.now
 
 
-def test_who_waits_for_a_word_has_it_at_once_and_what_follows_closely_is_gathered() -> None:
-    async def talk() -> None:
-        loop = asyncio.get_running_loop()
-        reply, heard = Reply(), []
+def heard_of(talk: Callable[[Reply], Awaitable[None]]) -> list[tuple[str, float]]:
+    """What somebody hears who listens from the start, and when, on a loop on which nothing takes time but sleep."""
+    heard: list[tuple[str, float]] = []
 
-        async def hear() -> None:
-            async for text, _ in reply.follow(0):
-                heard.append((text, round(loop.time(), 3)))
+    async def hear(reply: Reply) -> None:
+        async for text, _ in reply.follow(0):
+            heard.append((text, round(asyncio.get_running_loop().time(), 3)))
+        heard.append(("", round(asyncio.get_running_loop().time(), 3)))
 
-        listener = asyncio.create_task(hear())
+    async def both() -> None:
+        reply = Reply()
+        listener = asyncio.create_task(hear(reply))
         await asyncio.sleep(1)
-        reply.begin()
-        for word in ("first ", "second ", "third ", "anew "):
-            await asyncio.sleep(1 if word == "anew " else 0.02)
-            reply.add(word)
+        await talk(reply)
         reply.end()
         await listener
-        gathered = round(1.02 + CHUNK_S, 3)
-        assert heard == [("", 1.0), ("first ", 1.02), ("second third ", gathered), ("anew ", 2.06)]
 
     with asyncio.Runner(loop_factory=Leaping) as runner:
-        runner.run(talk())
+        runner.run(both())
+    return heard
+
+
+def test_who_waits_for_a_word_has_it_at_once_and_what_follows_closely_is_gathered() -> None:
+    async def talk(reply: Reply) -> None:
+        reply.begin()
+        for word in ("first ", "second ", "third ", "anew "):
+            await asyncio.sleep(1 if word == "anew " else CHUNK_S / 3)
+            reply.add(word)
+
+    first = 1 + CHUNK_S / 3
+    times = [(1, ""), (first, "first "), (first + CHUNK_S, "second third "), (2 + CHUNK_S, "anew "), (2 + CHUNK_S, "")]
+    assert heard_of(talk) == [(text, round(at, 3)) for at, text in times]
+
+
+def test_nobody_waits_for_the_end_of_a_reply_that_is_whole() -> None:
+    async def talk(reply: Reply) -> None:
+        reply.add("all but ")
+        await asyncio.sleep(CHUNK_S / 4)
+        reply.add("the end")
+        await asyncio.sleep(CHUNK_S / 4)
+
+    assert heard_of(talk) == [("all but ", 1.0), ("the end", 1 + CHUNK_S / 2), ("", 1 + CHUNK_S / 2)]

@@ -12,7 +12,6 @@ begin, so that queues are short and nobody waits in a circle.
 from __future__ import annotations
 
 import asyncio
-import gc
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -29,6 +28,7 @@ from app.alone.engine.tally import Tally
 from app.alone.engine.wallet import Wallet
 from app.backends import registry
 from app.backends.base import Backend
+from app.garbage import seldom_collected
 from app.naming import Asked
 from app.settings import Settings
 from storage.alone.replies import Replies, brought, texts
@@ -39,7 +39,6 @@ AHEAD = 3
 """How many samples may be on their way for each call that may be made at once."""
 MOST_BEHIND = 1_500
 TELL_S = 0.2
-COLLECTING = (20_000, 20, 20)
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -98,7 +97,7 @@ class _Running:
         self._caller = Caller(name, self._settings, tries, wallet, self._stop)
         self._replies = Replies(self._database)
         try:
-            with self._signals(), _seldom_collected():
+            with self._signals(), seldom_collected():
                 await self._all()
         finally:
             await asyncio.to_thread(self._replies.close)
@@ -228,19 +227,6 @@ class _Running:
         if self._stop.why:
             self._over.set()
         self._stop.set(INTERRUPTED)
-
-
-@contextmanager
-def _seldom_collected() -> Iterator[None]:
-    """Let Python look for garbage more seldom, and not in what was there before: a tenth of the work of a call."""
-    before = gc.get_threshold()
-    gc.freeze()
-    gc.set_threshold(*COLLECTING)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
-        gc.unfreeze()
 
 
 def _fact(ended: Ended) -> dict[str, Any]:

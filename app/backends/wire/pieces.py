@@ -16,11 +16,12 @@ from app.backends.wire.answers import MAX_BODY_BYTES, MAX_REFUSAL_BYTES, MULTIPL
 from app.backends.wire.decoder import Decoder, gathered
 from app.backends.wire.errors import broken, late, refused, unpackable, unreachable
 from app.errors import BackendError
+from app.pause import Pause
 from app.servers import Server
 from app.settings import Settings
 
 DRAIN_S = 0.1
-GATHER_S, LONGEST_GATHER_S = 0.04, 0.2
+GATHER_S, LONGEST_GATHER_S = 0.05, 0.2
 """After so long what has come is read, and at once where the reply is whole; piece by piece would cost twice that."""
 MOST_READS = 400
 """How often a second all replies together are read, as far as `LONGEST_GATHER_S` lets them: with many, words come in
@@ -30,31 +31,6 @@ larger pieces, so that clicks need not wait."""
 def gather_s(replies: int) -> float:
     """For how long the words of a reply gather while so many come in."""
     return min(max(GATHER_S, replies / MOST_READS), LONGEST_GATHER_S)
-
-
-class Pause:
-    """A wait that the end of a body cuts short."""
-
-    def __init__(self, body: aiohttp.StreamReader) -> None:
-        self._body = body
-        self._over: asyncio.Future[None] | None = None
-        body.on_eof(self._end)
-
-    async def last(self, seconds: float) -> None:
-        """Wait so long, or until the body has come whole."""
-        if self._body.is_eof():
-            return
-        loop = asyncio.get_running_loop()
-        self._over = loop.create_future()
-        clock = loop.call_later(seconds, self._end)
-        try:
-            await self._over
-        finally:
-            clock.cancel()
-
-    def _end(self) -> None:
-        if self._over is not None and not self._over.done():
-            self._over.set_result(None)
 
 
 class Pieces:
@@ -90,7 +66,8 @@ class Pieces:
                 if response.status >= MULTIPLE_CHOICES:
                     raise refused(response.status, response.headers, await _beginning(response))
                 chunks = response.content.iter_any()
-                pause = Pause(response.content)
+                pause = Pause()
+                response.content.on_eof(pause.end)
                 async for chunk in chunks:
                     came = False
                     for delta in gathered(decoder.feed(chunk)):
