@@ -133,6 +133,14 @@ def settings(server):
     return settings_at(server.base_url)
 
 
+@pytest.fixture
+def by_proxy(server, monkeypatch):
+    """The settings of a machine that reaches servers by a proxy only, which is another way to ask (wire/pieces)."""
+    monkeypatch.setenv("http_proxy", server.base_url.removesuffix("/v1"))
+    monkeypatch.setenv("no_proxy", "")
+    return settings_at("http://models.example/v1")
+
+
 @pytest.fixture(params=WAYS)
 def way(request):
     return WAYS[request.param]
@@ -160,6 +168,15 @@ def test_operators_are_told_every_reason():
 @pytest.mark.parametrize("name", WAYS)
 @pytest.mark.parametrize("fault", TABLE)
 def test_each_fault_becomes_its_error_after_one_request(fault, name, settings, server):
+    becomes_its_error(fault, name, settings, server)
+
+
+@pytest.mark.parametrize("fault", TABLE)
+def test_each_fault_becomes_its_error_through_a_proxy_as_well(fault, by_proxy, server):
+    becomes_its_error(fault, "openai", by_proxy, server)
+
+
+def becomes_its_error(fault, name, settings, server):
     before, expected = len(server.requests), OTHERWISE[name].get(fault, TABLE[fault])
     error = failed(settings, WAYS[name], fault, limits=HASTY if fault in IN_TIME else PATIENT)
     assert (type(error), error.reason) == expected, str(error)
@@ -171,6 +188,12 @@ def test_each_fault_becomes_its_error_after_one_request(fault, name, settings, s
 @pytest.mark.parametrize("form", SOUND)
 def test_unusual_but_sound_replies_are_taken(form, way, settings):
     deltas = ask(settings, way, model=f"fault:{form}")
+    assert (said(deltas), deltas[-1].finish_reason) == SOUND[form]
+
+
+@pytest.mark.parametrize("form", SOUND)
+def test_unusual_but_sound_replies_are_taken_through_a_proxy_as_well(form, by_proxy):
+    deltas = ask(by_proxy, model=f"fault:{form}")
     assert (said(deltas), deltas[-1].finish_reason) == SOUND[form]
 
 

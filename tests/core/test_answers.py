@@ -95,6 +95,20 @@ def test_any_split_of_a_sound_answer_reads_the_same(name, data):
     assert clean is (name in KEPT)
 
 
+@given(st.sampled_from(sorted(SOUND)), st.data())
+def test_what_is_taken_as_it_comes_is_the_whole_body(name, data):
+    whole, answers, taken = SOUND[name], Answers(), []
+    for piece in split(whole, data.draw(st.lists(st.integers(0, len(whole))))):
+        answers.feed(piece)
+        if data.draw(st.booleans()):
+            comes = answers.comes
+            taken.append(answers.take())
+            assert comes is bool(taken[-1])
+    answers.end()
+    assert b"".join([*taken, answers.take()]) == BODY
+    assert not answers.comes
+
+
 @given(st.sampled_from(sorted(UNREADABLE)), st.data())
 def test_what_is_no_answer_is_unreadable_however_it_is_split(name, data):
     cuts = data.draw(st.lists(st.integers(0, len(UNREADABLE[name]))))
@@ -145,6 +159,17 @@ def test_an_endless_body_is_not_read_to_its_end(status, most):
     assert most < fed <= most + 0x4000
     assert len(answers.answer.body) == most + 1
     assert not answers.clean
+
+
+def test_a_body_that_is_taken_as_it_comes_may_have_any_length():
+    answers, taken = Answers(), 0
+    answers.feed(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+    while taken <= 2 * MAX_BODY_BYTES:
+        answers.feed(b"40000\r\n" + b"x" * 0x40000 + b"\r\n")
+        taken += len(answers.take())
+    assert not answers.over
+    answers.feed(b"0\r\n\r\n")
+    assert (answers.over, answers.clean) == (True, True)
 
 
 def test_a_little_that_unpacks_to_much_is_not_unpacked_to_its_end():

@@ -14,9 +14,9 @@ from app.backends.wire.chat_completions import ChatCompletions
 from app.backends.wire.decoder import gathered
 from app.backends.wire.described import Described, LineFraming, Places, SseFraming, WholeFraming
 from app.backends.wire.messages import Messages
-from app.backends.wire.pieces import GATHER_S, LONGEST_GATHER_S, MOST_READS, gather_s
 from app.backends.wire.responses import Responses
 from app.backends.wire.sse import Events
+from app.backends.wire.transport import GATHER_S, LONGEST_GATHER_S, MOST_READS, gather_s
 from app.errors import BackendBroken, BackendError
 
 CHAT = (

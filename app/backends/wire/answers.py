@@ -55,7 +55,7 @@ class Answers:
         self._status = 0
         self._headers: dict[str, str] = {}
         self._pieces: list[bytes] = []
-        self._size = self._idle = 0
+        self._size = self._taken = self._idle = 0
         self._most = MAX_BODY_BYTES
         self._unpacking: zlib._Decompress | None = None
         self._bad: str | None = None
@@ -64,6 +64,16 @@ class Answers:
     def answer(self) -> Answer:
         """What has come."""
         return Answer(self._status, self._headers, b"".join(self._pieces)[: self._most + 1])
+
+    @property
+    def comes(self) -> bool:
+        """Whether there is something to take of an answer that is no refusal."""
+        return self._size > self._taken and self._status < MULTIPLE_CHOICES
+
+    def take(self) -> bytes:
+        """What has come of the body and was not taken; a body that is taken as it comes may be of any length."""
+        pieces, self._pieces, self._taken = self._pieces, [], self._size
+        return b"".join(pieces)
 
     def feed(self, data: bytes) -> None:
         """Take the next bytes; raises Unreadable or BadBody."""
@@ -82,7 +92,7 @@ class Answers:
             raise BadBody(self._bad)
         if self._idle > MAX_IDLE_BYTES:
             raise Unreadable(f"more than {MAX_IDLE_BYTES} bytes of headers")
-        if self._whole or self._size > self._most:
+        if self._whole or self._too_much:
             self._end()
 
     def end(self) -> bool:
@@ -91,6 +101,10 @@ class Answers:
         if self._headed and not {"content-length", "transfer-encoding"} & self._headers.keys():
             self._end()
         return self.over
+
+    @property
+    def _too_much(self) -> bool:
+        return self._size - self._taken > self._most
 
     def _end(self) -> None:
         self.over = True
@@ -121,7 +135,7 @@ class Answers:
 
     def on_body(self, data: bytes) -> None:
         """The next bytes of the body."""
-        if self._whole or self._size > self._most:
+        if self._whole or self._too_much:
             return
         if self._unpacking is not None:
             try:

@@ -29,7 +29,8 @@ class ChatCompletions:
             if value is None:
                 yield from self.end()
                 return
-            yield from self._chunk(value)
+            if text := self._chunk(value):
+                yield Text(text)
 
     def end(self) -> Iterator[Delta]:
         """Give the `End` once the stream is over; raise BackendBroken if the reply was cut off or is none."""
@@ -45,21 +46,21 @@ class ChatCompletions:
             completion_tokens=count(self._usage, "completion_tokens"),
         )
 
-    def _chunk(self, chunk: dict[str, Any]) -> Iterator[Text]:
+    def _chunk(self, chunk: dict[str, Any]) -> str:
         check_event(chunk)
         self._model = string(chunk, "model") or self._model
         self._usage = part(chunk, "usage") or self._usage
         choices = chunk.get("choices")
         if isinstance(choices, list) and choices and isinstance(choices[0], dict):
-            yield from self._choice(choices[0])
+            return self._choice(choices[0])
+        return ""
 
-    def _choice(self, choice: dict[str, Any]) -> Iterator[Text]:
+    def _choice(self, choice: dict[str, Any]) -> str:
         delta = part(choice, "delta")
-        self._refusal = (self._refusal + (string(delta, "refusal") or ""))[:EXCERPT]
-        text = string(delta, "content")
-        if text:
-            yield Text(text)
+        if refused := string(delta, "refusal"):
+            self._refusal = (self._refusal + refused)[:EXCERPT]
         self._finish_reason = string(choice, "finish_reason") or self._finish_reason
+        return string(delta, "content") or ""
 
 
 def chat_completion(body: bytes) -> tuple[str, End]:

@@ -1,9 +1,9 @@
-"""Connections to one model server for whole answers, each for one call at a time: what a batch asks by.
+"""Connections to one model server, each for one call at a time: an answer is asked for whole, or read as it comes.
 
-aiohttp takes half of the time of a call that Parley does not need (docs/decisions/0003); this knows one method, one
-server, answers in one piece, and no proxy. Nothing is asked twice: a connection that the server closed in the moment
-in which it was used again is a connection that broke. Whoever leaves early closes the connection, so that no answer is
-taken for that to another question.
+aiohttp takes most of the time of a call, and of a piece of a reply, that Parley does not need (docs/decisions/0003);
+this knows one method, one server, and no proxy. Nothing is asked twice: a connection that the server closed in the
+moment in which it was used again is a connection that broke. Whoever leaves early closes the connection, so that no
+answer is taken for that to another question.
 """
 
 from __future__ import annotations
@@ -12,13 +12,15 @@ import asyncio
 import socket
 import ssl
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 
 from aiohappyeyeballs import start_connection
 from yarl import URL
 
-from app.backends.wire.answers import Answer, Answers, BadBody, Unreadable
-from app.backends.wire.errors import broken, late, unpackable, unreachable
+from app.backends.wire.answers import MULTIPLE_CHOICES, Answer, Answers, BadBody, Unreadable
+from app.backends.wire.errors import broken, late, refused, unpackable, unreachable
+from app.pause import Pause
 from app.servers import Server
 
 KEPT_S = 4.0
@@ -30,25 +32,55 @@ FRAMING = ("host", "connection", "content-length", "transfer-encoding")
 
 
 class Line(asyncio.Protocol):
-    """One connection."""
+    """One connection. What is asked is waited for whole by `ask`, or begun and read as it comes by `more`."""
 
     def __init__(self) -> None:
         self._answers = Answers()
-        self._waiting: asyncio.Future[Answer] | None = None
+        self._waiting: asyncio.Future[None] | None = None
+        self._error: Exception | None = None
         self._transport: asyncio.Transport
         self.closed = False
         self.used_s = 0.0
         """When it was last used."""
+        self.pause = Pause()
+        """In which more of an answer gathers; over when it is whole, or broken."""
+        self._in_pieces = False
 
     async def ask(self, request: bytes) -> Answer:
         """Send a request, give its answer; raises OSError, Unreadable or BadBody."""
+        self._send(request)
+        await self._news()
+        if self._error is not None:
+            raise self._error
+        return self._answers.answer
+
+    async def begin(self, request: bytes) -> Answer | None:
+        """Send a request; give its answer where that is a refusal, or else nothing, as it is to be read by `more`."""
+        self._send(request)
+        self._in_pieces, self.pause = True, Pause()
+        await self._news()
+        answer = self._answers.answer if self._answers.over else None
+        return answer if answer and answer.status >= MULTIPLE_CHOICES else None
+
+    async def more(self) -> bytes:
+        """The next bytes of an answer; none once it is over. Raises OSError, Unreadable or BadBody."""
+        if not self._answers.comes and not self._answers.over and self._error is None:
+            await self._news()
+        if not self._answers.comes and self._error is not None:
+            raise self._error
+        return self._answers.take()
+
+    def _send(self, request: bytes) -> None:
         if self.closed:
             raise ConnectionResetError(CLOSED)
         self._answers.expect()
-        self._waiting = asyncio.get_running_loop().create_future()
+        self._error, self._in_pieces = None, False
         self._transport.write(request)
+
+    async def _news(self) -> None:
+        self._waiting = asyncio.get_running_loop().create_future()
         try:
-            return await self._waiting
+            await self._waiting
         finally:
             self._waiting = None
 
@@ -73,12 +105,14 @@ class Line(asyncio.Protocol):
         except (Unreadable, BadBody) as error:
             self._tell(error)
         else:
-            if self._answers.over:
+            if self._answers.over or (self._in_pieces and self._answers.comes):
                 self._tell()
 
     def connection_lost(self, error: Exception | None) -> None:
         """It is closed, which may be how the answer ends."""
         self.closed = True
+        if self._answers.over:
+            return
         try:
             ended = error is None and self._answers.end()
         except BadBody as bad:
@@ -87,13 +121,11 @@ class Line(asyncio.Protocol):
             self._tell(None if ended else error or ConnectionResetError(CLOSED))
 
     def _tell(self, error: Exception | None = None) -> None:
-        waiting = self._waiting
-        if waiting is None or waiting.done():
-            return
-        if error is None:
-            waiting.set_result(self._answers.answer)
-        else:
-            waiting.set_exception(error)
+        self._error = self._error or error
+        if self._error is not None or self._answers.over:
+            self.pause.end()
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(None)
 
 
 class Lines:
@@ -105,9 +137,24 @@ class Lines:
 
     async def ask(self, request: bytes) -> Answer:
         """Send a request and give its answer; raises BackendUnavailable or BackendBroken."""
+        async with self._line() as line:
+            return await line.ask(request)
+
+    @asynccontextmanager
+    async def open(self, request: bytes) -> AsyncIterator[Line]:
+        """Send a request and give the connection that its answer comes on; raises a BackendError, as a refusal is."""
+        async with self._line() as line:
+            refusal = await line.begin(request)
+            if refusal is not None:
+                raise refused(*refusal)
+            yield line
+
+    @asynccontextmanager
+    async def _line(self) -> AsyncIterator[Line]:
+        """A connection for one call; raises BackendUnavailable or BackendBroken in place of what breaks there."""
         line = self._kept() or await self._connected()
         try:
-            return await line.ask(request)
+            yield line
         except (OSError, Unreadable) as error:
             raise broken(self._server, error) from None
         except BadBody as error:

@@ -1,36 +1,31 @@
-"""The way to a model server by aiohttp: for replies in pieces, each of which costs it a tenth of what it costs httpx2,
-and through a proxy. A batch needs neither, and is spared the import.
+"""The way to a model server by aiohttp: through a proxy, and by other methods than POST.
+
+Who needs neither, as nearly all, is spared the import.
 """
 
-import asyncio
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
 
 import aiohttp
 from aiohttp.http_exceptions import ContentEncodingError
 from yarl import URL
 
-from app.backends.base import Delta, End
 from app.backends.wire.answers import MAX_BODY_BYTES, MAX_REFUSAL_BYTES, MULTIPLE_CHOICES, Answer
-from app.backends.wire.decoder import Decoder, gathered
 from app.backends.wire.errors import broken, late, refused, unpackable, unreachable
 from app.errors import BackendError
 from app.pause import Pause
 from app.servers import Server
 from app.settings import Settings
 
-DRAIN_S = 0.1
-GATHER_S, LONGEST_GATHER_S = 0.05, 0.2
-"""After so long what has come is read, and at once where the reply is whole; piece by piece would cost twice that."""
-MOST_READS = 400
-"""How often a second all replies together are read, as far as `LONGEST_GATHER_S` lets them: with many, words come in
-larger pieces, so that clicks need not wait."""
 
+@dataclass(frozen=True, slots=True)
+class Body:
+    """The body of an answer as it comes."""
 
-def gather_s(replies: int) -> float:
-    """For how long the words of a reply gather while so many come in."""
-    return min(max(GATHER_S, replies / MOST_READS), LONGEST_GATHER_S)
+    more: Callable[[], Awaitable[bytes]]
+    pause: Pause
 
 
 class Pieces:
@@ -45,51 +40,31 @@ class Pieces:
         proxy: str | None,
     ) -> None:
         self._server, self._proxy = server, proxy
-        self._replies = 0
-        self._timeout = aiohttp.ClientTimeout(
-            total=None, sock_connect=settings.connect_timeout_s, sock_read=settings.reply_timeout_s
-        )
-        self._patient = aiohttp.ClientTimeout(total=None, sock_connect=settings.connect_timeout_s)
-        """For whole replies, which whoever asks has to limit: a clock for each piece costs as much as reading it."""
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, ssl=tls or True),
             cookie_jar=aiohttp.DummyCookieJar(),
             headers=headers,
-            timeout=self._timeout,
+            # Whoever asks has to limit what a reply may take: a clock for each piece costs as much as reading it.
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=settings.connect_timeout_s),
         )
 
-    async def stream(self, method: str, url: URL, body: bytes, decoder: Decoder) -> AsyncGenerator[Delta]:
-        """Give the reply as it comes; leaving early closes the connection. Raises a BackendError."""
-        self._replies += 1
+    @asynccontextmanager
+    async def open(self, method: str, url: URL, body: bytes) -> AsyncIterator[Body]:
+        """Send a request, give the body of its answer; leaving early closes the connection. Raises a BackendError."""
         try:
-            async with self._send(method, url, body, self._timeout) as response:
+            async with self._send(method, url, body) as response:
                 if response.status >= MULTIPLE_CHOICES:
                     raise refused(response.status, response.headers, await _beginning(response))
-                chunks = response.content.iter_any()
                 pause = Pause()
                 response.content.on_eof(pause.end)
-                async for chunk in chunks:
-                    came = False
-                    for delta in gathered(decoder.feed(chunk)):
-                        if isinstance(delta, End):
-                            await _drain(chunks)
-                            yield delta
-                            return
-                        came = True
-                        yield delta
-                    if came:
-                        await pause.last(gather_s(self._replies))
-            for delta in decoder.end():
-                yield delta
+                yield Body(response.content.readany, pause)
         except (aiohttp.ClientError, OSError) as error:
             raise _no_connection(error, self._server) from None
-        finally:
-            self._replies -= 1
 
     async def ask(self, url: URL, body: bytes) -> Answer:
         """Give a whole answer; raises a BackendError."""
         try:
-            async with self._send("POST", url, body, self._patient) as response:
+            async with self._send("POST", url, body) as response:
                 most = MAX_REFUSAL_BYTES if response.status >= MULTIPLE_CHOICES else MAX_BODY_BYTES + 1
                 return Answer(response.status, response.headers, await _beginning(response, most))
         except (aiohttp.ClientError, OSError) as error:
@@ -99,10 +74,8 @@ class Pieces:
         """Close all connections."""
         await self._session.close()
 
-    def _send(
-        self, method: str, url: URL, data: bytes, timeout: aiohttp.ClientTimeout
-    ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
-        return self._session.request(method, url, data=data, timeout=timeout, allow_redirects=False, proxy=self._proxy)
+    def _send(self, method: str, url: URL, data: bytes) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
+        return self._session.request(method, url, data=data, allow_redirects=False, proxy=self._proxy)
 
 
 def _no_connection(error: Exception, server: Server) -> BackendError:
@@ -110,8 +83,6 @@ def _no_connection(error: Exception, server: Server) -> BackendError:
     match error:
         case aiohttp.ConnectionTimeoutError():
             return late(server, "timeout_connect")
-        case TimeoutError():
-            return late(server, "timeout_read")
         case aiohttp.ClientConnectorError() | aiohttp.ClientHttpProxyError() | ssl.SSLError():
             return unreachable(server, error)
         case _ if isinstance(error.__cause__, ContentEncodingError) or isinstance(error, aiohttp.InvalidURL):
@@ -128,11 +99,3 @@ async def _beginning(response: aiohttp.ClientResponse, limit: int = 20_000) -> b
         if len(content) >= limit:
             break
     return content[:limit]
-
-
-async def _drain(chunks: AsyncIterator[bytes]) -> None:
-    """Read what follows the end of a reply, so that the connection can be used again instead of being closed."""
-    with suppress(TimeoutError, aiohttp.ClientError):
-        async with asyncio.timeout(DRAIN_S):
-            async for _ in chunks:
-                pass

@@ -2,16 +2,16 @@
 
 Connections are kept and shared by all sessions. Nothing is retried (the runtime does, and logs each attempt), no
 redirect is followed (it would carry the key elsewhere), no cookie is kept (it would join people's conversations), and
-nothing leaves here with a secret of the server in it. What comes in pieces comes by `pieces`, which is aiohttp; whole
-answers come by `lines`, which cost a fifth of that (docs/decisions/0003).
+nothing leaves here with a secret of the server in it. Answers come by `lines`, whole or in pieces, at a fifth of what
+aiohttp costs (docs/decisions/0003), which `pieces` has for what `lines` does not know.
 """
 
 from __future__ import annotations
 
 import ssl
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import aclosing
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -22,18 +22,40 @@ from yarl import URL
 
 from app.backends.base import Delta, End, Whole
 from app.backends.wire.answers import MAX_BODY_BYTES, MULTIPLE_CHOICES, Answer
-from app.backends.wire.decoder import Decoder
+from app.backends.wire.decoder import Decoder, gathered
 from app.backends.wire.errors import masked, refused
 from app.backends.wire.lines import Lines, head
 from app.errors import BackendBroken, BackendError, BackendRejected
+from app.pause import Pause
 from app.servers import Server, revealed
 from app.settings import Settings
 
 if TYPE_CHECKING:
     from app.backends.wire.pieces import Pieces
 
+DRAIN_S = 0.1
+"""How long what follows the end of a reply is waited for, so that the connection can be used again."""
+GATHER_S, LONGEST_GATHER_S = 0.05, 0.2
+"""After so long what has come is read, and at once where the reply is whole; piece by piece would cost twice that."""
+MOST_READS = 400
+"""How often a second all replies together are read, as far as `LONGEST_GATHER_S` lets them: with many, words come in
+larger pieces, so that clicks need not wait."""
 RATE_LIMITS = ("x-ratelimit-", "anthropic-ratelimit-")
 """How the names of headers begin that tell of a server's rate limits."""
+
+
+class Coming(Protocol):
+    """An answer that comes: more of it, until there is none, and the pause in which it gathers."""
+
+    @property
+    def pause(self) -> Pause: ...  # noqa: D102
+    @property
+    def more(self) -> Callable[[], Awaitable[bytes]]: ...  # noqa: D102
+
+
+def gather_s(replies: int) -> float:
+    """For how long the words of a reply gather while so many come in."""
+    return min(max(GATHER_S, replies / MOST_READS), LONGEST_GATHER_S)
 
 
 class Transport:
@@ -52,17 +74,33 @@ class Transport:
         self._heads: dict[str, bytes] = {}
         self._lines = Lines(server, self._tls, settings.connect_timeout_s)
         self._pieces: Pieces | None = None
+        self._replies = 0
+        """How many are coming in."""
 
     async def stream(
         self, path: str, body: Mapping[str, Any], decoder: Decoder, method: str = "POST"
     ) -> AsyncGenerator[Delta]:
         """Send `body` to `path`, give the reply as it comes; leaving early closes the connection."""
+        self._replies += 1
         try:
-            async with aclosing(self._open().stream(method, self._url(path), _json(body), decoder)) as deltas:
-                async for delta in deltas:
+            async with self._answering(method, path, _json(body)) as answer:
+                while chunk := await answer.more():
+                    came = False
+                    for delta in gathered(decoder.feed(chunk)):
+                        if isinstance(delta, End):
+                            await answer.pause.last(DRAIN_S)
+                            yield delta
+                            return
+                        came = True
+                        yield delta
+                    if came:
+                        await answer.pause.last(gather_s(self._replies))
+                for delta in decoder.end():
                     yield delta
         except BackendError as error:
             raise masked(error, self._server) from None
+        finally:
+            self._replies -= 1
 
     async def fetch(self, path: str, body: Mapping[str, Any], read: Callable[[bytes], tuple[str, End]]) -> Whole:
         """Send `body` to `path` and `read` the whole answer; a BackendError has with it what was sent and came."""
@@ -88,9 +126,18 @@ class Transport:
         """Give a whole answer: past aiohttp, but for a proxy, which `lines` does not know."""
         if self._proxy is not None:
             return await self._open().ask(self._url(path), body)
+        return await self._lines.ask(self._request(path, body))
+
+    def _answering(self, method: str, path: str, body: bytes) -> AbstractAsyncContextManager[Coming]:
+        """Give an answer as it comes, by the same ways; `lines` knows no method but POST either."""
+        if self._proxy is not None or method != "POST":
+            return self._open().open(method, self._url(path), body)
+        return self._lines.open(self._request(path, body))
+
+    def _request(self, path: str, body: bytes) -> bytes:
         if path not in self._heads:
             self._heads[path] = head(self._url(path), self._headers)
-        return await self._lines.ask(b"%b%d\r\n\r\n%b" % (self._heads[path], len(body), body))
+        return b"%b%d\r\n\r\n%b" % (self._heads[path], len(body), body)
 
     def _url(self, path: str) -> URL:
         if path not in self._urls:
