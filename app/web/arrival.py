@@ -195,9 +195,9 @@ class Arrival:
 
 
 def _choices(request: Request, study: Study) -> list[dict[str, str]]:
-    """The study's languages, each with the link to this page in it."""
+    """The study's languages, each with the link to this page in it; none where there is only one."""
     found = []
-    for tag in study.file.offered:
+    for tag in study.file.offered if len(study.file.offered) > 1 else ():
         link = f"?{request.url.include_query_params(lang=tag).query}"
         say = catalogue(tag)
         found.append({"tag": tag, "name": say.name, "direction": say.direction, "link": link})

@@ -99,6 +99,7 @@ def _serve(folder: Path, first_ms: int, pace_ms: int) -> Iterator[Process]:
     served = (
         studies.demo(folder, first_ms=first_ms, pace_ms=pace_ms),
         studies.short(folder),
+        studies.rated(folder),
         STUDIES / "dices.yaml",
         STUDIES / "arena.yaml",
     )
@@ -111,7 +112,7 @@ def _serve(folder: Path, first_ms: int, pace_ms: int) -> Iterator[Process]:
 
 @pytest.fixture(scope="session")
 def fast(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
-    """The demo with a tutor who answers at once, a short study, and conversations to judge."""
+    """The demo with a tutor who answers at once, short studies, and conversations to judge."""
     yield from _serve(tmp_path_factory.mktemp("fast"), 30, 1)
 
 

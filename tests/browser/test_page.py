@@ -14,6 +14,7 @@ from tests.fakes.served import Process
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 NewContext = Callable[..., BrowserContext]
 EXPLAIN = "Please explain the Pythagorean theorem."
+TICKED = "form => [...new FormData(form)].filter(([, value]) => value !== '')"
 
 
 def fits(page: Page) -> None:
@@ -116,6 +117,24 @@ def test_only_what_the_server_does_not_have_is_kept_there(fast: Process, new_con
             page.locator("#box textarea").fill(text)
     visitor.reload()
     expect(page.locator("#box textarea")).to_have_value("")
+
+
+def test_what_is_ticked_again_as_it_was_sent_is_a_draft_again(fast: Process, new_context: NewContext) -> None:
+    """The second reply is rated as the first was, and the page reloaded before that is sent."""
+    page = new_context().new_page()
+    visitor = Visitor(page, fast.url)
+    visitor.arrive("rated")
+    visitor.until("chat")
+    for _ in range(2):
+        visitor.rate()
+        visitor.say(EXPLAIN)
+        visitor.hear_out()
+    rating = page.locator("#side form")
+    with page.expect_response("**/api/draft"):
+        visitor.fill_in("#side form")
+    ticked = rating.evaluate(TICKED)
+    visitor.reload()
+    assert rating.evaluate(TICKED) == ticked != []
 
 
 def test_the_back_button_leads_back_to_where_one_was(fast: Process, new_context: NewContext) -> None:

@@ -52,6 +52,13 @@ def chat(folder: Path, name: str = "talk", **model: Any) -> Path:
     return write(folder, _talk(name, {"backend": "scripted", "options": {"first_ms": 0, "pace_ms": 0}} | model))
 
 
+def rated(folder: Path, name: str = "rated") -> Path:
+    """Consent, a chat each of whose replies is rated before the next message, the end."""
+    raw = _talk(name, {"backend": "scripted", "options": {"first_ms": 0, "pace_ms": 0}})
+    raw["flow"][1] |= {"do": "rate-each-turn@1"}
+    return write(folder, raw)
+
+
 def _talk(name: str, model: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "study": name,
