@@ -47,6 +47,9 @@ UNFIT = (StatementError, TypeError, ValueError, OverflowError)
 CLOSE = None
 LINGER_S = 0.25
 """For how long telemetry, for which nobody waits, is held to be written with what comes next: a commit less."""
+TOGETHER_S, BUSY_S = 0.002, 0.01
+"""For how long all else is, where the last commit was so short a time ago: many who click share commits, and of who is
+alone nobody waits."""
 
 _event = tables.events.c
 _LAST = Prepared(lambda _: select(func.max(_event.seq)).where(_event.stream == bindparam("stream")))
@@ -65,6 +68,7 @@ class Log:
         self._engine = engine
         self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
         self._checkpoints = Checkpoints(engine)
+        self._busy_until_s = 0.0
         self._thread = threading.Thread(target=self._run, name="parley-writer", daemon=True)
         self._thread.start()
 
@@ -136,26 +140,31 @@ class Log:
                 batch, closing = self._next()
                 if batch:
                     _commit(connection, batch)
+                    self._busy_until_s = time.monotonic() + BUSY_S
                 if any(isinstance(item.work, Append) and item.work.erases for item in batch):
                     with self._checkpoints.idle:
                         empty_journal(connection)
 
     def _next(self) -> tuple[list[_Item], bool]:
-        """What is written together: all that waits now, or comes until somebody waits for it; and whether to stop."""
+        """What is written together: all that waits now, or comes while one of it may wait; and whether to stop."""
         batch: list[_Item] = []
         until_s = math.inf
         while len(batch) < MOST_AT_ONCE and _counting(batch) < MOST_COUNTED:
-            nobody_waits = all(isinstance(item.work, Telemetry) for item in batch)
-            left_s = until_s - time.monotonic() if nobody_waits else 0.0
             try:
-                item = self._queue.get(timeout=None if left_s == math.inf else max(0.0, left_s))
+                item = self._queue.get(timeout=None if until_s == math.inf else max(0.0, until_s - time.monotonic()))
             except queue.Empty:
                 break
             if item is CLOSE:
                 return batch, True
             batch.append(item)
-            until_s = min(until_s, time.monotonic() + LINGER_S)
+            until_s = min(until_s, self._until_s(item.work, time.monotonic()))
         return batch, False
+
+    def _until_s(self, work: Work, now_s: float) -> float:
+        """Until when a piece of work may wait for others."""
+        if isinstance(work, Telemetry):
+            return now_s + LINGER_S
+        return now_s + TOGETHER_S if now_s < self._busy_until_s else now_s
 
 
 def _counting(batch: Sequence[_Item]) -> int:
