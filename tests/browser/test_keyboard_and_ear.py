@@ -134,7 +134,7 @@ def test_replies_side_by_side_are_told_by_their_letters(fast: Process, new_conte
     visitor.arrive("arena")
     visitor.until("two AI assistants")
     visitor.ask_both("Please explain the Pythagorean theorem.")
-    until(visitor.page, "document.documentElement.dataset.waiting === 'false'")
+    until(visitor.page, COMPARED)
     page.wait_for_timeout(600)
     (told,) = [words for words in senses.said if words.startswith("A: ")]
     assert " B: " in told

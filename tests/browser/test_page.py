@@ -125,11 +125,12 @@ def test_what_is_ticked_again_as_it_was_sent_is_a_draft_again(fast: Process, new
     visitor = Visitor(page, fast.url)
     visitor.arrive("rated")
     visitor.until("chat")
-    for _ in range(2):
-        visitor.rate()
-        visitor.say(EXPLAIN)
-        visitor.hear_out()
     rating = page.locator("#side form")
+    for turn in range(2):
+        visitor.say(EXPLAIN)
+        rating.wait_for()
+        if not turn:
+            visitor.rate()
     with page.expect_response("**/api/draft"):
         visitor.fill_in("#side form")
     ticked = rating.evaluate(TICKED)
@@ -162,6 +163,7 @@ def test_killed_while_the_page_is_open(slow: Process, new_context: NewContext) -
     page = new_context().new_page()
     visitor = Visitor(page, slow.url)
     visitor.arrive("demo")
+    page.wait_for_load_state("networkidle")  # what the page is made of may still be on its way
     slow.kill()
     slow.start()
     visitor.until("chat")
