@@ -9,7 +9,7 @@ from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from tests.browser.axe import LOOKS, TOO_WIDE, Look, nameless
 from tests.browser.senses import attend
-from tests.browser.visitor import KeyboardVisitor, Visitor
+from tests.browser.visitor import COMPARED, KeyboardVisitor, Visitor
 from tests.browser.waiting import settled, until
 from tests.fakes.served import Process
 from tests.web.gallery import on_stage
