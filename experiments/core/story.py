@@ -154,17 +154,14 @@ def story(study: Study, events: Iterable[Event]) -> Story:
 
 def _stays(study: Study, final: State) -> dict[str, _Stay]:
     """The places that were on the screen, by path, in the order in which they were."""
-    places = {place.path: present_at(place, number) for number, place in enumerate(reached(study, final))}
+    places = {place.path: (place, number) for number, place in enumerate(reached(study, final))}
     found: dict[str, _Stay] = {}
     state = State()
     for event in final.events:
-        there = places.get(event.path)
-        if event.kind in PAGES and there is not None:
-            # found there in the end, so not searched for anew
-            state.memo["present", study.hash] = there
-            then = here(study, state)
-            assert then is not None  # noqa: S101  (`there` is a place)
-            _tell(study, found, then, event)
+        if event.kind in PAGES and event.path in places:
+            place, behind = places[event.path]
+            state.memo["present", study.hash] = present_at(place, behind)  # known by now, so not searched for anew
+            _tell(study, found, replace(place, state=state), event)
             state.memo.clear()
         state = evolve(state, event)
     now = here(study, final)

@@ -108,6 +108,36 @@ def test_after_a_fault_the_next_call_has_a_connection_of_its_own(fault, server):
     assert (server.connections, len(server.requests)) == (2, 2)
 
 
+class Nowhere(asyncio.Transport):
+    """A way on which what is sent is gone."""
+
+    def write(self, data):
+        pass
+
+
+@pytest.mark.parametrize("ends", ["whole", "broken"])
+def test_the_pause_between_two_pieces_is_over_with_the_answer_and_nothing_of_it_is_lost(ends):
+    async def read():
+        line = lines.Line()
+        line.connection_made(Nowhere())
+        loop = asyncio.get_running_loop()
+        loop.call_soon(line.data_received, b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\none")
+        assert await line.begin(b"") is None
+        assert await line.more() == b"one"
+        loop.call_later(0.01, line.data_received, b"two" if ends == "whole" else b"tw")
+        if ends == "broken":
+            loop.call_later(0.02, line.connection_lost, None)
+        await asyncio.wait_for(line.pause.last(3600), 5)
+        if ends == "whole":
+            assert [await line.more(), await line.more(), line.free] == [b"two", b"", True]
+            return
+        assert await line.more() == b"tw"
+        with pytest.raises(ConnectionResetError):
+            await line.more()
+
+    asyncio.run(read())
+
+
 def test_a_connection_that_the_server_closed_meanwhile_is_not_used():
     async def later(backend, server, stack):
         await ask(backend)

@@ -8,10 +8,13 @@ connection; what is more than was asked for, or longer than anybody wants it, is
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
+
+from app.pause import Pause
 
 MULTIPLE_CHOICES = 300
 MAX_BODY_BYTES, MAX_REFUSAL_BYTES, MAX_IDLE_BYTES = 8_000_000, 20_000, 65_536
@@ -30,6 +33,14 @@ class Answer(NamedTuple):
     """By name in small letters."""
     body: bytes
     """One that is too long is cut a byte above what is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coming:
+    """An answer that comes: more of its body, until there is none, and the pause in which it gathers."""
+
+    more: Callable[[], Awaitable[bytes]]
+    pause: Pause
 
 
 class Unreadable(Exception):

@@ -18,7 +18,7 @@ from contextlib import asynccontextmanager
 from aiohappyeyeballs import start_connection
 from yarl import URL
 
-from app.backends.wire.answers import MULTIPLE_CHOICES, Answer, Answers, BadBody, Unreadable
+from app.backends.wire.answers import MULTIPLE_CHOICES, Answer, Answers, BadBody, Coming, Unreadable
 from app.backends.wire.errors import broken, late, refused, unpackable, unreachable
 from app.pause import Pause
 from app.servers import Server
@@ -56,8 +56,7 @@ class Line(asyncio.Protocol):
 
     async def begin(self, request: bytes) -> Answer | None:
         """Send a request; give its answer where that is a refusal, or else nothing, as it is to be read by `more`."""
-        self._send(request)
-        self._in_pieces, self.pause = True, Pause()
+        self._send(request, in_pieces=True)
         await self._news()
         answer = self._answers.answer if self._answers.over else None
         return answer if answer and answer.status >= MULTIPLE_CHOICES else None
@@ -70,11 +69,11 @@ class Line(asyncio.Protocol):
             raise self._error
         return self._answers.take()
 
-    def _send(self, request: bytes) -> None:
+    def _send(self, request: bytes, *, in_pieces: bool = False) -> None:
         if self.closed:
             raise ConnectionResetError(CLOSED)
         self._answers.expect()
-        self._error, self._in_pieces = None, False
+        self._error, self._in_pieces, self.pause = None, in_pieces, Pause()
         self._transport.write(request)
 
     async def _news(self) -> None:
@@ -141,13 +140,13 @@ class Lines:
             return await line.ask(request)
 
     @asynccontextmanager
-    async def open(self, request: bytes) -> AsyncIterator[Line]:
-        """Send a request and give the connection that its answer comes on; raises a BackendError, as a refusal is."""
+    async def open(self, request: bytes) -> AsyncIterator[Coming]:
+        """Send a request and give its answer as it comes; raises a BackendError, as a refusal is."""
         async with self._line() as line:
             refusal = await line.begin(request)
             if refusal is not None:
                 raise refused(*refusal)
-            yield line
+            yield Coming(line.more, line.pause)
 
     @asynccontextmanager
     async def _line(self) -> AsyncIterator[Line]:

@@ -4,28 +4,19 @@ Who needs neither, as nearly all, is spared the import.
 """
 
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
 
 import aiohttp
 from aiohttp.http_exceptions import ContentEncodingError
 from yarl import URL
 
-from app.backends.wire.answers import MAX_BODY_BYTES, MAX_REFUSAL_BYTES, MULTIPLE_CHOICES, Answer
+from app.backends.wire.answers import MAX_BODY_BYTES, MAX_REFUSAL_BYTES, MULTIPLE_CHOICES, Answer, Coming
 from app.backends.wire.errors import broken, late, refused, unpackable, unreachable
 from app.errors import BackendError
 from app.pause import Pause
 from app.servers import Server
 from app.settings import Settings
-
-
-@dataclass(frozen=True, slots=True)
-class Body:
-    """The body of an answer as it comes."""
-
-    more: Callable[[], Awaitable[bytes]]
-    pause: Pause
 
 
 class Pieces:
@@ -49,15 +40,15 @@ class Pieces:
         )
 
     @asynccontextmanager
-    async def open(self, method: str, url: URL, body: bytes) -> AsyncIterator[Body]:
-        """Send a request, give the body of its answer; leaving early closes the connection. Raises a BackendError."""
+    async def open(self, method: str, url: URL, body: bytes) -> AsyncIterator[Coming]:
+        """Send a request, give its answer as it comes; leaving early closes the connection. Raises a BackendError."""
         try:
             async with self._send(method, url, body) as response:
                 if response.status >= MULTIPLE_CHOICES:
                     raise refused(response.status, response.headers, await _beginning(response))
                 pause = Pause()
                 response.content.on_eof(pause.end)
-                yield Body(response.content.readany, pause)
+                yield Coming(response.content.readany, pause)
         except (aiohttp.ClientError, OSError) as error:
             raise _no_connection(error, self._server) from None
 

@@ -9,9 +9,9 @@ aiohttp costs (docs/decisions/0003), which `pieces` has for what `lines` does no
 from __future__ import annotations
 
 import ssl
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -21,12 +21,11 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from app.backends.base import Delta, End, Whole
-from app.backends.wire.answers import MAX_BODY_BYTES, MULTIPLE_CHOICES, Answer
+from app.backends.wire.answers import MAX_BODY_BYTES, MULTIPLE_CHOICES, Answer, Coming
 from app.backends.wire.decoder import Decoder, gathered
 from app.backends.wire.errors import masked, refused
 from app.backends.wire.lines import Lines, head
 from app.errors import BackendBroken, BackendError, BackendRejected
-from app.pause import Pause
 from app.servers import Server, revealed
 from app.settings import Settings
 
@@ -42,15 +41,6 @@ MOST_READS = 400
 larger pieces, so that clicks need not wait."""
 RATE_LIMITS = ("x-ratelimit-", "anthropic-ratelimit-")
 """How the names of headers begin that tell of a server's rate limits."""
-
-
-class Coming(Protocol):
-    """An answer that comes: more of it, until there is none, and the pause in which it gathers."""
-
-    @property
-    def pause(self) -> Pause: ...  # noqa: D102
-    @property
-    def more(self) -> Callable[[], Awaitable[bytes]]: ...  # noqa: D102
 
 
 def gather_s(replies: int) -> float:
