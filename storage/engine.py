@@ -7,7 +7,10 @@ IMMEDIATE, because a transaction that reads first and writes later is refused at
 from __future__ import annotations
 
 from pathlib import Path
+from sqlite3 import SQLITE_BUSY
+from sqlite3 import OperationalError as SqliteError
 from threading import Lock
+from time import monotonic, sleep
 from typing import Any, TypeAlias
 
 import orjson
@@ -35,11 +38,10 @@ from storage.tables import metadata, seats, usage
 Database: TypeAlias = Engine
 """An open database; other rooms name it and hand it on."""
 
-PATIENCE = "busy_timeout=10000"
+PATIENCE_S = 10.0
+PATIENCE = f"busy_timeout={PATIENCE_S * 1000:.0f}"
 """How many milliseconds a connection waits for another's transaction."""
 PRAGMAS = (
-    PATIENCE,  # first, as the next one may have to wait as well
-    "journal_mode=WAL",
     "synchronous=FULL",
     "foreign_keys=ON",
     "trusted_schema=OFF",
@@ -173,8 +175,23 @@ def _tell(context: ExceptionContext) -> None:
 
 def _prepare(connection: Any, _record: Any) -> None:
     connection.isolation_level = None
+    connection.execute(f"PRAGMA {PATIENCE}").close()  # first, as what comes next may have to wait
+    _keep_a_log(connection)
     for pragma in PRAGMAS:
         connection.execute(f"PRAGMA {pragma}").close()
+
+
+def _keep_a_log(connection: Any) -> None:
+    """WAL; of several who make it so in a new file, all but one are refused at once, whatever busy_timeout says."""
+    until = monotonic() + PATIENCE_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL").close()
+            return
+        except SqliteError as error:
+            if error.sqlite_errorcode & 0xFF != SQLITE_BUSY or monotonic() > until:
+                raise
+        sleep(0.01)
 
 
 def _begin(connection: Connection) -> None:

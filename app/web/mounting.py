@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -27,7 +28,7 @@ _UNWANTED = re.compile(
     rb'<meta\s+(?:property="og:|name="twitter:)[^>]*>|<link rel="manifest"[^>]*>'
     rb"|<script>\s*\(\(\) => \{(?:(?!</script>)[\s\S])*iframeResizer(?:(?!</script>)[\s\S])*</script>"
 )
-
+_WHOLE = (Path(__file__).parent / "static" / "whole.js").read_text(encoding="utf-8")
 
 NOWHERE = ("http", "localhost")
 MOST_ADDRESSES = 20
@@ -168,4 +169,5 @@ async def _gradios_page(app: FastAPI, scheme: str, host: str) -> bytes:
 
 def finished(page: bytes, head: str) -> bytes:
     """Gradio's page with our head before its own scripts, and without its advertisements."""
-    return _UNWANTED.sub(b"", page).replace(b'<script type="module"', head.encode() + b'<script type="module"', 1)
+    first = f"<script>\n{_WHOLE}</script>\n{head}".encode()
+    return _UNWANTED.sub(b"", page).replace(b'<script type="module"', first + b'<script type="module"', 1)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -100,3 +102,17 @@ def test_many_open_an_empty_database_at_once(database_url: str) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(opened, range(8))) == [0] * 8
+
+
+def test_whoever_opens_a_new_file_waits_for_who_is_writing_there(tmp_path: Path) -> None:
+    """SQLite refuses at once to make a log of a file in which somebody is writing."""
+    file = tmp_path / "parley.db"
+    writing = sqlite3.connect(file, isolation_level=None)
+    writing.execute("BEGIN IMMEDIATE")
+    with ThreadPoolExecutor(1) as pool:
+        opening = pool.submit(open_database, f"sqlite:///{file}")
+        with pytest.raises(TimeoutError):
+            opening.result(0.3)
+        writing.execute("COMMIT")
+        opening.result().dispose()
+    writing.close()

@@ -1,0 +1,26 @@
+// Stands within the page, before all that is fetched for it. If a part does not arrive, as when the server is restarted
+// meanwhile, the page is asked for anew as soon as the server answers; Gradio would stay without it, and say nothing.
+
+(() => {
+  const EVERY_MS = 1000; // how often the server is asked whether it is there
+  const MOST = 3; // times in WITHIN_MS; a part that a browser refuses for good is done without
+  const WITHIN_MS = 600_000;
+  const KEPT = "parley-anew";
+  const FETCHED = "script[src], link[rel=stylesheet]";
+  let waiting = false;
+
+  const answers = () => fetch(location.href, { method: "HEAD" }).then(({ status }) => status < 500, () => false);
+
+  async function anew() {
+    if (waiting) return;
+    waiting = true;
+    const times = JSON.parse(sessionStorage.getItem(KEPT) ?? "[]").filter((time) => Date.now() - time < WITHIN_MS);
+    if (times.length >= MOST) return;
+    sessionStorage.setItem(KEPT, JSON.stringify([...times, Date.now()]));
+    while (!(await answers())) await new Promise((next) => setTimeout(next, EVERY_MS));
+    location.reload();
+  }
+
+  addEventListener("error", ({ target }) => target.matches?.(FETCHED) && anew(), true);
+  addEventListener("vite:preloadError", anew);
+})();
