@@ -4,10 +4,10 @@ import json
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, Route, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.told import attempts, count, newest_facts
-from tests.browser.visitor import MARK, Visitor
+from tests.browser.visitor import Visitor
 from tests.browser.waiting import until
 from tests.fakes.served import Process
 
@@ -156,92 +156,6 @@ def test_the_back_button_leads_back_to_where_one_was(fast: Process, new_context:
     assert visitor.text == was
     assert count(fast, "enrolled") == 1
     visitor.finish()
-
-
-def test_killed_while_the_page_is_open(slow: Process, new_context: NewContext) -> None:
-    """In the middle of a reply the page goes on by itself; on a form the next click finds the new server."""
-    page = new_context().new_page()
-    visitor = Visitor(page, slow.url)
-    visitor.arrive("demo")
-    slow.kill()
-    slow.start()
-    visitor.until("chat")
-    visitor.say(EXPLAIN)
-    expect(page.locator("#chat [data-testid=bot]")).to_contain_text("a")
-    slow.kill()
-    assert [event.kind for event in newest_facts(slow)][-1] == "said"
-    slow.start()
-    visitor.hear_out()
-    *_, said, replied = newest_facts(slow)
-    assert (said.kind, replied.kind) == ("said", "replied")
-    assert visitor.reply.split()[-1] in replied.data["text"]
-    assert "connection" not in visitor.note
-    visitor.fill_in()
-    was = visitor.mark
-    slow.kill()
-    page.locator("#left form button[type=submit]").click()
-    slow.start()
-    until(page, f"before => {MARK} !== before || document.querySelector('[data-again]')", arg=was)
-    again = page.get_by_role("button", name="Try again")
-    if again.count():  # the server was away for longer than the page tries by itself
-        again.click()
-    visitor.arrived_from(was)
-    assert visitor.note == ""
-    visitor.go_on()
-
-
-def test_a_page_that_lost_a_part_is_loaded_again(fast: Process, new_context: NewContext, soak: bool) -> None:
-    """As when the server is restarted meanwhile: it comes up whole once the server answers, whichever part it was.
-
-    In short it is each eighth.
-    """
-    for number, part in enumerate(parts_of(new_context().new_page(), fast.url)):
-        if number % 8 and not soak:
-            continue
-        page = new_context().new_page()
-        page.route(part, lambda route: route.abort(), times=1)
-        page.route(f"{fast.url}/", unless_asked, times=3)  # the page itself, and two questions
-        visitor = Visitor(page, fast.url)
-        with page.expect_event("requestfailed", lambda request, part=part: request.url == part):
-            visitor.arrive("rated")
-        visitor.until("chat")
-        expect(page.locator("#send")).to_be_enabled()
-        expect(page.locator("#chat [role=log]")).to_be_visible()
-        page.context.close()
-
-
-def parts_of(page: Page, url: str) -> list[str]:
-    """What a page needs: its scripts and styles."""
-    parts: list[str] = []
-    needed = ("script", "stylesheet")
-    page.on("request", lambda request: parts.append(request.url) if request.resource_type in needed else None)
-    visitor = Visitor(page, url)
-    visitor.arrive("rated")
-    visitor.until("chat")
-    page.wait_for_load_state("networkidle")
-    return list(dict.fromkeys(part for part in parts if "/s/" not in part))
-
-
-def unless_asked(route: Route) -> None:
-    """Not even the question whether the server is there arrives."""
-    if route.request.method == "HEAD":
-        route.abort()
-    else:
-        route.continue_()
-
-
-def test_a_part_that_never_arrives_is_done_without(fast: Process, new_context: NewContext) -> None:
-    """A browser may refuse it for good; the page is not loaded again and again."""
-    page = new_context().new_page()
-    loaded: list[str] = []
-    page.on("request", lambda request: loaded.append(request.url) if request.is_navigation_request() else None)
-    page.route("**/parley/slider.css", lambda route: route.abort())
-    visitor = Visitor(page, fast.url)
-    visitor.arrive("short")
-    page.wait_for_function("JSON.parse(sessionStorage['parley-anew']).length === 3")
-    page.wait_for_load_state("networkidle")
-    visitor.finish()
-    assert loaded.count(f"{fast.url}/") == 1 + 3
 
 
 def test_the_problem_cannot_be_copied(fast: Process, new_context: NewContext) -> None:
