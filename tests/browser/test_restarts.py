@@ -100,3 +100,18 @@ def test_a_part_that_never_arrives_is_done_without(fast: Process, new_context: N
     page.wait_for_load_state("networkidle")
     visitor.finish()
     assert loaded.count(f"{fast.url}/") == 1 + 3
+
+
+def test_what_a_browser_adds_to_the_page_and_cannot_load_is_no_part_of_it(
+    fast: Process, new_context: NewContext
+) -> None:
+    """Extensions add scripts of their own, which the policy refuses."""
+    page = new_context().new_page()
+    visitor = Visitor(page, fast.url)
+    visitor.arrive("short")
+    refused = """src => new Promise(resolve => {
+        const script = Object.assign(document.createElement("script"), { src, onerror: () => resolve("refused") });
+        document.head.append(script);
+    })"""
+    assert page.evaluate(refused, "https://extension.invalid/added.js") == "refused"
+    assert page.evaluate("sessionStorage['parley-anew']") is None

@@ -9,7 +9,9 @@
   const FETCHED = "script[src], link[rel=stylesheet]";
   let waiting = false;
 
-  const answers = () => fetch(location.href, { method: "HEAD" }).then(({ status }) => status < 500, () => false);
+  // What an extension puts into the page, and our policy refuses, is no part of it.
+  const ours = ({ src, href }) => new URL(src || href).origin === location.origin;
+  const answers = () => fetch(location.href, { method: "HEAD" }).then(({ ok }) => ok, () => false);
 
   async function anew() {
     if (waiting) return;
@@ -21,6 +23,6 @@
     location.reload();
   }
 
-  addEventListener("error", ({ target }) => target.matches?.(FETCHED) && anew(), true);
+  addEventListener("error", ({ target }) => target.matches?.(FETCHED) && ours(target) && anew(), true);
   addEventListener("vite:preloadError", anew);
 })();
