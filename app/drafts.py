@@ -20,7 +20,7 @@ from typing import Any
 
 import yaml
 
-from app.library import STUDIES, find, mapping_of, no_yaml, shipped, study_of
+from app.library import FILE, STUDIES, find, mapping_of, no_yaml, shipped, study_of
 from app.marked import Marked as Page
 from app.marked import marked
 from app.translations import missing
@@ -30,7 +30,6 @@ from experiments.errors import Fault, StudyError, allowed
 from problems import registry as problems
 from problems.item import Problem
 
-FILE = "study.yaml"
 LARGEST_BYTES = 200_000
 LONGEST_NAME = 60
 LONGEST_PART = 255

@@ -27,6 +27,20 @@ from storage.schemas.registry import schemas
 EXPERIMENTS = Path(__file__).parent.parent / "experiments"
 STUDIES = EXPERIMENTS / "studies"
 PROTOCOLS = EXPERIMENTS / "protocols"
+NAMED: Mapping[type, str] = {list: "a list", str: "a text"}
+UNQUOTED = "Is a text with `:`, `?`, `@` or `{{` unquoted?"
+OPEN = "Is a quotation mark or a bracket not closed?"
+HINTS: Mapping[str, str] = {
+    r"\t": "Indent with spaces; YAML takes no tabs.",
+    "stands twice": "Leave one of the two out, or rename it.",
+    "mapping values are not allowed": f"{UNQUOTED} Or is a line indented too far?",
+    "expected <block end>": "Do lines that belong together begin in the same column?",
+    "found unexpected": OPEN,
+    "expected ',' or": OPEN,
+}
+"""What to look for, by what YAML says is wrong."""
+FILE = "study.yaml"
+"""What a study file is called that has a folder of its own."""
 Load = Callable[[str, str, Path], tuple[Problem, ...]]
 """What reads problems: a source, a path, and the folder in which that is looked for."""
 
@@ -43,6 +57,8 @@ def find(reference: str) -> Path:
         if not path.is_file():
             raise StudyError(reference, [Fault("", "there is no such file")])
         return path
+    if (path / FILE).is_file():
+        return path / FILE
     if reference not in shipped():
         raise StudyError(
             reference,
@@ -90,7 +106,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
 def mapping_of(read: Marked, name: str) -> dict[str, Any]:
     """What a text says if it is a mapping; raises StudyError."""
     if not isinstance(read.value, dict):
-        what = f"holds {type(read.value).__name__}, not a mapping with `study`, `title` and `flow`"
+        held = "is empty" if read.value is None else f"holds {NAMED.get(type(read.value), 'one value')}"
+        what = f"{held}: a mapping with `study`, `title` and `flow` is needed"
         raise StudyError(name, [Fault("", what)])
     return read.value
 
@@ -101,7 +118,9 @@ def no_yaml(error: yaml.YAMLError) -> Fault:
         return Fault("", f"is no YAML in UTF-8: {error}")
     mark = error.problem_mark
     where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-    return Fault(where, f"is no YAML: {error.problem}. Is a text with `:`, `?` or `{{{{` unquoted?")
+    problem = error.problem or ""
+    hint = next((hint for sign, hint in HINTS.items() if sign in problem), UNQUOTED)
+    return Fault(where, f"is no YAML: {problem}. {hint}")
 
 
 def read_protocols(beside: Path) -> dict[str, Mapping[str, Any]]:

@@ -202,10 +202,14 @@ def unknown(environ_names: Iterable[str]) -> list[str]:
     """Say of each PARLEY_* name that sets nothing that it does, and which one was probably meant."""
     known = [env_name(field) for field in Settings.model_fields]
     strays = sorted(name for name in environ_names if name.upper().startswith(PREFIX) and name.upper() not in known)
-    return [
-        f"{name} is not a setting.{did_you_mean(name.upper(), known)} `parley settings` lists them all."
-        for name in strays
-    ]
+    return [f"{name} is not a setting.{_meant(name)} `parley settings` lists them all." for name in strays]
+
+
+def _meant(name: str) -> str:
+    """The setting that somebody meant, by what comes after what all of them begin with."""
+    fields = {field.upper(): env_name(field) for field in Settings.model_fields}
+    close = did_you_mean(name.upper().removeprefix(PREFIX), fields)
+    return next((close.replace(repr(field), repr(full)) for field, full in fields.items() if repr(field) in close), "")
 
 
 def _shown(value: object) -> str:

@@ -40,11 +40,12 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What was put back, where what was there is now, and sessions that were withdrawn since the backup."""
+    """What was put back, where what was there is now, and sessions that were withdrawn since the backup; None where
+    what was there is too damaged to tell."""
 
     checked: Checked
     aside: Path | None
-    withdrawn: tuple[str, ...]
+    withdrawn: tuple[str, ...] | None
 
 
 def _silent(done: int, total: int) -> None:
@@ -68,6 +69,8 @@ def back_up(file: Path, to: Path, told: Told = _silent) -> Checked:
         raise StorageError(f"{file}: there is no database to back up. PARLEY_DATABASE_URL says where it is")
     if to.exists():
         raise StorageError(f"{to}: there is a file of this name already. Name another, or move that one away")
+    if not to.absolute().parent.is_dir():
+        raise StorageError(f"{to}: there is no folder {to.parent}. Make it, or name a file elsewhere")
     part = _copy(file, to, told)
     try:
         checked = check(part)
@@ -80,7 +83,8 @@ def back_up(file: Path, to: Path, told: Told = _silent) -> Checked:
 def restore(backup: Path, file: Path, aside: Path, told: Told = _silent) -> Restored:
     """Put a backup in a database's place; what was there is kept `aside`. Raises StorageError while it is in use."""
     if not backup.is_file():
-        raise StorageError(f"{backup}: there is no such file")
+        what = "this is a folder; name the file in it" if backup.is_dir() else "there is no such file"
+        raise StorageError(f"{backup}: {what}")
     if file.exists() and file.samefile(backup):
         raise StorageError(f"{backup}: that is the database itself")
     checked = check(backup)
@@ -92,10 +96,12 @@ def restore(backup: Path, file: Path, aside: Path, told: Told = _silent) -> Rest
         known = _withdrawn(held)
         part = _copy(backup, file, told)
         aside.hardlink_to(file)  # so that there is a database under its name at every moment
+        if _journal(file).exists():  # only a damaged one leaves it
+            _journal(file).replace(_journal(aside))
         _name(part, file)
     with closing(sqlite3.connect(file)) as restored:
-        missing = known - _withdrawn(restored)
-    return Restored(checked, aside, tuple(sorted(missing)))
+        missing = None if known is None else tuple(sorted(known - (_withdrawn(restored) or set())))
+    return Restored(checked, aside, missing)
 
 
 def check(file: Path) -> Checked:
@@ -126,7 +132,17 @@ def unused(file: Path) -> Iterator[sqlite3.Connection]:
             raise StorageError(
                 f"{file} is in use ({error}). Stop every process that has it open first: parley serve, parley console"
             ) from error
+        except sqlite3.DatabaseError:
+            pass  # it is too damaged for anybody to use
         yield connection
+
+
+def must_be_unused(url: str) -> None:
+    """Raise StorageError while anybody has an SQLite database open; of PostgreSQL nobody can tell."""
+    file = file_of(url)
+    if file is not None and file.is_file():
+        with unused(file):
+            pass
 
 
 def _copy(file: Path, to: Path, told: Told) -> Path:
@@ -158,13 +174,20 @@ def _name(part: Path, to: Path) -> None:
         os.close(folder)
 
 
+def _journal(file: Path) -> Path:
+    return file.with_name(f"{file.name}-wal")
+
+
 def _no_journal(file: Path) -> None:
-    journal = file.with_name(f"{file.name}-wal")
-    if journal.exists():
-        raise StorageError(f"{journal} belongs to another database than the one to restore. Move it away first")
+    if _journal(file).exists():
+        raise StorageError(f"{_journal(file)} belongs to another database than the one to restore. Move it away first")
 
 
-def _withdrawn(connection: sqlite3.Connection) -> set[str]:
-    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'erasure'").fetchone() is None:
-        return set()
-    return {stream for (stream,) in connection.execute("SELECT stream FROM erasure")}
+def _withdrawn(connection: sqlite3.Connection) -> set[str] | None:
+    """The sessions that a database tells were withdrawn; None where it is too damaged."""
+    try:
+        if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'erasure'").fetchone() is None:
+            return set()
+        return {stream for (stream,) in connection.execute("SELECT stream FROM erasure")}
+    except sqlite3.DatabaseError:
+        return None

@@ -7,7 +7,7 @@ IMMEDIATE, because a transaction that reads first and writes later is refused at
 from __future__ import annotations
 
 from pathlib import Path
-from sqlite3 import SQLITE_BUSY
+from sqlite3 import SQLITE_BUSY, SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_READONLY
 from sqlite3 import OperationalError as SqliteError
 from threading import Lock
 from time import monotonic, sleep
@@ -27,7 +27,7 @@ from sqlalchemy import (
     select,
     text,
 )
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
+from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError, OperationalError
 
 from storage import ai_tables  # noqa: F401  (its tables join the metadata)
 from storage.errors import StorageError
@@ -38,6 +38,8 @@ from storage.tables import metadata, seats, usage
 Database: TypeAlias = Engine
 """An open database; other rooms name it and hand it on."""
 
+KINDS = ("sqlite", "postgresql")
+DAMAGED = (SQLITE_CORRUPT, SQLITE_NOTADB)
 PATIENCE_S = 10.0
 PATIENCE = f"busy_timeout={PATIENCE_S * 1000:.0f}"
 """How many milliseconds a connection waits for another's transaction."""
@@ -64,8 +66,9 @@ def open_database(url: str, *, outdated: bool = False, revisions: Revisions = OW
             alone(connection, MAKING)
             fit(connection, revisions)
             old = make_tables(connection)
-    except OperationalError as error:
-        raise StorageError(f"the database {engine.url!r} cannot be opened: {error.orig}") from error
+    except DatabaseError as error:
+        engine.dispose()
+        raise unopened(engine, error) from error
     except StorageError:
         engine.dispose()
         raise
@@ -82,15 +85,19 @@ def open_database(url: str, *, outdated: bool = False, revisions: Revisions = OW
 def connect(url: str) -> Engine:
     """An engine on a database as it is, whatever tables it has; raises StorageError where it is no address."""
     try:
+        address = make_url(url)
+        if address.get_backend_name() not in KINDS:
+            raise ArgumentError(f"Parley keeps its data in {' or '.join(KINDS)}")
         engine = create_engine(
-            make_url(url),
+            address,
             json_serializer=dumps,
             json_deserializer=orjson.loads,
             hide_parameters=True,  # what somebody wrote is in them, and errors are logged
         )
     except (ArgumentError, NoSuchModuleError) as error:
+        shown = url.rpartition("@")[2]  # a password would stand before it
         raise StorageError(
-            f"PARLEY_DATABASE_URL={url!r} is no database address: {error}. "
+            f"PARLEY_DATABASE_URL={shown!r} is no address of a database: {error}. "
             "Use sqlite:///parley.db or postgresql+psycopg://user:password@host/name"
         ) from error
     except ModuleNotFoundError as error:
@@ -101,6 +108,23 @@ def connect(url: str) -> Engine:
     with _joining:
         schemas()  # their tables join the metadata
     return engine
+
+
+def unopened(engine: Engine, error: DatabaseError) -> StorageError:
+    """Why a database cannot be opened, with what to do."""
+    file, code = file_of(str(engine.url)), _code(error.orig)
+    if file is None:
+        return StorageError(f"the database {engine.url!r} cannot be opened: {error.orig}")
+    if code in DAMAGED:
+        return StorageError(
+            f"{file}: this is no SQLite database, or it is damaged ({error.orig}). Nothing was changed. Put a backup "
+            "in its place with: parley restore FILE; or say where another is: PARLEY_DATABASE_URL"
+        )
+    if code == SQLITE_READONLY:
+        return StorageError(f"{file}: Parley may not write here, and needs to: to the file and into its folder")
+    if not file.absolute().parent.is_dir():
+        return StorageError(f"{file}: there is no folder {file.parent}. Make it, or change PARLEY_DATABASE_URL")
+    return StorageError(f"{file}: this database cannot be opened: {error.orig}")
 
 
 def make_tables(connection: Connection) -> list[str]:
@@ -169,8 +193,15 @@ def writer(engine: Engine) -> Connection:
 def _tell(context: ExceptionContext) -> None:
     """Make our own error of what ails the database, for who reads. Writers look at the driver's: they may try again."""
     writing = context.connection is not None and context.connection.get_execution_options().get(WRITING, False)
+    if _code(context.original_exception) in DAMAGED:
+        raise StorageError(f"the database is damaged: {context.original_exception}. Put a backup in its place")
     if isinstance(context.sqlalchemy_exception, OperationalError) and not writing:
         raise StorageError(f"the database does not answer: {context.original_exception}")
+
+
+def _code(error: BaseException | None) -> int:
+    """What kind of error SQLite says it is; 0 of any other's."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
 def _prepare(connection: Any, _record: Any) -> None:
@@ -189,7 +220,7 @@ def _keep_a_log(connection: Any) -> None:
             connection.execute("PRAGMA journal_mode=WAL").close()
             return
         except SqliteError as error:
-            if error.sqlite_errorcode & 0xFF != SQLITE_BUSY or monotonic() > until:
+            if _code(error) != SQLITE_BUSY or monotonic() > until:
                 raise
         sleep(0.01)
 

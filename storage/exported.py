@@ -74,5 +74,7 @@ class Exported:
     filtered: tuple[Kept, ...] = ()
     safe: bool = False
     selected: Selected | None = None
+    withdrawn: int = 0
+    """How many sessions were withdrawn: they are erased, and among none of the numbers."""
     users: tuple[tuple[str, int], ...] = ()
     """Who played the study's simulated sessions, and how many; nothing where people took part."""

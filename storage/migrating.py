@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, column, inspect, select, table
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DatabaseError, OperationalError
 
-from storage.backups import Told, back_up, sqlite_file, unused
-from storage.engine import MAKING, alone, connect, make_tables, open_database, outdated_tables, writer
+from storage.backups import Told, back_up, must_be_unused, sqlite_file
+from storage.engine import MAKING, alone, connect, make_tables, open_database, outdated_tables, unopened, writer
 from storage.errors import StorageError
 from storage.projections import rebuild
 from storage.revisions import OWN, Revisions, revision_of, stamp
@@ -63,8 +63,8 @@ def standing(url: str, revisions: Revisions = OWN) -> Standing:
                 return Standing(None, (), ())
             waiting = revisions.after(found)
             return Standing(found, waiting, () if waiting else outdated_tables(connection))
-    except OperationalError as error:
-        raise StorageError(f"the database {engine.url!r} cannot be opened: {error.orig}") from error
+    except DatabaseError as error:
+        raise unopened(engine, error) from error
     finally:
         engine.dispose()
 
@@ -81,10 +81,8 @@ def migrate(
     kept = None
     if before.waiting and before.revision is not None:
         if url.startswith("sqlite"):
-            file = sqlite_file(url)
-            with unused(file):
-                pass
-            kept = back_up(file, backup(before.revision), told).file
+            must_be_unused(url)
+            kept = back_up(sqlite_file(url), backup(before.revision), told).file
         _upgrade(url, before.revision, revisions)
     database = open_database(url, outdated=True, revisions=revisions)
     try:

@@ -17,6 +17,8 @@ from storage.errors import StorageError
 from storage.tables import events
 
 _FILE = re.compile(r"r(\d{4})_\w+\.py")
+_REPLICATING = "_litestream_"
+"""How the tables of who copies SQLite's files begin; they may be there before Parley's."""
 _stamps = Table(
     "alembic_version",
     MetaData(),
@@ -62,9 +64,16 @@ def stamped(connection: Connection) -> str | None:
 
 def revision_of(connection: Connection, revisions: Revisions) -> str | None:
     """The revision of a database's tables; None if it has none. Without a stamp it is the first: the Parley that made
-    them did not stamp."""
-    there = revisions.names[0] if inspect(connection).has_table(events.name) else None
-    return stamped(connection) or there
+    them did not stamp. Raises StorageError for an SQLite file that another program made."""
+    there = {name for name in inspect(connection).get_table_names() if not name.startswith(_REPLICATING)}
+    if events.name in there:
+        return stamped(connection) or revisions.names[0]
+    if there and connection.dialect.name == "sqlite":
+        raise StorageError(
+            f"{connection.engine.url.database}: another program made this database (it has a table {min(there)!r}, and "
+            "none of Parley's). Its data are as they were. Say where Parley's is: PARLEY_DATABASE_URL=sqlite:///parley.db"
+        )
+    return None
 
 
 def stamp(connection: Connection, name: str) -> None:

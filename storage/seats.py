@@ -35,6 +35,8 @@ LIVE = and_(
     or_(_seat.until_us > bindparam("now_us"), _seat.last_us > bindparam("since_us")),
 )
 """Who is taking part: under the lease of the beginning, or since their last fact."""
+THERE = or_(_seat.outcome.is_(None), _seat.outcome != "withdrawn")
+"""Whose data there are: what is left of who withdrew is that there was somebody."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,7 @@ MODULES = (
 )
 APART = ("alone",)
 """Those whose command, which is called as they are, needs none of the others."""
+STOPPED = "Stopped. What was finished is saved."
 
 
 def __getattr__(name: str) -> Any:
@@ -59,11 +60,23 @@ def main() -> None:
     try:
         _with(words if words and words[0] in APART else MODULES)()
     except (ParleyError, OSError) as error:
-        _tell(str(error), style="red")
+        _tell(_in_words(error), style="red")
         raise SystemExit(2) from None
     except KeyboardInterrupt:
-        _tell("Stopped. What was finished is saved.")
+        _tell(STOPPED)
         raise SystemExit(130) from None
+    except SystemExit as ended:
+        # Within a command typer has made an exit of Ctrl-C, and said nothing of it.
+        if isinstance(getattr(ended.__context__, "__cause__", None), KeyboardInterrupt):
+            _tell(STOPPED)
+        raise
+
+
+def _in_words(error: ParleyError | OSError) -> str:
+    """What went wrong, without the number that the system has for it."""
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
 
 
 def _tell(text: str, style: str = "") -> None:

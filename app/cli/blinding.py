@@ -12,6 +12,7 @@ from rich.text import Text
 
 from app.cli.common import app, name_of, out, settings_in_use
 from storage.blinding import ALL, REPLIED, Blinding, blinding
+from storage.describe.markdown import count as how_many
 from storage.engine import open_database
 
 MOST_WORDS = 5
@@ -34,7 +35,11 @@ def blinding_(
     if as_json:
         print(json.dumps(report.as_json(), indent=2, ensure_ascii=False))
         return
-    out.print(f"{report.study}: {report.sessions:,} sessions of origin {report.origin}", highlight=False, markup=False)
+    out.print(
+        f"{report.study}: {how_many(report.sessions, 'session')} of origin {report.origin}",
+        highlight=False,
+        markup=False,
+    )
     out.print(_leaks(report) if report.leaks else "No model has replied.")
     if report.guesses:
         out.print(_guesses(report))

@@ -14,8 +14,11 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColum
 from app.cli.common import STDOUT, Where, app, err, name_of, out, settings_in_use
 from app.settings import Settings
 from app.web.secret import secret_of
+from storage.backups import must_be_unused
+from storage.describe.markdown import count as how_many
 from storage.describe.packing import pack
 from storage.engine import Database, open_database
+from storage.errors import StorageError
 from storage.exported import Exported
 from storage.exports.exporting import export, stream
 from storage.exports.filtering import Statuses, read_statuses
@@ -28,6 +31,7 @@ from storage.participants import Participants, Person
 from storage.projections import differences, rebuild
 from storage.schemas.registry import schemas
 from storage.simulated import BOT
+from storage.studies import Studies
 
 PROLIFIC = "prolific"
 
@@ -45,17 +49,24 @@ def import_(
     study: Annotated[str, typer.Option(help="The study to import into; called like the schema unless given.")] = "",
 ) -> None:
     """Read the files of a released dataset into the database, as sessions of a study; all of it or nothing."""
-    name = study or schema
+    database, name = _database(), study or schema
+    own = Studies(database).has(name)
+    if own and not study:
+        raise StorageError(
+            f"{name!r} is also a study of this Parley. Say which study the files go into: --study {name}-released, or "
+            f"--study {name} to have them beside its own sessions"
+        )
     try:
         with _reading() as progress:
-            done = import_files(_database(), schema, paths, name, progress)
+            done = import_files(database, schema, paths, name, progress)
     except KeyboardInterrupt:
         err.print("Stopped. Nothing was imported.")
         raise typer.Exit(130) from None
     for file in done:
         told = f"{file.new:,} new" if file.new else "all known, nothing to do" if file.rows else "no rows"
         out.print(f"{file.path}: {file.rows:,} rows, {told}", highlight=False)
-    out.print(f"[dim]parley export {name} --schema {schema} -o FOLDER writes them again[/dim]")
+    origin = " --origin import" if own else ""
+    out.print(f"[dim]parley export {name} --schema {schema}{origin} -o FOLDER writes them again[/dim]")
 
 
 @app.command()
@@ -144,7 +155,7 @@ def _examples(database: Database, wish: Wish, to: Path, file: str, split: Split)
     for one in written.exported.files:
         about = f"{one.rows:,} examples, of {written.questions[one.path]:,} of the questions"
         out.print(f"{to / one.path}: {about}", highlight=False)
-    out.print(f"[dim]{written.exported.sessions:,} sessions of origin {written.exported.origin}[/dim]")
+    out.print(f"[dim]{how_many(written.exported.sessions, 'session')} of origin {written.exported.origin}[/dim]")
     for why, number in sorted(written.left_out.items()):
         out.print(f"  left out: {number:,} conversations {why}", highlight=False)
 
@@ -152,7 +163,9 @@ def _examples(database: Database, wish: Wish, to: Path, file: str, split: Split)
 def _tell(exported: Exported, statuses: Statuses | None) -> None:
     for file in exported.files:
         out.print(f"{exported.folder / file.path}: {file.rows:,} rows", highlight=False)
-    out.print(f"[dim]{exported.sessions:,} sessions of origin {exported.origin}; README.md says what is there[/dim]")
+    out.print(
+        f"[dim]{how_many(exported.sessions, 'session')} of origin {exported.origin}; README.md says what is there[/dim]"
+    )
     for why, number in exported.selected.left_out if exported.selected else ():
         out.print(f"  left out: {number:,} {why}", highlight=False)
     for kept in exported.filtered:
@@ -198,8 +211,10 @@ app.add_typer(db, name="db")
 @db.command(name="rebuild")
 def db_rebuild() -> None:
     """Empty the released tables and fill them again from the log; stop the server first."""
-    count = rebuild(open_database(settings_in_use().database_url, outdated=True))
-    out.print(f"The released tables are rebuilt from {count} sessions.")
+    url = settings_in_use().database_url
+    must_be_unused(url)
+    count = rebuild(open_database(url, outdated=True))
+    out.print(f"The released tables are rebuilt from {how_many(count, 'session')}.")
 
 
 @db.command(name="verify")

@@ -13,8 +13,9 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from app.cli.common import app, err, out, settings_in_use
 from app.cli.data import db
-from storage.backups import Told, back_up, sqlite_file
+from storage.backups import Checked, Told, back_up, sqlite_file
 from storage.backups import restore as put_back
+from storage.describe.markdown import count as how_many
 from storage.migrating import migrate, standing
 
 
@@ -36,6 +37,11 @@ def _copying(what: str) -> Iterator[Told]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
+def _held(checked: Checked) -> str:
+    """What is in a database, in numbers."""
+    return f"{how_many(checked.sessions, 'session')} and {how_many(checked.facts, 'fact')}"
+
+
 @app.command()
 def backup(
     to: Annotated[
@@ -47,7 +53,7 @@ def backup(
     file = sqlite_file(settings_in_use().database_url)
     with _copying("copying") as told:
         made = back_up(file, to or _beside(file, "backup"), told)
-    out.print(f"{made.file}: {made.bytes:,} bytes, {made.sessions:,} sessions, {made.facts:,} facts, no damage")
+    out.print(f"{made.file}: {made.bytes:,} bytes, {_held(made)}, no damage")
     out.print("[dim]Without the secret nobody can go on, and no id can be read: keep it too, elsewhere.[/dim]")
 
 
@@ -59,12 +65,14 @@ def restore(
     file = sqlite_file(settings_in_use().database_url)
     with _copying("restoring") as told:
         done = put_back(backup, file, _beside(file, "before-restore"), told)
-    out.print(f"{file}: as it was, with {done.checked.sessions:,} sessions and {done.checked.facts:,} facts")
+    out.print(f"{file}: as it was, with {_held(done.checked)}")
     if done.aside:
         out.print(f"What was there is now {done.aside}", highlight=False)
-    if done.withdrawn:
+    if done.withdrawn is None:
+        out.print("[yellow]It is too damaged to tell who withdrew since the backup: withdraw them again.[/yellow]")
+    elif done.withdrawn:
         out.print("[yellow]These sessions were withdrawn since, and are back: withdraw them again.[/yellow]")
-    for stream in done.withdrawn:
+    for stream in done.withdrawn or ():
         out.print(f"  {stream}", highlight=False)
 
 
@@ -79,7 +87,7 @@ def db_migrate() -> None:
     for revision in done.revisions:
         out.print(f"Revision {revision} is in force.", highlight=False)
     if done.rebuilt is not None:
-        out.print(f"The tables that follow from the log are rebuilt from {done.rebuilt} sessions.")
+        out.print(f"The tables that follow from the log are rebuilt from {how_many(done.rebuilt, 'session')}.")
     if not done.revisions and done.rebuilt is None:
         out.print("There is nothing to migrate.")
 

@@ -19,11 +19,12 @@ from experiments.core.outcomes import OUTCOMES
 from experiments.core.participation import Cap
 from experiments.core.resolve import Study
 from experiments.errors import allowed
-from storage.engine import open_database
+from storage.engine import Database, open_database
 from storage.operations import decide_on, operations_of
+from storage.origins import ORIGINS
 from storage.seats import Tally, cell_key, counted
 from storage.studies import Studies
-from storage.watching.people import tally_of
+from storage.watching.people import first_origin, tally_of
 
 STANDS: Mapping[StudyState, str] = {
     "draft": "A draft: nobody can begin until it is piloted or opened.",
@@ -128,12 +129,21 @@ def status(
         return
     if held.state in STANDS:
         out.print(f"[yellow]{STANDS[held.state].format(why=escape(held.shut or ''))}[/yellow]")
+    if not any(now.outcomes.values()):
+        _others(database, found.name, origin)
     outcomes = Table("outcome", "sessions")
     for name in ("live", *OUTCOMES, "left"):
         outcomes.add_row(name.replace("_", " "), f"{now.outcomes.get(name, 0):,}")
     out.print(outcomes)
     if found.factors:
         out.print(_cells(found, now, caps))
+
+
+def _others(database: Database, study: str, origin: str) -> None:
+    """Say whose sessions there are where there are none of those that were asked for."""
+    there = first_origin(database, study, (origin, *ORIGINS))
+    if there != origin:
+        out.print(f"[yellow]No session is of origin {origin}; these are: --origin {there}[/yellow]", highlight=False)
 
 
 def _told(now: Tally) -> dict[str, Any]:
@@ -145,6 +155,6 @@ def _cells(study: Study, now: Tally, caps: tuple[Cap, ...]) -> Table:
     """Each cell with who counts in it, and what its share of them would be."""
     table = Table("cell", "complete", "live", "target", "")
     for cell in standings(counted(study, now), caps):
-        target = "" if cell.target is None else f"{cell.target:,.1f}"
+        target = "" if cell.target is None else f"{cell.target:,.4g}"
         table.add_row(escape(cell_key(cell.values)), f"{cell.complete:,}", f"{cell.live:,}", target, cell.shut)
     return table

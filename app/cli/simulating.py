@@ -17,6 +17,7 @@ from app.library import load_study
 from app.naming import asked
 from app.runtime import Runtime
 from app.settings import Settings
+from storage.describe.markdown import count as how_many
 from storage.engine import open_database
 from storage.spending import Cost, costs
 
@@ -60,7 +61,9 @@ def simulate_(
     crowd = Crowd(found, who, count, seed, concurrency or (AT_ONCE if speaker else 1))
     done = asyncio.run(_play(settings_for(settings), crowd))
     played = "" if user == "random" else f" by {user}" + (f" with {speaker.label}" if speaker else "")
-    complete = f"{count - len(done.stopped)} sessions of {found.name}{played} are complete ({done.clicks} clicks)"
+    number = count - len(done.stopped)
+    are = f"{'is' if number == 1 else 'are'} complete ({done.clicks} clicks)"
+    complete = f"{how_many(number, 'session')} of {found.name}{played} {are}"
     out.print(f"{complete}, in {settings.database_url}", highlight=False)
     if speaker:
         _tell_cost(settings, crowd)
@@ -106,7 +109,7 @@ def _tell_cost(settings: Settings, crowd: Crowd) -> None:
 
 def _tell_stopped(done: _Done) -> None:
     """Say which sessions stopped and why, and exit with 1."""
-    out.print(f"[red]{len(done.stopped)} sessions stopped[/red]; the same command goes on with them.")
+    out.print(f"[red]{how_many(len(done.stopped), 'session')} stopped[/red]; the same command goes on with them.")
     for one in done.stopped[:MOST_TOLD]:
         out.print(f"  {one.stream}: {one.why}", markup=False, highlight=False)
     if len(done.stopped) > MOST_TOLD:

@@ -95,6 +95,7 @@ class Arrival:
             language,
             title=study.say(study.file.title, language),
             returns=found.live is not None,
+            ended=found.live is not None and bool(found.live.state.outcome),
             ticket=secrets.token_urlsafe(24),
             choices=[] if found.live else _choices(request, study),
         )

@@ -13,10 +13,11 @@ class Config(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, use_attribute_docstrings=True)
 
 
-Slug = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", max_length=60)]
+NAMES = r"^[A-Za-z][A-Za-z0-9_-]*$"
+Slug = Annotated[str, StringConstraints(pattern=NAMES, max_length=60)]
 """A name that becomes part of paths: a letter, then letters, digits, `_` and `-`."""
 
-Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", max_length=200)]
+Name = Annotated[str, StringConstraints(pattern=NAMES, max_length=200)]
 """A name of an answer in the data: as a Slug, but as long as the columns of released files are."""
 
 Condition = Annotated[

@@ -8,6 +8,7 @@ from typing import Any, get_args
 from pydantic import ValidationError
 
 from experiments.core.alone import Alone
+from experiments.core.config import NAMES
 from experiments.core.model import Model, PickText
 from experiments.core.participation import Bonus, Cap, Ending, Recruitment, Times
 from experiments.core.right import Range
@@ -37,6 +38,8 @@ def _fault(item: Mapping[str, Any], raw: Any) -> Fault:
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         return Fault(where, _tag_fault(item, given))
     message = item["msg"].removeprefix("Value error, ")
+    if item.get("ctx", {}).get("pattern") == NAMES:
+        message = "a name begins with a letter from a to z, and goes on with such letters, digits, `_` or `-`"
     shown = "" if isinstance(given, Mapping | Sequence) and not isinstance(given, str) else f"{given!r}: "
     return Fault(where, shown + message[:1].lower() + message[1:])
 

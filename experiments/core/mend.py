@@ -30,13 +30,17 @@ def mended(model: type[BaseModel], raw: Mapping[str, Any]) -> tuple[Any | None, 
     """What can be read of a file (None if nothing can), and every fault of its form."""
     models()
     rest, faults = copy.deepcopy(dict(raw)), list[Fault]()
+    aside: list[list[int | str]] = []
     for _ in range(ROUNDS):
         try:
             return model.model_validate(rest), faults
         except ValidationError as error:
             known = {str(fault) for fault in faults}
-            faults += [fault for fault in faults_of(error, rest) if str(fault) not in known]
             found = [(path_of(item, rest), item["type"]) for item in error.errors(include_url=False)]
+            for (path, kind), fault in zip(found, faults_of(error, rest), strict=True):
+                if str(fault) not in known and not (kind == "missing" and path in aside):
+                    faults.append(fault)
+            aside += [path for path, _ in found]
             for path, kind in found:
                 if len(path) > 1 and path[0] in SOUND:
                     rest[str(path[0])][path[1]] = dict(SOUND[str(path[0])])

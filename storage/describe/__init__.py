@@ -11,12 +11,16 @@ from hashlib import sha256
 from pathlib import Path
 
 from storage.describe.card import card
-from storage.describe.checksums import NAME, listed, sums
+from storage.describe.checksums import NAME, is_ours, recorded, sums
 from storage.describe.codebook import as_json, codebook
 from storage.describe.codebook_page import page
 from storage.describe.croissant import metadata
-from storage.describe.frozen import documents
+from storage.describe.frozen import STUDY, documents
 from storage.exported import Exported
+
+README, PAGE, BOOK, METADATA = "README.md", "codebook.md", "codebook.json", "metadata.json"
+NAMES = (README, PAGE, BOOK, METADATA, STUDY, NAME)
+"""What is beside the data of an export; in place of the study there may be several of its versions."""
 
 
 def describe(exported: Exported) -> tuple[Path, ...]:
@@ -29,22 +33,21 @@ def describe(exported: Exported) -> tuple[Path, ...]:
 
 
 def _remove_older(folder: Path, now: Collection[str]) -> None:
-    """Remove what an earlier export wrote there and this one did not; nothing else."""
-    known = folder / NAME
-    for name in listed(known.read_text(encoding="utf-8")) if known.is_file() else ():
-        path = folder / name
-        if name not in now and path.resolve().is_relative_to(folder.resolve()):
-            path.unlink(missing_ok=True)
+    """Remove what an earlier export wrote there and this one did not; nothing else, and nothing changed since."""
+    known = recorded(folder)
+    for name in known:
+        if name not in now and is_ours(folder, name, known):
+            (folder / name).unlink()
 
 
 def _contents(exported: Exported) -> Mapping[str, bytes]:
     """Every file by its name, apart from the checksums."""
     book = codebook(exported)
     return {
-        "README.md": card(exported).encode(),
-        "codebook.md": page(book).encode(),
-        "codebook.json": as_json(book),
-        "metadata.json": (json.dumps(metadata(exported), indent=2, ensure_ascii=False) + "\n").encode(),
+        README: card(exported).encode(),
+        PAGE: page(book).encode(),
+        BOOK: as_json(book),
+        METADATA: (json.dumps(metadata(exported), indent=2, ensure_ascii=False) + "\n").encode(),
         **documents(exported.studies),
     }
 

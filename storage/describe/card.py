@@ -17,7 +17,7 @@ from storage.describe.choice import chosen
 from storage.describe.croissant import record_set
 from storage.describe.frozen import file_name
 from storage.describe.markdown import bullets, code, join, table
-from storage.describe.words import PILOT, SIMULATED, is_imported, summary, title
+from storage.describe.words import PILOT, SIMULATED, is_imported, published, summary, title
 from storage.exported import Exported, File
 
 WARNINGS = {
@@ -56,7 +56,7 @@ def card(exported: Exported) -> str:
 def _front(exported: Exported) -> dict[str, Any]:
     """What Hugging Face reads of a card, as far as it is known."""
     languages = list(dict.fromkeys(tag for study in exported.studies for tag in study.file.offered))
-    licence = exported.schema.licence.lower().replace(" ", "-") if is_imported(exported) else ""
+    licence = published(exported).get("license", "").lower().replace(" ", "-")
     front = {"pretty_name": title(exported), "language": languages, "license": licence}
     configs = [{"config_name": _config(file), "data_files": file.path} for file in exported.files]
     return {key: value for key, value in front.items() if value} | {"configs": configs}
@@ -189,10 +189,10 @@ def _checking() -> str:
 
 
 def _citing(exported: Exported) -> str:
-    schema = exported.schema
-    if is_imported(exported):
-        at = f" <{schema.url}>" if schema.url else ""
-        return join("## Citing them", f"{schema.source}{at}")
+    schema, known = exported.schema, published(exported)
+    if "citeAs" in known:
+        at = f" <{known['url']}>" if "url" in known else ""
+        return join("## Citing them", f"{known['citeAs']}{at}")
     said = f"The names and columns of the files are those of {schema.title}: {schema.source} The data are not theirs."
     return join("## Citing them", said)
 
@@ -205,7 +205,7 @@ def _gaps(exported: Exported) -> Iterator[str]:
     if is_imported(exported):
         yield "Whether the files are the published ones: compare their checksums with the publisher's."
         yield "The wording that people saw: published files do not come with their study."
-        if not exported.schema.licence:
+        if "license" not in published(exported):
             yield "The licence."
     else:
         yield (

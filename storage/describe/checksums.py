@@ -1,8 +1,10 @@
-"""`SHA256SUMS`: the checksum of every file of an export, as `sha256sum -c` reads it."""
+"""`SHA256SUMS`: the checksum of every file of an export, as `sha256sum -c` reads it; by it an export knows its own."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from hashlib import file_digest
+from pathlib import Path
 
 NAME = "SHA256SUMS"
 
@@ -12,6 +14,23 @@ def sums(hashes: Mapping[str, str]) -> str:
     return "".join(f"{hashes[path]}  {path}\n" for path in sorted(hashes))
 
 
-def listed(text: str) -> list[str]:
-    """The paths in such lines."""
-    return [line.split("  ", 1)[1] for line in text.splitlines()]
+def recorded(folder: Path) -> Mapping[str, str]:
+    """The checksum of each file that was exported into a folder; none where nothing was."""
+    file = folder / NAME
+    if not file.is_file():
+        return {}
+    lines = (line.split("  ", 1) for line in file.read_text(encoding="utf-8", errors="replace").splitlines())
+    return {line[1]: line[0] for line in lines if len(line) > 1}
+
+
+def is_ours(folder: Path, name: str, known: Mapping[str, str]) -> bool:
+    """Whether a file of an export's folder is as the export left it, by what was recorded there."""
+    path = folder / name
+    if not (path.is_file() and path.resolve().is_relative_to(folder.resolve())):
+        return False
+    if name == NAME:
+        return bool(known)
+    if name not in known:
+        return False
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest() == known[name]

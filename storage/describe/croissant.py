@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Any
 
-from storage.describe.words import is_imported, summary, title
+from storage.describe.words import published, summary, title
 from storage.exported import Exported, File
 from storage.forms import Form, Kind
 from storage.schemas.base import Column
@@ -72,15 +72,13 @@ CONTEXT: Mapping[str, Any] = MappingProxyType(
 
 def metadata(exported: Exported) -> Json:
     """The description of an export, as JSON-LD."""
-    schema = exported.schema
-    about = {"citeAs": schema.source, "license": schema.licence, "url": schema.url} if is_imported(exported) else {}
     return {
         "@context": dict(CONTEXT),
         "@type": "sc:Dataset",
         "conformsTo": CONFORMS_TO,
         "name": title(exported),
         "description": summary(exported),
-        **{key: value for key, value in about.items() if value},
+        **published(exported),
         "distribution": [_file_object(file) for file in exported.files],
         "recordSet": [_record_set(file) for file in exported.files],
     }

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from experiments.core.resolve import Study
 
+STUDY = "study.json"
 HASH_CHARS = 12
 
 
@@ -16,4 +17,4 @@ def documents(studies: Sequence[Study]) -> Mapping[str, bytes]:
 
 def file_name(study: Study, among: Sequence[Study]) -> str:
     """The name of a study's file."""
-    return "study.json" if len(among) == 1 else f"study-{study.hash[:HASH_CHARS]}.json"
+    return STUDY if len(among) == 1 else f"study-{study.hash[:HASH_CHARS]}.json"

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from storage.describe.checksums import NAME, listed
+from storage.describe.checksums import NAME, recorded
 
 BEGINNING = (1980, 1, 1, 0, 0, 0)
 """The first moment that a zip can tell: when its files were written is no part of the data."""
@@ -22,7 +22,7 @@ def pack(folder: Path) -> Path:
     """Write `<folder>.zip` beside the folder of an export."""
     folder = folder.resolve()
     target = folder.with_name(f"{folder.name}.zip")
-    names = [*listed((folder / NAME).read_text(encoding="utf-8")), NAME]
+    names = [*recorded(folder), NAME]
     with TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as there:
         packed = Path(there) / target.name
         with ZipFile(packed, "w") as archive:

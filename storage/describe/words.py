@@ -25,8 +25,23 @@ ORIGINS: Mapping[str, str] = MappingProxyType(
 
 
 def is_imported(exported: Exported) -> bool:
-    """Whether the data are those of published files, so that what is known of the release holds for them."""
+    """Whether the data were imported, and did not come about in Parley."""
     return exported.origin == IMPORTED
+
+
+def came_with(exported: Exported) -> Mapping[str, str] | None:
+    """What the metadata beside imported files said of them; None where there were none."""
+    return next((source["about"] for source in exported.sources if source.get("about")), None)
+
+
+def published(exported: Exported) -> Mapping[str, str]:
+    """The licence, the citation and the address of imported data, by Croissant's names, as far as they are known: as
+    their own metadata have them, or else as files of a release. Of what came about in Parley nothing is known."""
+    if not is_imported(exported):
+        return {}
+    schema, told = exported.schema, came_with(exported)
+    known = told if told is not None else {"citeAs": schema.source, "license": schema.licence, "url": schema.url}
+    return {key: known[key] for key in ("citeAs", "license", "url") if known.get(key)}
 
 
 def title(exported: Exported) -> str:
@@ -41,7 +56,10 @@ def whose(exported: Exported) -> str:
     about = ORIGINS.get(exported.origin, f"Their origin is {exported.origin!r}.")
     unit = ("person", "people") if is_imported(exported) else ("session", "sessions")
     found = f", {count(exported.sessions, *unit)}" if exported.sessions else ""
-    return f"The data of the study `{exported.study}`{found}. {about}"
+    gone = f" {count(exported.withdrawn, 'more was', 'more were')} withdrawn and erased." if exported.withdrawn else ""
+    said = (came_with(exported) or {}).get("description")
+    before = f' What was said of them there: "{said}"' if said else ""
+    return f"The data of the study `{exported.study}`{found}.{gone} {about}{before}"
 
 
 def summary(exported: Exported) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
@@ -17,10 +17,12 @@ from storage.engine import Database
 from storage.errors import StorageError
 from storage.exported import Exported, File
 from storage.exports.csv_file import CsvWriter
+from storage.exports.folder import writing
 from storage.exports.hashed import Hashed
 from storage.exports.json_file import JsonWriter
 from storage.exports.planning import Plan, Wish, filter_files, planned
 from storage.exports.rows import Chosen, Rows
+from storage.exports.selecting import how_many
 from storage.recorded import ORIGIN
 from storage.schemas.base import Column
 from storage.schemas.registry import schema as schema_of
@@ -47,14 +49,18 @@ def _export(database: Database, wish: Wish, folder: Path, tell: Tell) -> Exporte
     with database.connect() as connection:
         plan = planned(connection, wish)
         filtered = tuple(kept for chosen in plan.files for kept in filter_files(connection, wish, chosen))
-        files = tuple(_write(connection, chosen, folder, tell, safe=wish.safe) for chosen in plan.files)
+        names = [chosen.path for chosen in plan.files]
+        with writing(folder, names) as paths:
+            files = tuple(_write(connection, chosen, paths, tell, safe=wish.safe) for chosen in plan.files)
         sessions = sessions_in(connection, wish.study, plan)
+        withdrawn = how_many(connection, wish.study, plan.origin)[1]
         users = tuple(counted(connection, wish.study)) if plan.origin == BOT else ()
     exported = Exported(
         study=wish.study,
         schema=schema_of(wish.schema),
         origin=plan.origin,
         sessions=sessions,
+        withdrawn=withdrawn,
         folder=folder,
         files=files,
         studies=Studies(database).taken(wish.study, plan.origin),
@@ -76,19 +82,12 @@ def stream(database: Database, wish: Wish, out: BinaryIO, file: str = "") -> int
         return _rows(connection, chosen, out, safe=wish.safe)
 
 
-def _write(connection: Connection, chosen: Chosen, folder: Path, tell: Tell, *, safe: bool) -> File:
-    """Write a file beside its place and put it there when it is whole."""
+def _write(connection: Connection, chosen: Chosen, paths: Mapping[str, Path], tell: Tell, *, safe: bool) -> File:
+    """Write a file beside its place."""
     name = chosen.path
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f".{path.name}.unfinished")
-    try:
-        with unfinished.open("wb") as file:
-            hashed = Hashed(file)
-            rows = _rows(connection, chosen, hashed, partial(tell, name), safe=safe)
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with paths[name].open("wb") as file:
+        hashed = Hashed(file)
+        rows = _rows(connection, chosen, hashed, partial(tell, name), safe=safe)
     formulas = {} if chosen.json else _formulas(connection, chosen)
     return File(chosen.table, name, chosen.columns, rows, hashed.bytes, hashed.sha256, formulas)
 
@@ -142,8 +141,7 @@ def sessions_in(connection: Connection, study: str, plan: Plan) -> int:
     if plan.selected:
         return plan.selected.number
     if plan.origin != ORIGIN:
-        query = select(func.count()).select_from(tables.sessions).where(t.study == study, t.origin == plan.origin)
-        return connection.execute(query).scalar_one()
+        return how_many(connection, study, plan.origin)[0]
     own = {chosen.table.name: chosen.own.c for chosen in plan.files if not chosen.table.of_study}
     people = [select(table["_session"]).where(table["_study"] == study) for table in own.values()]
     its = select(t.stream).where(t.study == study, t.origin == ORIGIN)

@@ -53,8 +53,10 @@ def read_prolific(path: Path) -> list[tuple[str, str]]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = [{name.strip().lower(): cell for name, cell in row.items() if name} for row in csv.DictReader(file)]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise BadFile(f"{path}: cannot be read as a csv in UTF-8: {error}") from None
+    except OSError as error:
+        raise BadFile(f"{path}: cannot be read: {error.strerror or error}") from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise BadFile(f"{path}: is no csv in UTF-8: {error}") from None
     if not rows or not {ID, STATUS} <= rows[0].keys():
         raise BadFile(
             f"{path}: no export of Prolific's; its columns 'Participant id' and 'Status' and a row are needed"

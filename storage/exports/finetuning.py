@@ -27,9 +27,11 @@ from storage.engine import Database
 from storage.errors import StorageError
 from storage.exported import Exported, File
 from storage.exports.exporting import sessions_in
+from storage.exports.folder import writing
 from storage.exports.hashed import Hashed
 from storage.exports.planning import Plan, Wish, planned
 from storage.exports.rows import Chosen
+from storage.exports.selecting import how_many
 from storage.forms import Json
 from storage.schemas.base import Column, Released, Schema
 from storage.studies import Studies
@@ -98,7 +100,6 @@ def export_examples(database: Database, wish: Wish, folder: Path, split: Split) 
         plan = planned(connection, replace(wish, schema="chatbench"))
         source = _source(connection, plan, wish, split)
         try:
-            folder.mkdir(parents=True, exist_ok=True)
             files = _write(source, folder, left_out)
         except OSError as error:
             raise StorageError(f"{folder} cannot be written: {error.strerror}. Choose another folder") from error
@@ -107,6 +108,7 @@ def export_examples(database: Database, wish: Wish, folder: Path, split: Split) 
             schema=_schema(split),
             origin=plan.origin,
             sessions=sessions_in(connection, wish.study, plan),
+            withdrawn=how_many(connection, wish.study, plan.origin)[1],
             folder=folder,
             files=files,
             studies=Studies(database).taken(wish.study, plan.origin),
@@ -195,20 +197,12 @@ def _line(example: Prompt) -> bytes:
 
 
 def _write(source: _Source, folder: Path, left_out: Counter[str]) -> tuple[File, ...]:
-    """Write both files beside their places, and put them there when they are whole."""
     counts: Counter[str] = Counter()
-    unfinished = {name: folder / f".{name}.unfinished" for name in (TRAIN, TEST)}
-    try:
-        with unfinished[TRAIN].open("wb") as train, unfinished[TEST].open("wb") as test:
-            hashed = {TRAIN: Hashed(train), TEST: Hashed(test)}
-            for name, example in _examples(source, left_out):
-                hashed[name].write(_line(example))
-                counts[name] += 1
-        for name, path in unfinished.items():
-            path.replace(folder / name)
-    finally:
-        for path in unfinished.values():
-            path.unlink(missing_ok=True)
+    with writing(folder, (TRAIN, TEST)) as paths, paths[TRAIN].open("wb") as train, paths[TEST].open("wb") as test:
+        hashed = {TRAIN: Hashed(train), TEST: Hashed(test)}
+        for name, example in _examples(source, left_out):
+            hashed[name].write(_line(example))
+            counts[name] += 1
     return tuple(_file(name, counts[name], hashed[name]) for name in (TRAIN, TEST))
 
 

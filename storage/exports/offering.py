@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, select
 
 from storage import tables
 from storage.engine import Database
 from storage.exported import Selected
 from storage.exports.planning import Plan, Wish, filled, filter_files, planned
 from storage.exports.rows import Chosen
-from storage.exports.selecting import languages_of, values_of
+from storage.exports.selecting import how_many, languages_of, values_of
 from storage.origins import ORIGINS
 from storage.recorded import ORIGIN, imports
 from storage.seats import cells_of
@@ -118,9 +118,7 @@ def _preview(connection: Connection, wish: Wish, chosen: Chosen, most: int) -> P
 def _sessions(connection: Connection, wish: Wish, plan: Plan) -> int | None:
     if plan.selected is not None:
         return plan.selected.number
-    t = tables.seats.c  # every session of its own has one, and they are counted in their index
-    its = select(func.count()).select_from(tables.seats).where(t.study == wish.study, t.origin == plan.origin)
-    return None if plan.origin == ORIGIN else connection.execute(its).scalar_one()
+    return None if plan.origin == ORIGIN else how_many(connection, wish.study, plan.origin)[0]
 
 
 def _expected(chosen: Chosen, rows: int | None, most: int) -> Expected:

@@ -16,7 +16,7 @@ from experiments.errors import allowed
 from storage import tables
 from storage.errors import StorageError
 from storage.exported import Selected
-from storage.seats import COMPLETE, cells_of
+from storage.seats import COMPLETE, THERE, cells_of
 from storage.simulated import kinds_of, played_by
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -82,7 +82,7 @@ def moment_of(text: str, *, end: bool = False) -> int | None:
 
 def passing(connection: Connection, study: str, origin: str, asked: Selection) -> Passing | None:
     """The sessions that pass; None where all do and nothing was asked. Raises StorageError for what nobody has."""
-    ours = (_seat.study == study, _seat.origin == origin)
+    ours = (_seat.study == study, _seat.origin == origin, THERE)
     reasons = _counted(connection, _seat.excluded, (*ours, _seat.excluded.is_not(None)))
     if asked == ALL and not reasons:
         return None
@@ -98,6 +98,13 @@ def passing(connection: Connection, study: str, origin: str, asked: Selection) -
     )
     its = [_seat.stream == tables.sessions.c.stream, *map(not_, misses.values())]
     return Passing(select(literal(1)).where(*its).correlate(tables.sessions).exists(), selected)
+
+
+def how_many(connection: Connection, study: str, origin: str) -> tuple[int, int]:
+    """How many sessions of its own a study has data of, and how many withdrew."""
+    query = select(THERE, func.count()).where(_seat.study == study, _seat.origin == origin).group_by(THERE)
+    found = {bool(there): count for there, count in connection.execute(query)}
+    return found.get(True, 0), found.get(False, 0)
 
 
 def values_of(cells: Mapping[str, Mapping[str, str]]) -> dict[str, list[str]]:

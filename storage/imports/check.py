@@ -43,6 +43,9 @@ class Checked:
     def __iter__(self) -> Iterator[Row | Deviation]:
         records = self._reader.records()
         first = next(records, None)
+        if isinstance(first, Deviation) and not first.row:  # what the columns are is not known
+            yield first
+            return
         if self._reader.header and (faults := list(self._header())):
             yield from faults
             return

@@ -50,6 +50,7 @@ class CsvReader(Reader):
                 self.header = tuple(cells)
                 if self._escaped:
                     yield self.encoding(0, 1, "", ",".join(cells))
+                    return  # the names of the columns are not known, nor what the rest is
             elif cells:
                 yield self._record(cells)
             self._row += bool(cells)

@@ -19,6 +19,7 @@ from sqlalchemy import Connection, func, insert, select
 
 from storage import tables
 from storage.forms import BITS
+from storage.imports.described import described
 from storage.imports.find import Found
 from storage.imports.records import Deviation, shown
 from storage.recorded import ORIGIN, fact, imports, person_stream, row_of, study_stream
@@ -61,7 +62,7 @@ class Recorder:
 
     def imported(self, found: Found, columns: Iterable[str], rows: int, new: int, sha256: str) -> None:
         """Record that a file was read."""
-        data = {
+        data: dict[str, Any] = {
             "study": self.study,
             "schema": self.schema.name,
             "table": found.table.name,
@@ -72,6 +73,8 @@ class Recorder:
             "rows": rows,
             "new": new,
         }
+        about = described(found.path, found.released)
+        data |= {"about": about} if about else {}
         known = {"path": found.released, "at_us": self._recorded_us, "key": None}
         event = self.event(self._own, self.last([self._own])[self._own] + 1, "imported", data, **known)
         self.connection.execute(insert(tables.events), [event])

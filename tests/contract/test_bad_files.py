@@ -130,6 +130,7 @@ BAD = {
         table(MATHS, MATHS | {"problem_name": "Gödel"}).encode("latin-1"),
         *(SECOND, "'problem_name'", "the byte 0xf6", "UTF-8"),
     ),
+    "a picture": bad_maths(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" * 50, "1 deviation", "header (line 1)", "0x89", "UTF-8"),
     "JSON in Latin-1": bad_talks(
         json.dumps([TALK], ensure_ascii=False).encode("latin-1"),
         *("row 1 (line 1)", "'chat_history'", "the byte 0xe9", "UTF-8"),

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from app import drafts
-from app.drafts import FILE, LARGEST_BYTES, Drafts, checked, slug
-from app.library import STUDIES, load_study, shipped
+from app.drafts import LARGEST_BYTES, Drafts, checked, slug
+from app.library import FILE, STUDIES, load_study, shipped
 from app.trial import try_out
 from experiments.core.config import Slug
 from experiments.errors import StudyError

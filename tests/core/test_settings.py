@@ -87,10 +87,12 @@ def test_unknown_variables_are_reported_with_the_one_that_was_meant(monkeypatch,
     (tmp_path / ".env").write_text("PARLEY_OPENAI_KEY=x\n")
     monkeypatch.setenv("PARLEY_DATABASE_URI", "x")
     monkeypatch.setenv("PARLEY_PORT", "1")
+    monkeypatch.setenv("PARLEY_X", "1")
     faults = settings.unknown(settings.names_in_use())
-    assert len(faults) == 2
+    assert len(faults) == 3
     assert "PARLEY_DATABASE_URI is not a setting. Did you mean 'PARLEY_DATABASE_URL'?" in faults[0]
     assert "PARLEY_OPENAI_API_KEY" in faults[1]
+    assert faults[2].startswith("PARLEY_X is not a setting. `parley settings`"), "all begin alike"
 
 
 def test_settings_cannot_be_changed_or_misspelt_in_code():

@@ -12,6 +12,7 @@ import jsonschema
 import pytest
 import yaml
 
+from app.drafts import make
 from app.library import PROTOCOLS, STUDIES, find, load_study, shipped
 from app.trial import try_out
 from experiments.core.resolve import restore
@@ -122,12 +123,50 @@ def test_what_is_no_yaml_is_told_with_line_and_column(tmp_path: Path) -> None:
         load_study(str(path))
 
 
-@pytest.mark.parametrize("text", ["- a\n- b\n", "", "study: \xff"])
-def test_what_is_no_mapping_is_told(text: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("study: x\nflow:\n\t- step: finish\n", "Indent with spaces"),
+        ("study: x\nstudy: y\n", "'study' stands twice. Leave one"),
+        ("flow:\n  - step: info\n - step: finish\n", "begin in the same column"),
+        ("title: 'It\n", "not closed"),
+        ("text: @here\n", "unquoted"),
+    ],
+)
+def test_what_is_no_yaml_comes_with_what_to_look_for(text: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(StudyError, match=said):
+        load_study(str(path))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"), [("- a\n- b\n", "holds a list"), ("", "is empty"), ("7", "one value"), ("study: \xff", "UTF-8")]
+)
+def test_what_is_no_mapping_is_told(text: str, said: str, tmp_path: Path) -> None:
     path = tmp_path / "x.yaml"
     path.write_bytes(text.encode("latin-1"))
-    with pytest.raises(StudyError):
+    with pytest.raises(StudyError, match=said):
         load_study(str(path))
+
+
+def test_a_name_that_cannot_be_is_one_fault_in_words(tmp_path: Path) -> None:
+    path = tmp_path / "x.yaml"
+    path.write_text("study: my study!\ntitle: t\nflow: [{step: finish}]\n", encoding="utf-8")
+    with pytest.raises(StudyError) as refused:
+        load_study(str(path))
+    (fault,) = refused.value.found
+    assert fault.where == "study"
+    assert fault.what.startswith("'my study!': a name begins with a letter")
+
+
+def test_a_folder_stands_for_the_study_that_was_made_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = make(tmp_path / "mine", "demo")
+    monkeypatch.chdir(tmp_path)
+    assert find("mine").resolve() == path.resolve()
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(StudyError, match="neither a file nor a study"):
+        find("empty")
 
 
 @pytest.mark.parametrize("name", shipped())

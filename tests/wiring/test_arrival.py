@@ -65,6 +65,15 @@ async def test_going_to_another_study_and_back_is_the_same_session(served: Serve
     assert bot.stream == first
 
 
+@pytest.mark.parametrize("how", ["finished", "withdrew"])
+async def test_who_has_ended_is_not_asked_to_go_on(served: Served, bot: HttpBot, how: str) -> None:
+    await (bot.finish() if how == "finished" else bot.do("withdraw", {}))
+    page = (await bot.client.get("/s/short")).text
+    assert "For you this study has ended" in page
+    assert "To the last page" in page
+    assert "is saved" not in page
+
+
 async def test_another_process_is_not_taken_for_a_second_tab(served: Served, bot: HttpBot) -> None:
     """What was done at one replica is known at another by the time somebody acts there."""
     study = studies.short(Path(served.settings.database_url.removeprefix("sqlite:///")).parent)

@@ -157,13 +157,25 @@ def test_settings_lists_every_setting_and_hides_secrets(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("url", "said"),
-    [("sqlite:////nowhere/at/all/x.db", "cannot be opened"), ("oops", "is no database address")],
-    ids=["a folder that is not there", "no address"],
+    [
+        ("sqlite:////nowhere/at/all/x.db", "there is no folder /nowhere/at/all"),
+        ("oops", "PARLEY_DATABASE_URL='oops' is no address of a database"),
+        ("mysql://me:secret@host/name", "PARLEY_DATABASE_URL='host/name' is no address of a database: Parley keeps"),
+    ],
+    ids=["a folder that is not there", "no address", "another kind of database"],
 )
 def test_a_database_that_cannot_be_opened_is_told(url: str, said: str, tmp_path: Path) -> None:
     done = parley("simulate", "demo", "-n", "1", folder=tmp_path, PARLEY_DATABASE_URL=url)
     assert done.returncode == 2
     assert said in done.stderr
+    assert "secret" not in done.stderr
+
+
+def test_whose_sessions_there_are_is_told_where_there_are_no_peoples(tmp_path: Path) -> None:
+    parley("simulate", "demo", "-n", "2", folder=tmp_path)
+    assert "No session is of origin person; these are: --origin bot" in parley("status", "demo", folder=tmp_path).stdout
+    told = parley("status", "demo", "--origin", "bot", folder=tmp_path).stdout
+    assert "No session is of origin" not in told
 
 
 def test_the_backends_that_come_with_parley_are_known() -> None:

@@ -70,6 +70,13 @@ def test_a_file_is_imported_once_and_comes_out_to_the_byte(tmp_path: Path, share
     assert b"what the log implies" in parley(tmp_path, "db", "verify")
 
 
+def test_a_name_that_a_study_has_must_be_said(tmp_path: Path, shared: Path) -> None:
+    file = str(shared / "mathconverse_part.csv")
+    parley(tmp_path, "simulate", "mathconverse", "-n", "1")
+    assert b"--study mathconverse-released" in parley(tmp_path, "import", "mathconverse", file, code=2)
+    assert b"--origin import" in parley(tmp_path, "import", "mathconverse", file, "--study", "mathconverse")
+
+
 def test_validate_exits_with_0_for_a_right_file_and_1_for_a_wrong_one(tmp_path: Path, shared: Path) -> None:
     real = shared / "dices_350_rows.csv"
     assert b"No deviations from dices-350 in 1 file." in parley(tmp_path, "validate", "dices-350", real)

@@ -67,7 +67,8 @@ async def test_the_tiles_tell_how_a_study_stands(olga: Researcher) -> None:
     tiles = cards(painted["live-head"])
     assert tiles["arrived"] == 5
     assert tiles["excluded"] == 1
-    assert tiles["arrived"] == tiles["live now"] + tiles["complete"] + tiles["dropped"]
+    assert tiles["withdrawn"] == 1
+    assert tiles["arrived"] == sum(tiles[name] for name in ("live now", "complete", "dropped", "withdrawn"))
     assert ">open</span>" in painted["live-head"]
     body = painted["live-body"]
     assert re.search(rf'href="/\?study={NAME}&amp;tab=sessions&amp;session=\d+"', body)

@@ -138,5 +138,5 @@ def test_users_are_held_against_people(folder: Path) -> None:
 def test_users_that_stop_are_told_and_the_command_fails(folder: Path) -> None:
     told = parley("simulate", "chatbench", "-n", "1", "--user", "two_step", "--user-model", "tutor-a", folder=folder)
     assert told.returncode == 1
-    assert "1 sessions stopped; the same command goes on with them." in told.stdout
+    assert "1 session stopped; the same command goes on with them." in told.stdout
     assert "user:tutor-a at phase-2/" in " ".join(told.stdout.split())

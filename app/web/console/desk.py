@@ -146,5 +146,6 @@ _TEMPLATES.filters |= {
     "when": words.when,
     "duration": words.duration,
     "number": words.number,
+    "figure": words.figure,
     "percent": words.percent,
 }

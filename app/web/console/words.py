@@ -37,6 +37,11 @@ def number(value: float | None, places: int = 0) -> str:
     return NOTHING if value is None else f"{value:,.{places}f}"
 
 
+def figure(value: float | None) -> str:
+    """A number that need not be whole, to four digits."""
+    return NOTHING if value is None else f"{value:,.4g}"
+
+
 def percent(part: float | None, places: int = 0) -> str:
     """A share of 1, as a percentage."""
     return NOTHING if part is None else f"{100 * part:.{places}f} %"

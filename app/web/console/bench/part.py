@@ -10,7 +10,8 @@ from typing import Any, Protocol
 
 from gradio.components import Component
 
-from app.drafts import FILE, Checked, Drafts, Marked, checked
+from app.drafts import Checked, Drafts, Marked, checked
+from app.library import FILE
 from app.web.console.desk import Desk
 from app.web.console.visitor import Visitor
 from experiments.core.operations import Operations

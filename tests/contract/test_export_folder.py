@@ -1,0 +1,74 @@
+"""The folder of an export: what an export left there is replaced by the next, and nothing else is touched."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from storage.engine import Database
+from storage.errors import StorageError
+from storage.exports.exporting import export
+from storage.exports.finetuning import Split, export_examples
+from storage.exports.planning import Wish
+
+CHATBENCH = Wish("chatbench", "chatbench", "bot")
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_the_same_again_is_the_same(filled: Database, tmp_path: Path) -> None:
+    export(filled, CHATBENCH, tmp_path / "out")
+    was = contents(tmp_path / "out")
+    export(filled, CHATBENCH, tmp_path / "out")
+    assert contents(tmp_path / "out") == was
+
+
+@pytest.mark.parametrize("name", ["README.md", "study.json", "user_answers.csv", "SHA256SUMS"])
+def test_somebody_elses_file_is_not_overwritten(filled: Database, name: str, tmp_path: Path) -> None:
+    folder = tmp_path / "project"
+    made = export(filled, CHATBENCH, tmp_path / "other")
+    path = folder / next((file.path for file in made.files if file.path.endswith(name)), name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("mine\n", encoding="utf-8")
+    with pytest.raises(StorageError, match=name):
+        export(filled, CHATBENCH, folder)
+    assert contents(folder) == {str(path.relative_to(folder)): b"mine\n"}
+
+
+def test_what_was_changed_since_is_not_overwritten(filled: Database, tmp_path: Path) -> None:
+    made = export(filled, CHATBENCH, tmp_path)
+    path = tmp_path / made.files[0].path
+    path.write_bytes(path.read_bytes() + b"a note\n")
+    was = contents(tmp_path)
+    with pytest.raises(StorageError, match=made.files[0].path):
+        export(filled, CHATBENCH, tmp_path)
+    assert contents(tmp_path) == was
+
+
+def test_another_schema_takes_the_place_but_of_what_was_changed(filled: Database, tmp_path: Path) -> None:
+    made = export(filled, CHATBENCH, tmp_path)
+    changed, *others = (tmp_path / file.path for file in made.files)
+    changed.write_bytes(changed.read_bytes() + b"a note\n")
+    export_examples(filled, CHATBENCH, tmp_path, Split())
+    assert changed.read_bytes().endswith(b"a note\n")
+    assert others
+    assert not any(path.exists() for path in others)
+
+
+def test_an_export_that_stops_leaves_what_was_there(filled: Database, tmp_path: Path) -> None:
+    export(filled, CHATBENCH, tmp_path)
+    was = contents(tmp_path)
+    told: list[str] = []
+
+    def stop(name: str, rows: int) -> None:
+        told.append(name)
+        if len(set(told)) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        export(filled, Wish("chatbench", "chatbench", "bot", safe=True), tmp_path, stop)
+    assert contents(tmp_path) == was
