@@ -102,6 +102,7 @@ def test_a_page_around_a_study(
         "title": "A study",
         "contact": "ann@example.org",
         "returns": False,
+        "ended": False,
         "ticket": "t",
         "note": "Wait.",
     }
