@@ -22,7 +22,7 @@ from storage.exports.hashed import Hashed
 from storage.exports.json_file import JsonWriter
 from storage.exports.planning import Plan, Wish, filter_files, planned
 from storage.exports.rows import Chosen, Rows
-from storage.exports.selecting import how_many
+from storage.exports.selecting import there_and_gone
 from storage.recorded import ORIGIN
 from storage.schemas.base import Column
 from storage.schemas.registry import schema as schema_of
@@ -53,7 +53,7 @@ def _export(database: Database, wish: Wish, folder: Path, tell: Tell) -> Exporte
         with writing(folder, names) as paths:
             files = tuple(_write(connection, chosen, paths, tell, safe=wish.safe) for chosen in plan.files)
         sessions = sessions_in(connection, wish.study, plan)
-        withdrawn = how_many(connection, wish.study, plan.origin)[1]
+        withdrawn = there_and_gone(connection, wish.study, plan.origin)[1]
         users = tuple(counted(connection, wish.study)) if plan.origin == BOT else ()
     exported = Exported(
         study=wish.study,
@@ -141,7 +141,7 @@ def sessions_in(connection: Connection, study: str, plan: Plan) -> int:
     if plan.selected:
         return plan.selected.number
     if plan.origin != ORIGIN:
-        return how_many(connection, study, plan.origin)[0]
+        return there_and_gone(connection, study, plan.origin)[0]
     own = {chosen.table.name: chosen.own.c for chosen in plan.files if not chosen.table.of_study}
     people = [select(table["_session"]).where(table["_study"] == study) for table in own.values()]
     its = select(t.stream).where(t.study == study, t.origin == ORIGIN)

@@ -31,7 +31,7 @@ from storage.exports.folder import writing
 from storage.exports.hashed import Hashed
 from storage.exports.planning import Plan, Wish, planned
 from storage.exports.rows import Chosen
-from storage.exports.selecting import how_many
+from storage.exports.selecting import there_and_gone
 from storage.forms import Json
 from storage.schemas.base import Column, Released, Schema
 from storage.studies import Studies
@@ -108,7 +108,7 @@ def export_examples(database: Database, wish: Wish, folder: Path, split: Split) 
             schema=_schema(split),
             origin=plan.origin,
             sessions=sessions_in(connection, wish.study, plan),
-            withdrawn=how_many(connection, wish.study, plan.origin)[1],
+            withdrawn=there_and_gone(connection, wish.study, plan.origin)[1],
             folder=folder,
             files=files,
             studies=Studies(database).taken(wish.study, plan.origin),

@@ -17,7 +17,7 @@ from storage.engine import Database
 from storage.exported import Selected
 from storage.exports.planning import Plan, Wish, filled, filter_files, planned
 from storage.exports.rows import Chosen
-from storage.exports.selecting import how_many, languages_of, values_of
+from storage.exports.selecting import languages_of, there_and_gone, values_of
 from storage.origins import ORIGINS
 from storage.recorded import ORIGIN, imports
 from storage.seats import cells_of
@@ -118,7 +118,7 @@ def _preview(connection: Connection, wish: Wish, chosen: Chosen, most: int) -> P
 def _sessions(connection: Connection, wish: Wish, plan: Plan) -> int | None:
     if plan.selected is not None:
         return plan.selected.number
-    return None if plan.origin == ORIGIN else how_many(connection, wish.study, plan.origin)[0]
+    return None if plan.origin == ORIGIN else there_and_gone(connection, wish.study, plan.origin)[0]
 
 
 def _expected(chosen: Chosen, rows: int | None, most: int) -> Expected:

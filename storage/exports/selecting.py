@@ -100,7 +100,7 @@ def passing(connection: Connection, study: str, origin: str, asked: Selection) -
     return Passing(select(literal(1)).where(*its).correlate(tables.sessions).exists(), selected)
 
 
-def how_many(connection: Connection, study: str, origin: str) -> tuple[int, int]:
+def there_and_gone(connection: Connection, study: str, origin: str) -> tuple[int, int]:
     """How many sessions of its own a study has data of, and how many withdrew."""
     query = select(THERE, func.count()).where(_seat.study == study, _seat.origin == origin).group_by(THERE)
     found = {bool(there): count for there, count in connection.execute(query)}
