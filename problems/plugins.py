@@ -13,6 +13,19 @@ from importlib.metadata import entry_points
 
 from problems.errors import ParleyError
 
+UNLOADABLE = (
+    ImportError,
+    AttributeError,
+    SyntaxError,
+    NameError,
+    RuntimeError,
+    ValueError,
+    TypeError,
+    LookupError,
+    OSError,
+)
+"""What a module may raise while it is imported, its registering included."""
+
 
 @cache
 def discover(package: str, group: str) -> None:
@@ -22,8 +35,9 @@ def discover(package: str, group: str) -> None:
     for entry in entry_points(group=group):
         try:
             entry.load()
-        except (ImportError, AttributeError) as error:
+        except UNLOADABLE as error:
+            package = f"the package {entry.dist.name}" if entry.dist else "another package"
             raise ParleyError(
-                f"{entry.name!r}, which another package offers as one of {group}, cannot be loaded from "
-                f"{entry.value!r} ({error}). Repair or uninstall that package."
+                f"{entry.name!r}, which {package} offers as one of {group}, cannot be loaded from "
+                f"{entry.value!r} ({type(error).__name__}: {error}). Repair or uninstall that package."
             ) from error

@@ -10,7 +10,8 @@ would cancel the reader instead.
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Protocol, TypeVar, assert_never
@@ -21,6 +22,7 @@ from app.errors import BackendBroken, BackendError, BackendUnavailable
 
 ACCEPTED = ("stop", "length")
 _NOTHING = Text("")
+_UNFIT = re.compile("[\x00\ud800-\udfff]")
 T = TypeVar("T")
 
 log = logging.getLogger(__name__)
@@ -39,12 +41,12 @@ class Limits(Protocol):
     def max_reply_chars(self) -> int: ...  # noqa: D102
 
 
-async def deadlines(stream: AsyncGenerator[Delta], limits: Limits) -> AsyncGenerator[Delta]:
-    """Pass on the deltas of `stream`, whose last is one `End`, or raise a BackendError."""
+async def deadlines(ask: Callable[[], AsyncGenerator[Delta]], limits: Limits) -> AsyncGenerator[Delta]:
+    """Pass on the deltas of the stream that `ask` gives, whose last is one `End`, or raise a BackendError."""
     progress = _Progress(limits, asyncio.get_running_loop().time())
-    async with aclosing(stream):
+    async with aclosing(await progress.begin(ask)) as stream:
         while True:
-            delta = _storable(await progress.next(stream))
+            delta = _sound(await progress.next(stream))
             progress.check(delta)
             if delta != _NOTHING:
                 yield delta
@@ -52,9 +54,41 @@ async def deadlines(stream: AsyncGenerator[Delta], limits: Limits) -> AsyncGener
                 return
 
 
-def _storable(delta: Delta) -> Delta:
-    """The same without NUL, which databases refuse."""
-    return Text(delta.text.replace("\x00", "")) if isinstance(delta, Text) and "\x00" in delta.text else delta
+def _sound(delta: object) -> Delta:
+    """The same without NUL and halves of surrogate pairs, which databases refuse; raises BackendBroken for what is no
+    delta."""
+    match delta:
+        case Text(text=str(text)):
+            return delta if storable(text) is text else Text(storable(text))
+        case End(finish_reason=str(), model=str() | None, prompt_tokens=sent, completion_tokens=said):
+            if all(count is None or (type(count) is int and count >= 0) for count in (sent, said)):
+                return delta
+        case _:
+            pass
+    raise _faulty(f"it gave {delta!r:.200}, which is neither a Text nor an End as they are described")
+
+
+def storable(text: str) -> str:
+    """A text without NUL and halves of surrogate pairs."""
+    if text.isascii():
+        return text.replace("\x00", "") if "\x00" in text else text
+    if not _UNFIT.search(text):
+        return text
+    return text.replace("\x00", "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+async def _begun(ask: Callable[[], object]) -> AsyncGenerator[Delta]:
+    stream = ask()
+    if isinstance(stream, AsyncGenerator):
+        return stream
+    if isinstance(stream, Coroutine):
+        stream.close()
+    raise _faulty(f"`stream` gave a {type(stream).__name__}: it has to be an async function that yields")
+
+
+def _faulty(what: str) -> BackendBroken:
+    log.error("the fault is the backend's: %s", what)
+    return BackendBroken(f"The backend failed: {what}.", reason="fault")
 
 
 @dataclass(slots=True)
@@ -63,6 +97,9 @@ class _Progress:
     started: float
     chars: int = 0
     blank: bool = True
+
+    async def begin(self, ask: Callable[[], AsyncGenerator[Delta]]) -> AsyncGenerator[Delta]:
+        return await in_time(_begun(ask), *self._deadline())
 
     async def next(self, stream: AsyncGenerator[Delta]) -> Delta:
         return await in_time(anext(stream), *self._deadline())

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import orjson
 
 from app.backends.base import Backend, Delta, End, Request, Text, Whole
-from app.backends.deadlines import Limits, check_end, check_length, deadlines, in_time
+from app.backends.deadlines import Limits, check_end, check_length, deadlines, in_time, storable
 from app.backends.wire.errors import refusal
 from app.errors import BackendBroken, BackendError
 
@@ -51,7 +51,7 @@ async def whole(backend: Backend, request: Request, limits: Limits) -> Whole:
         error.sent, error.raw = reply.sent, reply.raw
         error.tokens = reply.end.prompt_tokens, reply.end.completion_tokens
         raise
-    return replace(reply, text=reply.text.replace("\x00", "")) if "\x00" in reply.text else reply
+    return replace(reply, text=text) if (text := storable(reply.text)) is not reply.text else reply
 
 
 async def _collected(backend: Backend, request: Request, limits: Limits) -> Whole:
@@ -60,7 +60,7 @@ async def _collected(backend: Backend, request: Request, limits: Limits) -> Whol
     patient = _Patient(limits.reply_timeout_s, limits.max_reply_chars)
     sent = orjson.dumps(request, default=dict).decode()
     try:
-        async with aclosing(deadlines(backend.stream(request), patient)) as deltas:
+        async with aclosing(deadlines(lambda: backend.stream(request), patient)) as deltas:
             async for delta in deltas:
                 found.append(delta)
     except BackendError as error:

@@ -37,7 +37,7 @@ async def ask(backend: Backend, request: Request, limits: Limits, reply: Reply, 
     end, error = End(""), None
     reply.begin()
     try:
-        async with reply.stoppable(), aclosing(deadlines(backend.stream(request), limits)) as deltas:
+        async with reply.stoppable(), aclosing(deadlines(lambda: backend.stream(request), limits)) as deltas:
             async for delta in deltas:
                 if isinstance(delta, Text):
                     first_us = first_us or clock.now_us()

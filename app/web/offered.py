@@ -14,6 +14,7 @@ from app.errors import BackendError, SettingsError
 from app.runtime import Runtime
 from experiments.core.operations import Operations
 from experiments.core.resolve import Study
+from experiments.errors import StudyError
 from storage.engine import Database
 from storage.publishing import standing
 
@@ -58,13 +59,19 @@ class Offered:
 
     def _look(self) -> Mapping[str, Offer]:
         held = standing(self._database, self._names)
-        return {name: self._offer(name, now) for name, now in held.items() if self._names or now.offered}
+        found = {name: self._offer(name, now) for name, now in held.items() if self._names or now.offered}
+        return {name: offer for name, offer in found.items() if offer is not None}
 
-    def _offer(self, name: str, now: Operations) -> Offer:
+    def _offer(self, name: str, now: Operations) -> Offer | None:
+        """It as it is offered now; None where it cannot be read here, which is no reason to close the others."""
         known = self._offers.get(name)
         if known is not None and now.published in (None, known.study.hash):
             return known
-        study = self._runtime.studies.get(now.published or "")
+        try:
+            study = self._runtime.studies.get(now.published or "")
+        except StudyError as error:
+            log.error("%s is not offered: %s", name, error)
+            return None
         try:
             self._runtime.prepare(study)
         except (SettingsError, BackendError) as error:

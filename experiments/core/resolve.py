@@ -113,11 +113,17 @@ def _wording() -> dict[str, Any]:
 
 
 def restore(document: str) -> Study:
-    """The study whose `document` this is; it was checked when it was made."""
+    """The study whose `document` this is; it was checked when it was made. Raises StudyError where it needs a step of
+    a package that is no longer installed."""
     parts = json.loads(document)
     models()
-    file = StudyFile.model_validate(parts["file"])
-    read = {key: ProtocolFile.model_validate(raw) for key, raw in parts["protocols"].items()}
+    try:
+        file = StudyFile.model_validate(parts["file"])
+        read = {key: ProtocolFile.model_validate(raw) for key, raw in parts["protocols"].items()}
+    except ValidationError as error:
+        name, raw = f"{parts['file'].get('study')}, as it was published", parts["file"]
+        faults = faults_of(error, raw)
+        raise StudyError(name, [*faults, Fault("", "install the package again that it was written with")]) from error
     pools = {name: tuple(Problem.from_json(item) for item in items) for name, items in parts["problems"].items()}
     return _study(file, read, pools, document, sorted(read), [])
 

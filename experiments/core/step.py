@@ -8,7 +8,7 @@ no other step's class, and it keeps no state; whatever it needs to remember is a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import Field as About
 from pydantic import model_validator
@@ -163,8 +163,12 @@ _KINDS: dict[str, type[Step]] = {}
 
 def step(kind: type[Step]) -> type[Step]:
     """Register a kind of step, under the one value that its `step` field allows."""
-    (name,) = kind.model_fields["step"].annotation.__args__  # type: ignore[union-attr]
-    _KINDS[name] = kind
+    names = get_args(kind.model_fields["step"].annotation)
+    if len(names) != 1:
+        raise TypeError(f'{kind.__name__} needs `step: Literal["its-name"]`')
+    if _KINDS.get(names[0], kind).__module__ != kind.__module__:
+        raise ValueError(f"the step {names[0]!r} is registered twice")
+    _KINDS[names[0]] = kind
     return kind
 
 

@@ -223,7 +223,7 @@ def test_nobody_listening_is_unavailable(way):
 def test_a_cancelled_reply_closes_its_connection(way):
     async def cancel(server):
         backend = create(settings_at(server.base_url), way)
-        stream = deadlines(backend.stream(asking(way, model="fault:hang-midway")), PATIENT)
+        stream = deadlines(lambda: backend.stream(asking(way, model="fault:hang-midway")), PATIENT)
         if way is not WAYS["http-none"]:
             assert await anext(stream) == Text("Hel")
         task = asyncio.ensure_future(anext(stream))

@@ -97,7 +97,7 @@ def test_cancelling_midway_is_clean(way, settings):
         backend, begun = create(settings, way), asyncio.Event()
 
         async def read():
-            async with aclosing(deadlines(backend.stream(asking(way)), PATIENT)) as stream:
+            async with aclosing(deadlines(lambda: backend.stream(asking(way)), PATIENT)) as stream:
                 async for _ in stream:
                     begun.set()
                     await asyncio.sleep(0.001)

@@ -91,6 +91,20 @@ def test_a_package_outside_brings_a_source_and_its_sample(tmp_path: Path, monkey
     assert [problem.id for problem in registry.load("flashcards", "sample", tmp_path)] == ["one", "two"]
 
 
+@pytest.mark.parametrize(
+    "line", ["raise RuntimeError('licence expired')", "def :", "nowhere", "1 / int('x')", "{}['x']"]
+)
+def test_whatever_a_package_raises_while_it_is_imported_is_told(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"broken_{abs(hash(line))}"
+    (tmp_path / f"{name}.py").write_text(f"{line}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(plugins, "entry_points", lambda group: [EntryPoint("mine", name, registry.GROUP)])
+    with pytest.raises(ParleyError, match=r"'mine', which another package offers.*cannot be loaded.*Repair"):
+        plugins.discover.__wrapped__("problems", registry.GROUP)
+
+
 def test_a_broken_package_outside_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = EntryPoint("cards", "no_such_module_at_all", registry.GROUP)
     monkeypatch.setattr(plugins, "entry_points", lambda group: [entry])

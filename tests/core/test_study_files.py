@@ -6,7 +6,7 @@ import asyncio
 import copy
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import jsonschema
 import pytest
@@ -15,9 +15,11 @@ import yaml
 from app.drafts import make
 from app.library import PROTOCOLS, STUDIES, find, load_study, shipped
 from app.trial import try_out
+from experiments.core.config import Config
 from experiments.core.resolve import restore
 from experiments.core.schema import json_schema
 from experiments.core.session import screen
+from experiments.core.step import kinds, step
 from experiments.errors import StudyError
 from tests.core.study_faults import FAULTY, SOUND
 from tests.fakes.sessions import play
@@ -239,3 +241,18 @@ def test_titles_and_buttons_may_name_values(tmp_path: Path) -> None:
     panels = [screen(study, state).panel for state, _ in play(study, "1")]
     assert any(panel.title in ("For answer-first", "For direct-to-AI") for panel in panels)
     assert any(panel.button.startswith("On, ") and "{{" not in panel.button for panel in panels)
+
+
+def test_no_package_takes_the_name_of_a_step_that_there_is() -> None:
+    class Step(Config):
+        step: Literal["confidence"] = "confidence"
+
+    class Nameless(Config):
+        step: str = "mood"
+
+    before = kinds()["confidence"]
+    with pytest.raises(ValueError, match="'confidence' is registered twice"):
+        step(Step)
+    with pytest.raises(TypeError, match="Nameless needs `step: Literal"):
+        step(Nameless)
+    assert kinds()["confidence"] is before

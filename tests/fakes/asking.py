@@ -116,7 +116,7 @@ def asking(way: Way, **changes: Any) -> Request:
 
 async def collect(backend: Backend, request: Request, limits: Patience = PATIENT) -> list[Delta]:
     """Give all deltas of one reply."""
-    async with aclosing(deadlines(backend.stream(request), limits)) as stream:
+    async with aclosing(deadlines(lambda: backend.stream(request), limits)) as stream:
         return [delta async for delta in stream]
 
 

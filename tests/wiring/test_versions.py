@@ -9,19 +9,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 
 from app.clock import VirtualClock
 from app.library import load_study
 from app.runtime import Runtime
 from app.settings import Settings
-from experiments.core.resolve import Study
-from experiments.errors import Refused
+from app.web.offered import Offered
+from experiments.core.resolve import Study, restore
+from experiments.errors import Refused, StudyError
 from storage.engine import Database
 from storage.operations import decide_on, operations_of
 from storage.publishing import Version, bring, current, difference, publish, standing, versions
 from storage.studies import Studies
 from tests.fakes import studies
 from tests.fakes.commanding import parley
+from tests.fakes.served import settings_for
 
 pytestmark = pytest.mark.anyio
 TEXT = "Do you agree?"
@@ -147,6 +150,32 @@ def test_how_all_studies_stand_is_read_at_once(shelf: Shelf, tmp_path: Path) -> 
         "arena": ("open", False),
     }
     assert set(standing(shelf.database, ["small"])) == {"small"}
+
+
+async def test_a_study_whose_step_is_gone_closes_no_other(shelf: Shelf, tmp_path: Path) -> None:
+    """A package with a step of one's own is uninstalled after a study with it was published."""
+    whole = edition(tmp_path, 1)
+    gone = restore(whole.document.replace('"study":"small"', '"study":"gone"'))
+    for study in (whole, gone):
+        shelf.publish(study)
+        decide_on(shelf.database, study.name, "opened", {}, by="researcher", at_us=shelf.at_us)
+    assert await offered(shelf, tmp_path) == {"small", "gone"}
+    lost = gone.document.replace('"step":"consent"', '"step":"mood"')
+    with shelf.database.begin() as connection:
+        connection.execute(text("UPDATE study SET document = :lost WHERE name = 'gone'"), {"lost": lost})
+    assert await offered(shelf, tmp_path) == {"small"}
+    with pytest.raises(StudyError, match="no step is called 'mood'") as refused:
+        Studies(shelf.database).get(gone.hash)
+    assert "install the package again" in str(refused.value)
+
+
+async def offered(shelf: Shelf, folder: Path) -> set[str]:
+    """What a server that is just begun offers."""
+    runtime = Runtime(shelf.database, settings_for(folder), VirtualClock(10**15))
+    try:
+        return {*await Offered(runtime, shelf.database).names()}
+    finally:
+        await runtime.close()
 
 
 def test_a_difference_is_read_as_yaml_with_problems_by_their_ids(tmp_path: Path) -> None:
