@@ -16,11 +16,12 @@ from sqlalchemy import Connection, select
 
 from experiments.core.annotated import ANNOTATED, About, found
 from experiments.core.events import Event
-from experiments.core.place import Place, State, reached
+from experiments.core.place import Place, State
 from experiments.core.resolve import Study
 from experiments.core.rounds import histories, placed, rounds
 from experiments.core.session import fold
 from experiments.core.talk import spoken
+from experiments.core.trail import reached
 from problems.item import Message
 from storage import tables
 from storage.engine import Database

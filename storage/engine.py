@@ -6,8 +6,10 @@ IMMEDIATE, because a transaction that reads first and writes later is refused at
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from sqlite3 import SQLITE_BUSY, SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_READONLY
+from sqlite3 import Error as SqliteAnyError
 from sqlite3 import OperationalError as SqliteError
 from threading import Lock
 from time import monotonic, sleep
@@ -27,7 +29,7 @@ from sqlalchemy import (
     select,
     text,
 )
-from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError, OperationalError
+from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, NoSuchModuleError, OperationalError
 
 from storage import ai_tables  # noqa: F401  (its tables join the metadata)
 from storage.errors import StorageError
@@ -190,13 +192,23 @@ def writer(engine: Engine) -> Connection:
     return engine.connect().execution_options(**{WRITING: True})
 
 
+def is_writer(connection: Connection) -> bool:
+    """Whether its transactions may write."""
+    return bool(connection.get_execution_options().get(WRITING, False))
+
+
 def _tell(context: ExceptionContext) -> None:
     """Make our own error of what ails the database, for who reads. Writers look at the driver's: they may try again."""
-    writing = context.connection is not None and context.connection.get_execution_options().get(WRITING, False)
-    if _code(context.original_exception) in DAMAGED:
-        raise StorageError(f"the database is damaged: {context.original_exception}. Put a backup in its place")
+    writing = context.connection is not None and is_writer(context.connection)
+    if (damage := _damage(context.original_exception)) is not None:
+        raise damage
     if isinstance(context.sqlalchemy_exception, OperationalError) and not writing:
         raise StorageError(f"the database does not answer: {context.original_exception}")
+
+
+def _damage(error: BaseException) -> StorageError | None:
+    told = f"the database is damaged: {error}. Put a backup in its place"
+    return StorageError(told) if _code(error) in DAMAGED else None
 
 
 def _code(error: BaseException | None) -> int:
@@ -226,5 +238,21 @@ def _keep_a_log(connection: Any) -> None:
 
 
 def _begin(connection: Connection) -> None:
-    writing = connection.get_execution_options().get(WRITING, False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
+    if is_writer(connection):
+        straight(connection, "BEGIN IMMEDIATE")
+    else:
+        connection.exec_driver_sql("BEGIN")
+
+
+def straight(connection: Connection, statement: str, values: Sequence[Any] = ()) -> list[Any]:
+    """The rows of a statement on SQLite in a writer's transaction, past SQLAlchemy, whose own work takes longer than
+    SQLite's; errors are those that it would raise."""
+    driver: Any = connection.connection.driver_connection
+    try:
+        rows: list[Any] = driver.execute(statement, values).fetchall()
+    except SqliteAnyError as error:
+        damage = _damage(error)
+        raise damage or DBAPIError.instance(
+            statement, None, error, SqliteAnyError, hide_parameters=True, dialect=connection.dialect
+        ) from error
+    return rows

@@ -1,7 +1,8 @@
 """Statements that nearly every click runs: compiled once, and handed to the driver as they are.
 
 SQLAlchemy looks up how a statement is compiled each time that it is run, which takes several times as long as SQLite
-takes to run it. What a statement means is still written in SQLAlchemy's words, for both databases.
+takes to run it, and what it does around the driver takes as long again. What a statement means is still written in its
+words, for both databases.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from typing import Any
 from sqlalchemy import Connection, Dialect, Table, insert
 from sqlalchemy.sql.dml import UpdateBase
 from sqlalchemy.sql.selectable import Select
+
+from storage.engine import is_writer, straight
 
 Statement = UpdateBase | Select[Any]
 Values = Mapping[str, Any]
@@ -34,18 +37,26 @@ class Prepared:
     def run(self, connection: Connection, rows: Sequence[Values]) -> None:
         """Run it for each of some rows, in the transaction that is open."""
         text, read = self._of(connection.dialect)
-        connection.exec_driver_sql(text, read(rows[0]) if len(rows) == 1 else [read(row) for row in rows])
+        if _is_straight(connection):
+            for row in rows:
+                straight(connection, text, read(row))
+        else:
+            connection.exec_driver_sql(text, [read(row) for row in rows])
 
     def first(self, connection: Connection, values: Values) -> Any:
         """The first column of the first row that it finds; None if there is none."""
-        text, read = self._of(connection.dialect)
-        return connection.exec_driver_sql(text, read(values)).scalar()
+        return next((row[0] for row in self._found(connection, values)), None)
 
     def rows(self, connection: Connection, values: Values) -> list[tuple[Any, ...]]:
         """All rows that it finds, their values as the columns' types have them."""
-        text, read = self._of(connection.dialect)
-        found = connection.exec_driver_sql(text, read(values))
+        found = self._found(connection, values)
         return [tuple(map(_put, self._read[connection.dialect.name], row)) for row in found]
+
+    def _found(self, connection: Connection, values: Values) -> Sequence[Any]:
+        text, read = self._of(connection.dialect)
+        if _is_straight(connection):
+            return straight(connection, text, read(values))
+        return connection.exec_driver_sql(text, read(values)).all()
 
     def _of(self, dialect: Dialect) -> tuple[str, Run]:
         if dialect.name not in self._compiled:
@@ -64,6 +75,10 @@ class Prepared:
         if compiled.positiontup is None:
             return str(compiled), partial(_named, written, fixed)
         return str(compiled), partial(_placed, [(name, written[name]) for name in compiled.positiontup], fixed)
+
+
+def _is_straight(connection: Connection) -> bool:
+    return connection.dialect.name == "sqlite" and connection.in_transaction() and is_writer(connection)
 
 
 @cache

@@ -13,13 +13,14 @@ from typing import Any
 
 from sqlalchemy import select
 
-from experiments.core.place import Place, State, reached
+from experiments.core.place import Place, State
 from experiments.core.resolve import Study
 from experiments.core.session import fold
 from experiments.core.spans import LEAVING
 from experiments.core.step import Step
 from experiments.core.telemetry import folded
 from experiments.core.timing import shown_us
+from experiments.core.trail import reached
 from storage import tables, telemetry
 from storage.engine import Database
 from storage.log import facts

@@ -14,11 +14,12 @@ from sqlalchemy import Connection, func, select, update
 from experiments.core.events import Event, is_life
 from experiments.core.flags import LEAK, flags, is_leak
 from experiments.core.funnel import furthest
-from experiments.core.place import State, here, language_of
+from experiments.core.place import State, language_of
 from experiments.core.resolve import Study
 from experiments.core.session import fold
 from experiments.core.telemetry import folded
 from experiments.core.timing import dues
+from experiments.core.trail import here
 from storage import tables
 from storage.log import facts
 from storage.recorded import ORIGIN

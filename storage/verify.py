@@ -16,9 +16,10 @@ from sqlalchemy import select
 from experiments.core.assign import assigned
 from experiments.core.draws import drawn
 from experiments.core.events import Event
-from experiments.core.place import State, here
+from experiments.core.place import State
 from experiments.core.resolve import Study
 from experiments.core.session import evolve
+from experiments.core.trail import here
 from problems.errors import ParleyError
 from storage import tables
 from storage.engine import Database

@@ -20,10 +20,10 @@ from app.errors import UserFailed
 from app.runtime import Runtime
 from experiments.core.chance import unit
 from experiments.core.participation import Cap
-from experiments.core.place import here
 from experiments.core.resolve import Study
 from experiments.core.screen import Screen
 from experiments.core.step import Step
+from experiments.core.trail import here
 from experiments.errors import Fault, Refused, StudyError
 from storage.spending import USER
 

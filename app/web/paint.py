@@ -187,7 +187,8 @@ def _left(screen: Screen, study: StudyLook) -> Part:
             "ends": ends,
         }
 
-    about = (panel.title, panel.blocks, panel.fields, panel.button, panel.decline, ends)
+    kinds = [type(block).__name__ for block in panel.blocks]
+    about = (panel.title, kinds, panel.blocks, panel.fields, panel.button, panel.decline, ends)
     return Part("left.html.j2", about, values, (study, bool(screen.outcome)), bool(panel.fields))
 
 

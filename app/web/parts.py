@@ -12,8 +12,10 @@ from hashlib import blake2s
 from pathlib import Path
 from typing import Any
 
+import orjson
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
+from pydantic import BaseModel
 
 from app.languages import catalogue
 from app.web import markdown
@@ -69,7 +71,15 @@ def _keep(key: tuple[Any, ...], html: str) -> None:
 
 def digest_of(screen: Screen, name: str, about: tuple[Any, ...]) -> str:
     """A name of a part's content that no other has; its first MARK_CHARS go to the browser, and tell it nothing."""
-    return blake2s(repr((screen.path, name, about)).encode(), digest_size=16).hexdigest()
+    content = orjson.dumps((screen.path, name, about), default=_told, option=orjson.OPT_NON_STR_KEYS)
+    return blake2s(content, digest_size=16).hexdigest()
+
+
+def _told(value: Any) -> Any:
+    """What has no JSON of its own: a question, by its kind and all that it is."""
+    if isinstance(value, BaseModel):
+        return type(value).__name__, value.__dict__
+    raise TypeError(f"{type(value).__name__} has no JSON")
 
 
 def _turns(talk: Transcript) -> list[tuple[tuple[Message, ...], tuple[Field, ...]]]:

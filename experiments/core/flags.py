@@ -20,10 +20,11 @@ from typing import Any
 
 from experiments.core.events import Event
 from experiments.core.fields import Field, Scale, Single, Slider, Tick
-from experiments.core.place import Place, State, reached
+from experiments.core.place import Place, State
 from experiments.core.resolve import Study
 from experiments.core.spans import spans
 from experiments.core.step import Step
+from experiments.core.trail import reached
 
 LEAK = "leak"
 WORDS_A_MINUTE = 238

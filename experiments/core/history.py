@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from experiments.core.events import NOTES, Event
-from experiments.core.place import Place, State, reached
+from experiments.core.place import Place, State
 from experiments.core.resolve import Study
 from experiments.core.step import Step
 from experiments.core.study import Phase
 from experiments.core.talk import turns
+from experiments.core.trail import reached
 from problems.item import Problem
 
 

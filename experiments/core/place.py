@@ -1,14 +1,12 @@
-"""Where a participant is: the study's tree walked with what is known so far.
+"""What is known of a session, and the places of its study's tree.
 
-A place is a step (or an undrawn `each`) with its path, the facts recorded there and the names in scope. There is no
-cursor: the present place is the first that is not done, so reload, a second tab, a crashed server and another replica
-are all the same case. A path names loops by position (`phase-2/question[0]/chat`), never by what was drawn, so that a
-path tells a browser nothing.
+A place is a step (or an undrawn `each`) with its path, the facts recorded there and the names in scope. A path names
+loops by position (`phase-2/question[0]/chat`), never by what was drawn, so that a path tells a browser nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any, TypeVar, cast
@@ -17,7 +15,7 @@ from experiments.core.config import Condition
 from experiments.core.events import Data, Event
 from experiments.core.resolve import Study
 from experiments.core.step import Step
-from experiments.core.study import Each, Node, Phase
+from experiments.core.study import Each, Phase
 from experiments.core.template import fill
 from problems.item import Problem
 
@@ -53,7 +51,7 @@ class State:
     outcome: str = ""
     """How the session ended; empty while it is live."""
     memo: dict[tuple[str, str], Any] = field(default_factory=dict, init=False, compare=False, repr=False)
-    """What `once` has found: pure functions of what is above, as `replace` starts it anew."""
+    """What `once` and `trail` have found: pure functions of what is above, as `replace` starts it anew."""
 
 
 def once(find: Callable[[Study, State], T]) -> Callable[[Study, State], T]:
@@ -181,81 +179,3 @@ def meets(value: Any, wanted: Any) -> bool:
 def _attribute(problem: Problem, name: str) -> str | None:
     fixed = {"id": problem.id, "text": problem.text, "dataset": problem.dataset}
     return fixed.get(name, problem.tags.get(name))
-
-
-def walk(study: Study, state: State) -> Iterator[Place]:
-    """Every place from the start to the first that is not done, inclusive; in the participant's order."""
-    values = {**study.constants, **state.factors}
-    yield from _walk(study, state, study.flow, "", Scope(values))
-
-
-def _walk(study: Study, state: State, nodes: Sequence[Node], prefix: str, scope: Scope) -> Iterator[Place]:
-    """Yields places; an undone place ends the caller's loop, a skipped one the flow that it is in."""
-    for node in nodes:
-        path = prefix + node.id
-        if node.when and not Place(path, node, scope, study, state).holds(node.when):
-            continue
-        if isinstance(node, Phase):
-            inner = Scope(scope.values, (*scope.phases, (node, path)), scope.turns, scope.problem, scope.pool)
-            yield from _walk(study, state, node.flow, f"{path}/", inner)
-        elif isinstance(node, Each) and path in state.draws:
-            yield from _turns(study, state, node, path, scope)
-        else:
-            place = Place(path, node, scope, study, state)
-            yield place
-            if any(event.kind == "skipped" for event in place.facts):
-                return
-
-
-def _turns(study: Study, state: State, node: Each, path: str, scope: Scope) -> Iterator[Place]:
-    items = state.draws[path].items
-    for index, item in enumerate(items):
-        turn = Turn(node, f"{path}[{index}]/", index, len(items))
-        problem, pool = scope.problem, scope.pool
-        if node.over_problems:
-            problem, pool = study.problem(node.pool, item[node.each]), node.pool
-        inner = Scope({**scope.values, **item}, scope.phases, (*scope.turns, turn), problem, pool)
-        yield from _walk(study, state, node.flow, turn.prefix, inner)
-        if node.until and Place(turn.prefix + "-", node, inner, study, state).holds(node.until):
-            return
-
-
-@dataclass(frozen=True, slots=True)
-class Present:
-    """The first place that is not done (`node` is None where the study has been left behind), and how many are behind.
-
-    It is no Place: one that is kept with its state would hold what holds it, for the garbage collector to find.
-    """
-
-    path: str
-    node: Step | Each | None
-    scope: Scope
-    behind: int
-
-
-def present_at(place: Place, behind: int) -> Present:
-    """The present place, with so many behind it."""
-    return Present(place.path, place.node, place.scope, behind)
-
-
-@once
-def present(study: Study, state: State) -> Present:
-    """Where the participant is, and how many places lie behind."""
-    places = list(reached(study, state))
-    if places and not places[-1].done():
-        return present_at(places[-1], len(places) - 1)
-    return Present("", None, Scope(), len(places))
-
-
-def here(study: Study, state: State) -> Place | None:
-    """The first place that is not done; None where the study has been left behind."""
-    now = present(study, state)
-    return None if now.node is None else Place(now.path, now.node, now.scope, study, state)
-
-
-def reached(study: Study, state: State) -> Iterator[Place]:
-    """The places that the participant has come to: all that are done, and the present one."""
-    for place in walk(study, state):
-        yield place
-        if not place.done():
-            return

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from experiments.core.place import Place, State, language_of, meets, present
+from experiments.core.place import Place, State, language_of, meets
 from experiments.core.resolve import Study
 from experiments.core.screen import Progress
 from experiments.core.study import Each, Node, Phase
+from experiments.core.trail import trail
 from experiments.core.words import say
 
 
@@ -19,7 +20,7 @@ def progress(study: Study, state: State, place: Place | None) -> Progress:
     """Words and share for the present place; None means that the study has been left behind."""
     if place is None:
         return Progress("", 1.0)
-    behind = present(study, state).behind
+    behind = trail(study, state).behind
     total = max(behind + 1, round(sum(_weight(node, study, state, "") for node in study.flow)))
     return Progress(_words(place), min(1.0, behind / max(1, total - 1)))
 

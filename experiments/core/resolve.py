@@ -11,6 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from hashlib import sha256
 from typing import Any
 
@@ -56,6 +57,11 @@ class Study:
         """Names that hold everywhere: `model`, where the study has only one."""
         return {"model": next(iter(self.file.models))} if len(self.file.models) == 1 else {}
 
+    @cached_property
+    def steps(self) -> tuple[tuple[str, Step], ...]:
+        """Every step with its folded path (`question[*]/answer`), in the order of the file."""
+        return tuple(_steps(self.flow))
+
     def say(self, text: str, language: str) -> str:
         """A text of the study in another of its languages; as it is where there is no translation."""
         return self.file.translations.get(language, {}).get(text, text)
@@ -67,6 +73,15 @@ class Study:
     def model(self, name: str) -> Model:
         """A model of the study by its name there."""
         return self.file.models[name]
+
+
+def _steps(nodes: Sequence[Node], prefix: str = "") -> Iterator[tuple[str, Step]]:
+    for node in nodes:
+        if isinstance(node, Step):
+            yield prefix + node.id, node
+        else:
+            turn = "[*]" if isinstance(node, Each) else ""
+            yield from _steps(node.flow, f"{prefix}{node.id}{turn}/")
 
 
 def resolve(

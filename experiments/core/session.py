@@ -5,9 +5,9 @@
     screen(study, state)         -> Screen               what does the participant see?
     owed(study, state)           -> jobs                 what must the world still do?
 
-Invariants: facts are numbered from 1 without gaps; a refused action leaves no trace; an action whose key is known has
-already happened and makes nothing; a participant acts only on the screen that is present (`seen`). Rules for editors:
-no clock, no chance (see `draws`), no I/O; nothing here knows a kind of step.
+Invariants: facts are numbered from 1 without gaps, and none is dated before the one before it; a refused action leaves
+no trace; an action whose key is known has already happened and makes nothing; a participant acts only on the screen
+that is present (`seen`). Rules for editors: no clock, no chance (see `draws`), no I/O; no kind of step is known here.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ from experiments.core.events import NOTES, Action, Event, Fact, Job
 from experiments.core.leaks import leaks, masked
 from experiments.core.outcomes import ending, outcome_of
 from experiments.core.participation import Ending
-from experiments.core.place import Draw, Place, Scope, State, here, once
+from experiments.core.place import Draw, Place, Scope, State, once
 from experiments.core.progress import progress
 from experiments.core.resolve import Study
 from experiments.core.screen import Block, Code, Panel, Progress, Screen, Text
 from experiments.core.step import Step
 from experiments.core.timing import expired, extendable, refuse_haste, timing
+from experiments.core.trail import carried, here
 from experiments.errors import Refused
 
 STALE = "This page was already answered, perhaps in another tab. Here is where you are now."
@@ -59,7 +60,9 @@ def evolve(state: State, event: Event) -> State:
     changed = state.changed if event.kind in NOTES else event.seq
     keys = state.keys | {event.key} if event.key else state.keys
     own = _own(state, event)
-    return replace(state, seq=event.seq, changed=changed, keys=keys, events=(*state.events, event), **own)
+    after = replace(state, seq=event.seq, changed=changed, keys=keys, events=(*state.events, event), **own)
+    after.memo.update(carried(state, event))
+    return after
 
 
 def _own(state: State, event: Event) -> dict[str, Any]:
@@ -142,10 +145,11 @@ def decide(study: Study, state: State, action: Action) -> tuple[Event, ...]:
     if action.key and action.key in state.keys:
         return ()
     facts = _decide(study, state, action)
+    at_us = max(action.at_us, state.events[-1].at_us) if state.events else action.at_us
     return tuple(
         Event(
             seq=state.seq + 1 + number,
-            at_us=action.at_us,
+            at_us=at_us,
             by=action.by,
             path="" if fact.kind == "withdrew" else action.path,
             kind=fact.kind,

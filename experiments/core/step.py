@@ -84,7 +84,7 @@ class Step(Config):
         raise NotImplementedError
 
     def done(self, place: Place) -> bool:
-        """Whether the participant has left this step behind."""
+        """Whether the participant has left this step behind; once that is so it stays so, whatever comes."""
         return any(event.kind == "submitted" for event in place.facts)
 
     def offers(self, place: Place) -> tuple[str, ...]:

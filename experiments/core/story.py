@@ -17,7 +17,7 @@ from typing import Any
 from experiments.core.annotated import ANNOTATED
 from experiments.core.answered import Answered, answered
 from experiments.core.events import NOTES, Event
-from experiments.core.place import Place, State, here, language_of, present_at, reached
+from experiments.core.place import Place, State, language_of
 from experiments.core.resolve import Study
 from experiments.core.screen import Screen, Transcript
 from experiments.core.session import evolve, fold, owed, screen
@@ -25,6 +25,7 @@ from experiments.core.spans import LEAVING
 from experiments.core.step import Step
 from experiments.core.talked import Talk, talks
 from experiments.core.timing import shown_us
+from experiments.core.trail import here, reached
 
 OVER = LEAVING | {"declined", "finished"}
 """Kinds of facts by which a place is left, also where the session ends with it."""
@@ -154,15 +155,12 @@ def story(study: Study, events: Iterable[Event]) -> Story:
 
 def _stays(study: Study, final: State) -> dict[str, _Stay]:
     """The places that were on the screen, by path, in the order in which they were."""
-    places = {place.path: (place, number) for number, place in enumerate(reached(study, final))}
+    places = {place.path: place for place in reached(study, final)}
     found: dict[str, _Stay] = {}
     state = State()
     for event in final.events:
         if event.kind in PAGES and event.path in places:
-            place, behind = places[event.path]
-            state.memo["present", study.hash] = present_at(place, behind)  # known by now, so not searched for anew
-            _tell(study, found, replace(place, state=state), event)
-            state.memo.clear()
+            _tell(study, found, replace(places[event.path], state=state), event)
         state = evolve(state, event)
     now = here(study, final)
     begun = final.seq > 0 and not any(job.kind == "assign" for job in owed(study, final))

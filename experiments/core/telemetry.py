@@ -10,17 +10,17 @@ The records of one screen add up: each tells of the time since the one before it
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from experiments.core.config import Config, Name
-from experiments.core.place import Place, State, here, reached
+from experiments.core.place import Place, State
 from experiments.core.resolve import Study
 from experiments.core.step import Step
-from experiments.core.study import Each, Node
+from experiments.core.trail import here, reached
 
 DISCLOSED = (
     "While you take part, this page also records how long each page is shown, read and typed on, how many keys are "
@@ -144,7 +144,7 @@ def records(study: Study, state: State) -> bool:
     """Whether telemetry of a session may be kept now: the study says so, and its consent was given."""
     if not study.file.telemetry or state.outcome == "withdrawn":
         return False
-    consents = {path for path, step in _steps(study.flow) if step.step == "consent"}
+    consents = {path for path, step in study.steps if step.step == "consent"}
     agreed = (path for path, facts in state.facts.items() for fact in facts if fact.data.get("agreed") is True)
     return any(folded(path) in consents for path in agreed)
 
@@ -171,7 +171,7 @@ def disclosure(study: Study) -> str:
     """What a consent tells of it; empty if nothing is recorded. Pasting is told of only where some box records it."""
     if not study.file.telemetry:
         return ""
-    boxes = [box for _, step in _steps(study.flow) for box in step.boxes(step.asks())]
+    boxes = [box for _, step in study.steps for box in step.boxes(step.asks())]
     told = any((box.paste or study.file.paste) != "allow" for box in boxes)
     return DISCLOSED if told else DISCLOSED_WITHOUT_PASTING
 
@@ -180,13 +180,3 @@ def disclosure(study: Study) -> str:
 def folded(path: str) -> str:
     """A path without the numbers of turns, the same for each: `question[*]/answer`."""
     return re.sub(r"\[\d+\]", "[*]", path)
-
-
-def _steps(nodes: Sequence[Node], prefix: str = "") -> Iterator[tuple[str, Step]]:
-    """Every step with its folded path."""
-    for node in nodes:
-        if isinstance(node, Step):
-            yield prefix + node.id, node
-        else:
-            turn = "[*]" if isinstance(node, Each) else ""
-            yield from _steps(node.flow, f"{prefix}{node.id}{turn}/")

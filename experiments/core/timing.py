@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from experiments.core.events import NOTES, Action, Fact, is_life
-from experiments.core.place import Place, State, here, once
+from experiments.core.place import Place, State, once
 from experiments.core.resolve import Study
 from experiments.core.screen import Timing
 from experiments.core.step import Limit, Step
+from experiments.core.trail import here
 from experiments.core.words import say
 from experiments.errors import Refused
 

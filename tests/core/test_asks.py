@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from experiments.core.fields import Field
-from experiments.core.place import Place, here
+from experiments.core.place import Place
 from experiments.core.resolve import Study, _wording, nodes_of
 from experiments.core.step import Step, kinds
+from experiments.core.trail import here
 from storage.schemas.registry import schemas
 from tests.fakes.sessions import NAMES, play, study
 

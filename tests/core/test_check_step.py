@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.web.paint import StudyLook, paint
-from experiments.core.place import here
 from experiments.core.resolve import restore
 from experiments.core.screen import Notice, Screen
 from experiments.core.session import screen
 from experiments.core.step import Step
+from experiments.core.trail import here
 from experiments.core.words import translated
 from experiments.errors import Refused
 from experiments.steps.check import ONE_LEFT, SOME_WRONG

@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.core.funnel import Group, Met, funnel, furthest, stages
-from experiments.core.place import State, here, reached
+from experiments.core.place import State
 from experiments.core.resolve import Study
 from experiments.core.session import fold
 from experiments.core.step import Step
 from experiments.core.telemetry import folded
+from experiments.core.trail import here, reached
 from tests.fakes.examples import examples
 from tests.fakes.sessions import NAMES, study, whole
 

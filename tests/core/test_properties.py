@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from app.bots.random_bot import RandomBot
 from experiments.core.assign import drawn_factors
 from experiments.core.events import Action, Event
-from experiments.core.place import State, here
+from experiments.core.place import State
 from experiments.core.session import decide, fold, owed, screen
 from experiments.core.timing import dues
+from experiments.core.trail import here
 from experiments.errors import Refused
 from tests.fakes.annotated import EFFORTS, annotated
 from tests.fakes.databases import interleaved

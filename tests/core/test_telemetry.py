@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from experiments.core.place import State, reached
+from experiments.core.place import State
 from experiments.core.resolve import Study
 from experiments.core.session import fold, screen
 from experiments.core.step import Step
@@ -26,6 +26,7 @@ from experiments.core.telemetry import (
     kept,
     records,
 )
+from experiments.core.trail import reached
 from storage.screens import added_up
 from tests.fakes.examples import examples
 from tests.fakes.sessions import NAMES, play, study, whole

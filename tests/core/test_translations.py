@@ -12,11 +12,12 @@ from app.languages import catalogue
 from app.library import STUDIES, load_study, shipped
 from app.translations import missing
 from experiments.core.events import Action
-from experiments.core.place import State, here
+from experiments.core.place import State
 from experiments.core.resolve import Study, restore
 from experiments.core.session import decide, fold
 from experiments.core.telemetry import disclosure
 from experiments.core.texts import prompts_of, strays, texts_of
+from experiments.core.trail import here
 from experiments.errors import StudyError
 from tests.fakes.sessions import enrolment
 

@@ -13,10 +13,11 @@ from sqlalchemy import event, insert, update
 
 from app.bots.simulate import START_US
 from experiments.core.flags import flags
-from experiments.core.place import State, here
+from experiments.core.place import State
 from experiments.core.resolve import Study
 from experiments.core.session import fold
 from experiments.core.telemetry import folded
+from experiments.core.trail import here
 from storage import tables, usage
 from storage.engine import Database, writer
 from storage.log import load

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 DRAIN_S = 0.1
 """How long what follows the end of a reply is waited for, so that the connection can be used again."""
-GATHER_S, LONGEST_GATHER_S = 0.05, 0.2
+GATHER_S, LONGEST_GATHER_S = 0.05, 0.4
 """After so long what has come is read, and at once where the reply is whole; piece by piece would cost twice that."""
 MOST_READS = 400
 """How often a second all replies together are read, as far as `LONGEST_GATHER_S` lets them: with many, words come in
