@@ -107,12 +107,25 @@ class Problem:
 
 
 def _broken_rules(problem: Problem) -> list[str]:
+    if faults := _no_texts(problem):
+        return faults
     keys = [option.key for option in problem.options]
     faults = [f"{name} is blank" for name in ("id", "text") if not getattr(problem, name).strip()]
     if len(set(keys)) < len(keys):
         faults.append(f"options: the keys {', '.join(keys)} are not all different")
     if keys and problem.answer is not None and problem.answer not in keys:
         faults.append(f"answer: {problem.answer!r} is not the key of an option; allowed: {', '.join(keys)}")
+    return faults
+
+
+def _no_texts(problem: Problem) -> list[str]:
+    """What is no text where one has to be: a source may be anybody's."""
+    names = ("id", "text", "plain", "dataset")
+    texts: dict[str, object] = {name: getattr(problem, name) for name in names}
+    texts |= {"answer": problem.answer} if problem.answer is not None else {}
+    faults = [f"{name} is {value!r:.100}, which is no text" for name, value in texts.items() if not _is_text(value)]
+    if not _is_tags(problem.tags):
+        faults.append(f"tags are {problem.tags!r:.100}; they have to be texts by name")
     return faults
 
 

@@ -9,10 +9,20 @@ from __future__ import annotations
 import pkgutil
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
+from traceback import walk_tb
 
-from problems.errors import ParleyError
+from problems.errors import ParleyError, did_you_mean
 
+GROUPS = (
+    "parley.annotators",
+    "parley.backends",
+    "parley.methods",
+    "parley.problems",
+    "parley.steps",
+    "parley.users",
+)
+"""Under which names other packages offer what."""
 UNLOADABLE = (
     ImportError,
     AttributeError,
@@ -23,6 +33,7 @@ UNLOADABLE = (
     TypeError,
     LookupError,
     OSError,
+    SystemExit,
 )
 """What a module may raise while it is imported, its registering included."""
 
@@ -36,8 +47,33 @@ def discover(package: str, group: str) -> None:
         try:
             entry.load()
         except UNLOADABLE as error:
-            package = f"the package {entry.dist.name}" if entry.dist else "another package"
             raise ParleyError(
-                f"{entry.name!r}, which {package} offers as one of {group}, cannot be loaded from "
+                f"{entry.name!r}, which {_package(entry)} offers as one of {group}, cannot be loaded from "
                 f"{entry.value!r} ({type(error).__name__}: {error}). Repair or uninstall that package."
             ) from error
+
+
+def _package(entry: EntryPoint) -> str:
+    return f"the package {entry.dist.name}" if entry.dist else "another package"
+
+
+def nowhere() -> list[str]:
+    """What packages offer where nobody looks for it, a sentence each: they may have misspelt the group."""
+    groups = [group for group in sorted(entry_points().groups) if group.startswith("parley.") and group not in GROUPS]
+    found = [entry for group in groups for entry in entry_points(group=group)]
+    return [
+        f"{_package(entry)} offers {entry.name!r} under {entry.group!r}, which is no group of Parley's; allowed: "
+        f"{', '.join(GROUPS)}.{did_you_mean(entry.group, GROUPS)}"
+        for entry in found
+    ]
+
+
+def whose(error: BaseException) -> str | None:
+    """The package of somebody else's in which an error was raised, with the line; None where it was in none."""
+    offered = [entry for group in GROUPS for entry in entry_points(group=group)]
+    homes = {entry.module.partition(".")[0]: _package(entry) for entry in offered}
+    for frame, line in reversed(list(walk_tb(error.__traceback__))):
+        home = homes.get(str(frame.f_globals.get("__name__")).partition(".")[0])
+        if home is not None:
+            return f"{home} ({frame.f_code.co_filename}, line {line})"
+    return None

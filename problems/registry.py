@@ -11,7 +11,7 @@ Its sample set, if any, stands beside it in data/<source>/. The table of sources
 
 import inspect
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,8 +64,20 @@ def load(name: str, path: str, base: Path) -> tuple[Problem, ...]:
     Raises ProblemError with all that is wrong with the source.
     """
     found = place(name, path, base)
-    problems = _SOURCES[name].read(found)
+    problems = _read(name, found)
     _refuse_repeated(problems, found)
+    return problems
+
+
+def _read(name: str, place: Path) -> tuple[Problem, ...]:
+    """What a source gives, which may come from any package."""
+    given: object = _SOURCES[name].read(place)
+    problems = tuple(given) if isinstance(given, Iterable) else (given,)
+    for wrong in problems:
+        if not isinstance(wrong, Problem):
+            raise ProblemError(
+                f"{place}: the source {name!r} gave {wrong!r:.200}; it has to give problems (problems.item.Problem)"
+            )
     return problems
 
 

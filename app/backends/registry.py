@@ -57,10 +57,23 @@ def backend(name: str, *, server: Use = "none") -> Callable[[C], C]:
     def register(cls: C) -> C:
         if name in _BACKENDS:
             raise ValueError(f"Backend {name!r} is registered twice. Give one of them another name.")
+        _refuse_unfit(name, cls)
         _BACKENDS[name] = _Entry(cls, server)
         return cls
 
     return register
+
+
+def _refuse_unfit(name: str, cls: object) -> None:
+    """Raise TypeError for a class that could never reply."""
+    options = getattr(cls, "Options", None)
+    if not (isinstance(options, type) and issubclass(options, BackendOptions)):
+        raise TypeError(
+            f"the backend {name!r} needs `Options`, a class of BackendOptions, or `Options = BackendOptions`"
+        )
+    for part in ("stream", "close"):
+        if not callable(getattr(cls, part, None)):
+            raise TypeError(f"the backend {name!r} needs a method `{part}`")
 
 
 def names() -> tuple[str, ...]:

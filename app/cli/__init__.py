@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from types import TracebackType
 from typing import Any
 
 from problems.errors import ParleyError
+from problems.plugins import whose
 
 MODULES = (
     "alone",
@@ -70,6 +72,15 @@ def main() -> None:
         if isinstance(getattr(ended.__context__, "__cause__", None), KeyboardInterrupt):
             _tell(STOPPED)
         raise
+    finally:
+        sys.excepthook = _tell_whose  # typer has put its own there
+
+
+def _tell_whose(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """A traceback is for who can mend it: say so where that is somebody else's package."""
+    sys.__excepthook__(kind, error, trace)
+    if (package := whose(error)) is not None:
+        _tell(f"The fault is not Parley's, but that of {package}.", style="red")
 
 
 def _in_words(error: ParleyError | OSError) -> str:

@@ -27,6 +27,7 @@ from experiments.core.annotating import Annotating, AnnotatorsFile
 from experiments.core.faults import faults_of
 from experiments.core.resolve import Study
 from experiments.errors import StudyError
+from problems.errors import ParleyError
 from storage.alone.standing import annotated_by
 from storage.annotations import Annotations, Written
 from storage.conversations import origin_of
@@ -56,8 +57,17 @@ group = typer.Typer(
 )
 app.add_typer(group, name="annotate")
 
+
+def _known() -> str:
+    """The annotators that there are, for the help, which is there whatever ails a package."""
+    try:
+        return ", ".join(kinds())
+    except ParleyError:
+        return "Parley's"
+
+
 With = Annotated[
-    str, typer.Option("--with", help=f"Annotators, with commas: {', '.join(kinds())}, the study's own, or `--from`'s.")
+    str, typer.Option("--with", help=f"Annotators, with commas: {_known()}, the study's own, or `--from`'s.")
 ]
 From = Annotated[Path | None, typer.Option("--from", help="A YAML file with `annotators:`, as in a study file.")]
 Origin = Annotated[

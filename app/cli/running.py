@@ -25,6 +25,7 @@ from app.trial import Trial, try_out
 from experiments.core.advice import advice
 from experiments.core.resolve import Study
 from experiments.core.schema import json_schema
+from problems.plugins import nowhere
 from storage.engine import Database, open_database
 from storage.publishing import standing
 
@@ -107,7 +108,7 @@ def check(
 
 def _advise(study: Study, minutes: float | None) -> None:
     """Tell what is no fault and yet worth a look."""
-    found = advice(study, minutes)
+    found = [*advice(study, minutes), *nowhere()]
     if found:
         out.print("[yellow]Worth a look:[/yellow]")
     for words in found:

@@ -18,6 +18,12 @@ READ = "parley.cookies"
 """Where a request keeps what its cookies were found to say."""
 
 
+def session_of(request: Request) -> str:
+    """The session that a request was found to belong to, for the log."""
+    found: dict[str, str | None] = request.scope.get(READ, {})
+    return next((stream for stream in found.values() if stream), "none")
+
+
 class Cookies:
     """Signs and reads the participant's cookie."""
 

@@ -21,7 +21,7 @@ from app.settings import Settings
 from app.web import page
 from app.web.api import ParticipantApi
 from app.web.arrival import Arrival, trouble
-from app.web.cookies import Cookies
+from app.web.cookies import Cookies, session_of
 from app.web.direct import Direct
 from app.web.gate import Gate
 from app.web.health import live, ready, works
@@ -34,6 +34,7 @@ from app.web.walks import Walks
 from experiments.core.resolve import Study
 from experiments.errors import StudyError
 from problems.errors import ParleyError
+from problems.plugins import whose
 from storage.engine import Database
 from storage.participants import Participants
 from storage.publishing import bring
@@ -132,9 +133,13 @@ class _Doorstep:
 async def _apologise(request: Request, error: Exception) -> Response:
     """The participant reads a calm sentence and a reference; the researcher finds the cause in the log."""
     reference = secrets.token_hex(4)
-    log.error("%s %s: %s [%s]", request.method, place(request), error, reference)
+    ours = isinstance(error, ParleyError)
+    package = None if ours else whose(error)
+    fault = f"{error}" if ours else f"{type(error).__name__}: {error}"
+    fault += f"; the fault is that of {package}" if package else ""
+    log.error("%s %s, session %s: %s [%s]", request.method, place(request), session_of(request), fault, reference)
     say = browsers(request)
-    note = f"{say(BROKEN if isinstance(error, StudyError) else APOLOGY)} ({reference})"
+    note = f"{say(APOLOGY if ours and not isinstance(error, StudyError) else BROKEN)} ({reference})"
     if request.url.path.startswith("/api/"):
         return JSONResponse({"note": note}, status_code=503)
     return trouble(say.tag, note)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from experiments.core import systems
 from experiments.core.alone import alone_faults
+from experiments.core.fields import KINDS, Field
 from experiments.core.known import Asked, Names, Values, as_words, drawn_values, factor_values
 from experiments.core.squares import LATIN, of_companions, of_items, size_of
 from experiments.core.step import Step
@@ -164,7 +165,7 @@ def _step(study: Study, node: Step, scope: Names, at: str) -> tuple[Names, list[
     inside = scope.within(node.when)
     asked = node.asks_models(models)
     scope.asked.extend(Asked(model, at, inside) for model in may_reply(asked, models, inside))
-    faults += [Fault(at, words) for words in node.faults(models)]
+    faults += [Fault(at, words) for words in (*node.faults(models), *_not_shown(node))]
     for other in node.follows():
         if other not in scope.steps:
             faults.append(
@@ -176,6 +177,14 @@ def _step(study: Study, node: Step, scope: Names, at: str) -> tuple[Names, list[
     known = scope.known | {f"{node.id}.{name}" for name in node.gives()}
     have = scope.have | REPLY if asked else scope.have
     return replace(scope, known=known, steps=scope.steps | {node.id}, have=have), faults
+
+
+def _not_shown(node: Step) -> Iterator[str]:
+    """Questions of which no page knows how they look, as a package's own kind of step may put."""
+    for asked in node.asks():
+        if type(asked) not in (Field, *KINDS):  # a Field alone stands for the options of a problem
+            known = ", ".join(kind.__name__ for kind in KINDS)
+            yield f"asks {asked.name!r} by a {type(asked).__name__}, which no page can show; allowed: {known}"
 
 
 def _each(study: Study, node: Each, scope: Names, at: str) -> tuple[Names, list[Fault]]:

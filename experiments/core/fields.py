@@ -19,6 +19,7 @@ from experiments.core.scales import QUESTIONS, SCALES
 from experiments.core.words import say
 
 __all__ = [
+    "KINDS",
     "AnyField",
     "Field",
     "Invalid",
@@ -267,6 +268,10 @@ class Tick(Field):
 
 
 AnyField = Annotated[Single | Multiple | Scale | Number | Slider | Short | Long | Tick, About(discriminator="ask")]
+
+
+KINDS = (Single, Multiple, Scale, Number, Slider, Short, Long, Tick)
+"""All that a page can show."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ def test_killed_while_the_page_is_open(slow: Process, new_context: NewContext) -
     page = new_context().new_page()
     visitor = Visitor(page, slow.url)
     visitor.arrive("demo")
+    page.wait_for_load_state("networkidle")  # a page that lost a part is loaded again, which is another test
     slow.kill()
     slow.start()
     visitor.until("chat")
@@ -115,3 +116,19 @@ def test_what_a_browser_adds_to_the_page_and_cannot_load_is_no_part_of_it(
     })"""
     assert page.evaluate(refused, "https://extension.invalid/added.js") == "refused"
     assert page.evaluate("sessionStorage['parley-anew']") is None
+
+
+def test_what_a_server_in_trouble_says_is_read_and_one_can_go_on(fast: Process, new_context: NewContext) -> None:
+    page = new_context().new_page()
+    visitor = Visitor(page, fast.url)
+    visitor.arrive("demo")
+    said = "This study cannot go on here. (0f0f0f0f)"
+    page.route("**/api/act", lambda route: route.fulfill(status=503, json={"note": said}))
+    visitor.fill_in()
+    was = visitor.mark
+    page.locator("#left form button[type=submit]").click()
+    expect(page.locator("#note")).to_contain_text(said, timeout=30_000)
+    page.unroute("**/api/act")
+    page.get_by_role("button", name="Try again").click()
+    visitor.arrived_from(was)
+    assert visitor.note == ""

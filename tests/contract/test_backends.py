@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from app.backends import registry
-from app.backends.base import End, Text
+from app.backends.base import BackendOptions, End, Text
 from app.backends.deadlines import deadlines
 from app.errors import BackendRejected, SettingsError
 from app.settings import Settings
@@ -163,6 +163,17 @@ def test_an_unknown_backend_is_refused_with_the_one_that_was_meant(settings):
 def test_a_name_is_given_once():
     with pytest.raises(ValueError, match="registered twice"):
         registry.backend("scripted")(type("Other", (), {}))
+
+
+@pytest.mark.parametrize(
+    ("missing", "says"),
+    [("Options", "`Options`, a class of BackendOptions"), ("stream", "a method `stream`"), ("close", "`close`")],
+)
+def test_a_class_that_could_never_reply_is_refused(missing, says):
+    whole = {"Options": BackendOptions, "stream": lambda: None, "close": lambda: None}
+    made = type("Half", (), {name: part for name, part in whole.items() if name != missing})
+    with pytest.raises(TypeError, match=f"'half' needs .*{says}"):
+        registry.backend("half")(made)
 
 
 def test_max_tokens_cuts_the_reply_and_says_so():

@@ -92,7 +92,8 @@ def test_a_package_outside_brings_a_source_and_its_sample(tmp_path: Path, monkey
 
 
 @pytest.mark.parametrize(
-    "line", ["raise RuntimeError('licence expired')", "def :", "nowhere", "1 / int('x')", "{}['x']"]
+    "line",
+    ["raise RuntimeError('licence expired')", "def :", "nowhere", "1 / int('x')", "{}['x']", "import sys; sys.exit(3)"],
 )
 def test_whatever_a_package_raises_while_it_is_imported_is_told(
     line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -110,3 +111,39 @@ def test_a_broken_package_outside_is_named(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(plugins, "entry_points", lambda group: [entry])
     with pytest.raises(ParleyError, match=r"'cards', which another package offers.*cannot be loaded"):
         plugins.discover.__wrapped__("problems", registry.GROUP)
+
+
+ONE = Problem("a", "T", "T", "d")
+
+
+@pytest.mark.parametrize("given", [[ONE], (ONE,), {ONE: 1}], ids=["list", "tuple", "keys"])
+def test_a_source_may_give_its_problems_in_any_way(given: object, tmp_path: Path) -> None:
+    registry.source("any")(lambda _: given)  # type: ignore[arg-type, return-value]
+    assert registry.load("any", ".", tmp_path) == (ONE,)
+
+
+def test_a_source_may_give_its_problems_one_after_another(tmp_path: Path) -> None:
+    registry.source("slowly")(lambda _: (one for one in (ONE, Problem("b", "T", "T", "d"))))  # type: ignore[arg-type, return-value]
+    assert [problem.id for problem in registry.load("slowly", ".", tmp_path)] == ["a", "b"]
+
+
+@pytest.mark.parametrize("given", [None, "T", [{"id": "a", "text": "T"}]], ids=["nothing", "a text", "dictionaries"])
+def test_what_is_no_problem_is_told_with_its_source(given: object, tmp_path: Path) -> None:
+    registry.source("wrong")(lambda _: given)  # type: ignore[arg-type, return-value]
+    with pytest.raises(ProblemError, match=r"the source 'wrong' gave .*; it has to give problems"):
+        registry.load("wrong", ".", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"id": 7}, "id is 7, which is no text"),
+        ({"text": None}, "text is None, which is no text"),
+        ({"answer": 42}, "answer is 42, which is no text"),
+        ({"tags": ["easy"]}, r"tags are \['easy'\]; they have to be texts by name"),
+        ({"tags": {"level": 3}}, r"tags are \{'level': 3\}; they have to be texts by name"),
+    ],
+)
+def test_a_problem_of_the_wrong_kind_is_told_at_once(wrong: dict[str, object], says: str) -> None:
+    with pytest.raises(ProblemError, match=says):
+        Problem(**({"id": "a", "text": "T", "plain": "T", "dataset": "d"} | wrong))  # type: ignore[arg-type]

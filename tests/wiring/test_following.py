@@ -101,6 +101,7 @@ async def test_a_click_asks_nothing_of_what_is_published(tmp_path: Path) -> None
         event.listen(one.database, "before_cursor_execute", lambda *known: asked.append(known[2]))
         await asyncio.sleep(2.1)
         await bot.until(path="with_ai")
+        await bot.look()
         assert asked
         assert [statement for statement in asked if "event.kind IN" in statement] == []
 

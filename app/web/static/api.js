@@ -19,11 +19,14 @@ export async function post(path, body, slow = null) {
     }
     if (status === 413) throw failure(WORDS.long, status);
     if (status && status < 500 && status !== 429) throw failure(WORDS.broken, status);
-    if (!slow || attempt >= RETRY_MS.length) throw failure(WORDS.offline, status);
+    if (!slow || attempt >= RETRY_MS.length) throw failure((await noteOf(response)) ?? WORDS.offline, status);
     slow();
     await sleep(RETRY_MS[attempt]);
   }
 }
+
+// What the server says of its trouble; nothing where there is no connection, or what stands before the server answers.
+const noteOf = async (response) => (await response?.json().catch(() => null))?.note;
 
 // The response, or null if there is no connection. `keepalive` lets it outlive the page.
 export async function send(path, body, keepalive = false) {

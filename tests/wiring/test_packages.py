@@ -1,0 +1,103 @@
+"""Packages of somebody else's that are faulty: what works without them works, and whoever can mend it is named."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.served import SECRET
+
+ROOT = Path(__file__).parents[2]
+STUDY = """
+study: hello
+title: Hello
+records: []
+flow:
+  - {step: hello}
+  - step: finish
+"""
+HELLO = """
+from typing import Literal
+from experiments.core.fields import Number
+from experiments.core.screen import Panel
+from experiments.core.step import Step, step
+
+class Stars(Number):
+    pass
+
+@step
+class Hello(Step):
+    step: Literal["hello"]
+
+    def asks(self):
+        return (ASKED,)
+
+    def panel(self, place):
+        PANEL
+"""
+
+
+def installed(folder: Path, group: str, module: str, text: str) -> Path:
+    """A folder in which a package with one module is, as an installer leaves it."""
+    (folder / f"{module}.py").write_text(text)
+    told = folder / "far_lab-1.0.dist-info"
+    told.mkdir()
+    (told / "METADATA").write_text("Metadata-Version: 2.1\nName: far-lab\nVersion: 1.0\n")
+    (told / "entry_points.txt").write_text(f"[{group}]\nmine = {module}\n")
+    (folder / "hello.yaml").write_text(STUDY)
+    return folder
+
+
+def parley(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """A command, in a process of its own in which the package is found."""
+    ours = {name: value for name, value in os.environ.items() if not name.startswith("PARLEY_")}
+    env = {**ours, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}", "COLUMNS": "200", "PARLEY_SECRET": SECRET}
+    command = [sys.executable, "-c", "from app.cli import main; main()", *words]
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, encoding="utf-8", check=False)
+
+
+def hello(asked: str = 'Number(name="many", text="How many?")', panel: str = "return Panel(fields=self.asks())") -> str:
+    return HELLO.replace("ASKED", asked).replace("PANEL", panel)
+
+
+def test_an_annotator_that_cannot_be_loaded_stops_no_other_command(tmp_path: Path) -> None:
+    folder = installed(tmp_path, "parley.annotators", "sorry", "import sys\nsys.exit(0)\n")
+    helped = parley(folder, "annotate", "run", "--help")
+    assert helped.returncode == 0, helped.stderr
+    assert "Annotators, with commas: Parley's" in helped.stdout
+    assert parley(folder, "simulate", "demo", "-n", "1").returncode == 0
+    asked = parley(folder, "annotate", "demo", "--with", "user_effort", "--model", "scripted:x", "--dry-run")
+    assert asked.returncode == 2
+    assert "'mine', which the package far-lab offers as one of parley.annotators, cannot be loaded" in asked.stderr
+
+
+def test_a_step_that_fails_is_told_to_be_anothers_fault(tmp_path: Path) -> None:
+    folder = installed(tmp_path, "parley.steps", "hello_step", hello(panel="return 1 / 0"))
+    checked = parley(folder, "check", "hello.yaml")
+    assert checked.returncode == 1
+    assert "ZeroDivisionError" in checked.stderr
+    told = " ".join(checked.stderr.split())
+    assert "The fault is not Parley's, but that of the package far-lab" in told
+    assert f"{folder / 'hello_step.py'}, line 18)" in told
+
+
+def test_a_question_that_no_page_can_show_is_a_fault_of_the_study(tmp_path: Path) -> None:
+    folder = installed(tmp_path, "parley.steps", "hello_step", hello(asked='Stars(name="many", text="How many?")'))
+    checked = parley(folder, "check", "hello.yaml")
+    assert checked.returncode == 2
+    assert "asks 'many' by a Stars, which no page can show; allowed: Single, Multiple" in checked.stderr
+
+
+@pytest.mark.parametrize("group", ["parley.step", "parley.backend_s"])
+def test_a_group_that_is_misspelt_is_worth_a_look(group: str, tmp_path: Path) -> None:
+    folder = installed(tmp_path, group, "hello_step", hello())
+    (folder / "hello.yaml").write_text(STUDY.replace("{step: hello}", "{step: info, text: Hello}"))
+    checked = parley(folder, "check", "hello.yaml")
+    assert checked.returncode == 0, checked.stderr
+    told = " ".join(checked.stdout.split())
+    assert f"the package far-lab offers 'mine' under '{group}', which is no group of Parley's" in told
+    assert "Did you mean 'parley." in told
