@@ -120,7 +120,7 @@ async def test_nothing_that_people_say_or_are_is_logged_whatever_fails(
             await asyncio.to_thread(process.stop)
     logged = process.log
     assert "no reply from only at" in logged
-    assert "POST /api/act: " in logged
+    assert "POST /api/act, session " in logged
     assert [word for word in (SAID, PERSON, SECRET, KEY) if word in logged] == []
     assert "\n  File" not in logged
     if format_ == "json":
