@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from sqlite3 import SQLITE_BUSY, SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_READONLY
-from sqlite3 import Error as SqliteAnyError
-from sqlite3 import OperationalError as SqliteError
+from sqlite3 import Error as SqliteError
 from threading import Lock
 from time import monotonic, sleep
 from typing import Any, TypeAlias
@@ -244,15 +243,16 @@ def _begin(connection: Connection) -> None:
         connection.exec_driver_sql("BEGIN")
 
 
-def straight(connection: Connection, statement: str, values: Sequence[Any] = ()) -> list[Any]:
-    """The rows of a statement on SQLite in a writer's transaction, past SQLAlchemy, whose own work takes longer than
-    SQLite's; errors are those that it would raise."""
+def straight(connection: Connection, statement: str, *values: Sequence[Any]) -> list[Any]:
+    """The rows of a statement on SQLite in a writer's transaction, run for each of some values, past SQLAlchemy, whose
+    own work takes longer than SQLite's; errors are those that it would raise."""
     driver: Any = connection.connection.driver_connection
     try:
-        rows: list[Any] = driver.execute(statement, values).fetchall()
-    except SqliteAnyError as error:
+        ran = driver.executemany(statement, values) if len(values) > 1 else driver.execute(statement, *values)
+        rows: list[Any] = ran.fetchall()
+    except SqliteError as error:
         damage = _damage(error)
         raise damage or DBAPIError.instance(
-            statement, None, error, SqliteAnyError, hide_parameters=True, dialect=connection.dialect
+            statement, None, error, SqliteError, hide_parameters=True, dialect=connection.dialect
         ) from error
     return rows

@@ -37,11 +37,11 @@ class Prepared:
     def run(self, connection: Connection, rows: Sequence[Values]) -> None:
         """Run it for each of some rows, in the transaction that is open."""
         text, read = self._of(connection.dialect)
+        values = [read(row) for row in rows]
         if _is_straight(connection):
-            for row in rows:
-                straight(connection, text, read(row))
+            straight(connection, text, *values)
         else:
-            connection.exec_driver_sql(text, [read(row) for row in rows])
+            connection.exec_driver_sql(text, values[0] if len(values) == 1 else values)
 
     def first(self, connection: Connection, values: Values) -> Any:
         """The first column of the first row that it finds; None if there is none."""

@@ -62,7 +62,7 @@ def _turns(study: Study, state: State, node: Each, path: str, scope: Scope, star
     items = state.draws[path].items
     for index, item in enumerate(items):
         turn = Turn(node, f"{path}[{index}]/", index, len(items))
-        if not start.startswith(turn.prefix) and start:
+        if start and not start.startswith(turn.prefix):
             continue
         problem, pool = scope.problem, scope.pool
         if node.over_problems:
@@ -109,7 +109,8 @@ def trail(study: Study, state: State) -> Trail:
     key = (TRAIL, study.hash)
     known: Trail | None = state.memo.get(key)
     if known is None or known.seq != state.seq:
-        known = state.memo[key] = (known and _longer(study, state, known.stops)) or _found(study, state, (), "")
+        longer = None if known is None else _longer(study, state, known.stops)
+        known = state.memo[key] = longer or _found(study, state, (), "")
     return known
 
 
