@@ -86,7 +86,7 @@ def settings_at(url: str, folder: Path | None = None, key: str = KEY) -> Setting
         anthropic_api_key=secret,
         servers={"fake": Server(url=url, key=secret)},
         replay_dir=folder,
-        connect_timeout_s=1,
+        connect_timeout_s=10,
         _env_file=None,
     )
 

@@ -14,7 +14,7 @@ from tests.fakes.studies import chat, write
 OTHERS = ("openai-responses", "anthropic", "http-sse", "http-lines", "http-none")
 CODE = "GOODBYE-42"
 SHORT: Mapping[str, Any] = {
-    "connect_timeout_s": 1,
+    "connect_timeout_s": 10,
     "first_token_timeout_s": 1,
     "token_gap_timeout_s": 1,
     "reply_timeout_s": 2,
