@@ -41,8 +41,15 @@ def _sendable(value: SecretStr) -> SecretStr:
     return SecretStr(text)
 
 
+def _root(value: str) -> str:
+    if urlsplit(_plain(value)).path:
+        raise ValueError("must end after the host: Parley is served at the root of a host name, not below a path")
+    return value
+
+
 WebAddress = Annotated[str, AfterValidator(_web_address)]
 ServerAddress = Annotated[WebAddress, AfterValidator(_plain)]
+SiteAddress = Annotated[WebAddress, AfterValidator(_root)]
 Key = Annotated[SecretStr, AfterValidator(_sendable)]
 
 

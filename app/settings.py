@@ -6,30 +6,45 @@ Each field is the variable `PARLEY_<NAME>`, in the environment or in a file `.en
 
 import os
 from collections.abc import Iterable
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, SecretStr, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, DotEnvSettingsSource, NoDecode, SettingsConfigDict
 
 from app.errors import SettingsError
-from app.servers import Key, Server, ServerAddress, WebAddress, read_servers
+from app.servers import Key, Server, ServerAddress, SiteAddress, read_servers
 from problems.errors import did_you_mean
+from storage.addresses import without_password
 
 PREFIX = "PARLEY_"
 ENV_FILE = ".env"
 SECRET_LENGTH = 32
 MASK = "********"
+LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 
-def _upper(value: object) -> object:
-    return value.upper() if isinstance(value, str) else value
+def _level(value: str) -> str:
+    if value.upper() not in LEVELS:
+        raise ValueError(f"allowed: {', '.join(LEVELS)}.{did_you_mean(value.upper(), LEVELS)}")
+    return value.upper()
+
+
+def _addresses(value: str) -> str:
+    """What uvicorn would take for a name and never meet is refused."""
+    for part in filter(None, (part.strip() for part in value.split(","))):
+        try:
+            ip_network(part)
+        except ValueError as error:
+            raise ValueError(f"{error}. Addresses such as 127.0.0.1, or networks such as 10.0.0.0/8") from None
+    return value
 
 
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
-LogLevel = Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"], BeforeValidator(_upper)]
+LogLevel = Annotated[str, AfterValidator(_level)]
 
 
 class Settings(BaseSettings):
@@ -51,20 +66,21 @@ class Settings(BaseSettings):
     )
     host: str = Field("127.0.0.1", description="The address to listen on; 0.0.0.0 opens it to the network.")
     port: int = Field(7860, ge=0, le=65_535, description="The port to listen on; 0 takes any free one.")
-    public_url: WebAddress | None = Field(
+    public_url: SiteAddress | None = Field(
         None,
         description="The address that participants see, behind a proxy; https makes cookies Secure.",
     )
     console_port: int = Field(
         7861, ge=0, le=65_535, description="The port on which the researchers' console listens, on the same address."
     )
-    console_url: WebAddress | None = Field(
+    console_url: SiteAddress | None = Field(
         None,
         description="The address at which researchers open the console, behind a proxy; https makes its cookie Secure.",
     )
-    trusted_proxies: str = Field(
+    trusted_proxies: Annotated[str, AfterValidator(_addresses)] = Field(
         "",
-        description="Addresses of reverse proxies whose X-Forwarded-For is believed, with commas; none unless set.",
+        description="Addresses of reverse proxies, or their networks, whose X-Forwarded-For is believed, with commas; "
+        "none unless set.",
     )
     secret: SecretStr | None = Field(
         None,
@@ -186,10 +202,12 @@ def env_name(field: str) -> str:
 
 def listing(settings: Settings) -> list[tuple[str, str, str, str]]:
     """Give (variable, value, default, description) of every setting, with secrets masked."""
-    return [
-        (env_name(name), _shown(getattr(settings, name)), _shown(field.default), field.description or "")
-        for name, field in Settings.model_fields.items()
-    ]
+    rows = []
+    for name, field in Settings.model_fields.items():
+        value = getattr(settings, name)
+        default = value if value == field.default else field.default  # 5.0 is 5
+        rows.append((env_name(name), _shown(value), _shown(default), field.description or ""))
+    return rows
 
 
 def names_in_use(env_file: str = ENV_FILE) -> list[str]:
@@ -221,7 +239,7 @@ def _shown(value: object) -> str:
         case dict():
             return "; ".join(f"{name}: {_shown(part)}" for name, part in value.items())
         case _:
-            return str(value)
+            return without_password(str(value))
 
 
 def _is_secret(field: FieldInfo) -> bool:
@@ -231,8 +249,12 @@ def _is_secret(field: FieldInfo) -> bool:
 def _fault(error: ErrorDetails) -> str:
     field, *inside = (str(part) for part in error["loc"])
     said = error["msg"].removeprefix("Value error, ")
+    if field == "secret":
+        said = f"it has fewer than {SECRET_LENGTH} characters"
     if error["type"] == "extra_forbidden":
         said = f"no such key; allowed: {', '.join(Server.model_fields)}.{did_you_mean(inside[-1], Server.model_fields)}"
+    if error["type"] in ("model_type", "dict_type"):
+        said = "must be an object, as in " + ('{"url": "https://..."}' if inside else '{"lab": {"url": "https://..."}}')
     secret = _is_secret(Settings.model_fields[field]) or "@" in str(error["input"])
     value = "(its value is secret)" if secret else repr(error["input"])
     place = f", {'.'.join(inside)}" if inside else ""
@@ -241,4 +263,4 @@ def _fault(error: ErrorDetails) -> str:
         if field == "secret"
         else ""
     )
-    return f"{env_name(field)}={value}{place}: {said.rstrip('.')}.{advice}"
+    return f"{env_name(field)}={value}{place}: {said.rstrip('.')}{'' if said.endswith('?') else '.'}{advice}"

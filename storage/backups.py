@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from storage.engine import file_of
+from storage.addresses import file_of
 from storage.errors import StorageError
 
 STEP = 1_000
@@ -36,6 +37,9 @@ class Checked:
     bytes: int
     sessions: int
     facts: int
+    studies: tuple[str, ...]
+    last_us: int | None
+    """When the newest fact was kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,7 @@ def _silent(done: int, total: int) -> None:
 def sqlite_file(url: str) -> Path:
     """The file of an SQLite database; raises StorageError that says what to use for another."""
     file = file_of(url)
-    if file is None or str(file) == ":memory:":
+    if file is None:
         raise StorageError(
             "Parley backs up SQLite's files. PostgreSQL has its own tools: pg_dump --format=custom --file=parley.dump "
             "NAME, and pg_restore --clean --if-exists --dbname=NAME parley.dump (docs/operator.md, Backups)"
@@ -77,7 +81,7 @@ def back_up(file: Path, to: Path, told: Told = _silent) -> Checked:
         _name(part, to)
     finally:
         part.unlink(missing_ok=True)
-    return Checked(to, checked.bytes, checked.sessions, checked.facts)
+    return replace(checked, file=to)
 
 
 def restore(backup: Path, file: Path, aside: Path, told: Told = _silent) -> Restored:
@@ -95,6 +99,7 @@ def restore(backup: Path, file: Path, aside: Path, told: Told = _silent) -> Rest
     with unused(file) as held:
         known = _withdrawn(held)
         part = _copy(backup, file, told)
+        _owned_as(part, file)
         aside.hardlink_to(file)  # so that there is a database under its name at every moment
         if _journal(file).exists():  # only a damaged one leaves it
             _journal(file).replace(_journal(aside))
@@ -113,11 +118,12 @@ def check(file: Path) -> Checked:
                 raise StorageError(f"{file}: SQLite finds it damaged: {found}")
             if (gap := connection.execute(_GAPS).fetchone()) is not None:
                 raise StorageError(f"{file}: facts of {gap[0]} are missing")
-            (facts,) = connection.execute("SELECT count(*) FROM event").fetchone()
+            facts, last_us = connection.execute("SELECT count(*), max(recorded_us) FROM event").fetchone()
             (sessions,) = connection.execute("SELECT count(*) FROM session").fetchone()
+            studies = connection.execute("SELECT DISTINCT name FROM study ORDER BY name").fetchall()
     except sqlite3.Error as error:
         raise StorageError(f"{file}: is no database of Parley's, or is damaged: {error}") from error
-    return Checked(file, file.stat().st_size, sessions, facts)
+    return Checked(file, file.stat().st_size, sessions, facts, tuple(name for (name,) in studies), last_us)
 
 
 @contextmanager
@@ -148,8 +154,11 @@ def must_be_unused(url: str) -> None:
 def _copy(file: Path, to: Path, told: Told) -> Path:
     """A copy beside where it shall be, as a single file that its owner alone may read."""
     part = to.with_name(to.name + PART)
-    part.unlink(missing_ok=True)
-    part.touch(mode=0o600)
+    try:
+        part.unlink(missing_ok=True)
+        part.touch(mode=0o600)
+    except OSError as error:
+        raise StorageError(f"{to}: cannot be written: {error.strerror}") from error
     try:
         source = sqlite3.connect(f"{file.absolute().as_uri()}?mode=rw", uri=True, isolation_level=None)
         with closing(source), closing(sqlite3.connect(part)) as copy:
@@ -161,6 +170,15 @@ def _copy(file: Path, to: Path, told: Told) -> Path:
         part.unlink(missing_ok=True)
         raise StorageError(f"{file} could not be copied to {to}: {error}") from error
     return part
+
+
+def _owned_as(part: Path, file: Path) -> None:
+    """Let a copy belong to whom the file does in whose place it comes, whoever runs this."""
+    its = file.stat()
+    part.chmod(stat.S_IMODE(its.st_mode))
+    if os.name == "posix" and (its.st_uid, its.st_gid) != (os.geteuid(), os.getegid()):
+        with suppress(PermissionError):
+            os.chown(part, its.st_uid, its.st_gid)
 
 
 def _name(part: Path, to: Path) -> None:

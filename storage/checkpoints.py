@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine
 
-from storage.engine import file_of
+from storage.addresses import file_of
 
 log = logging.getLogger(__name__)
 EVERY_S = 1.0

@@ -6,7 +6,9 @@ IMMEDIATE, because a transaction that reads first and writes later is refused at
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from sqlite3 import SQLITE_BUSY, SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_READONLY
 from sqlite3 import Error as SqliteError
@@ -24,14 +26,14 @@ from sqlalchemy import (
     create_engine,
     event,
     inspect,
-    make_url,
     select,
     text,
 )
-from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, NoSuchModuleError, OperationalError
+from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError
 
 from storage import ai_tables  # noqa: F401  (its tables join the metadata)
-from storage.errors import StorageError
+from storage.addresses import file_of, parsed, without_password
+from storage.errors import StorageError, cause
 from storage.revisions import OWN, Revisions, fit
 from storage.schemas.registry import schemas
 from storage.tables import metadata, seats, usage
@@ -39,7 +41,6 @@ from storage.tables import metadata, seats, usage
 Database: TypeAlias = Engine
 """An open database; other rooms name it and hand it on."""
 
-KINDS = ("sqlite", "postgresql")
 DAMAGED = (SQLITE_CORRUPT, SQLITE_NOTADB)
 PATIENCE_S = 10.0
 PATIENCE = f"busy_timeout={PATIENCE_S * 1000:.0f}"
@@ -62,6 +63,7 @@ def open_database(url: str, *, outdated: bool = False, revisions: Revisions = OW
     Tables made from the log that an older Parley made are an error, unless they may be `outdated`.
     """
     engine = connect(url)
+    _own(file_of(url))
     try:
         with writer(engine) as connection, connection.begin():
             alone(connection, MAKING)
@@ -77,8 +79,8 @@ def open_database(url: str, *, outdated: bool = False, revisions: Revisions = OW
     if old and not outdated:
         engine.dispose()
         raise StorageError(
-            f"{engine.url!r}: an older Parley made the table {old[0]}. The log is as it was; make the tables that "
-            "follow from it anew, with the server stopped: parley db rebuild"
+            f"{without_password(str(engine.url))}: an older Parley made the table {old[0]}. The log is as it was; make "
+            "the tables that follow from it anew, with the server stopped: parley db rebuild"
         )
     return engine
 
@@ -86,21 +88,12 @@ def open_database(url: str, *, outdated: bool = False, revisions: Revisions = OW
 def connect(url: str) -> Engine:
     """An engine on a database as it is, whatever tables it has; raises StorageError where it is no address."""
     try:
-        address = make_url(url)
-        if address.get_backend_name() not in KINDS:
-            raise ArgumentError(f"Parley keeps its data in {' or '.join(KINDS)}")
         engine = create_engine(
-            address,
+            parsed(url),
             json_serializer=dumps,
             json_deserializer=orjson.loads,
             hide_parameters=True,  # what somebody wrote is in them, and errors are logged
         )
-    except (ArgumentError, NoSuchModuleError) as error:
-        shown = url.rpartition("@")[2]  # a password would stand before it
-        raise StorageError(
-            f"PARLEY_DATABASE_URL={shown!r} is no address of a database: {error}. "
-            "Use sqlite:///parley.db or postgresql+psycopg://user:password@host/name"
-        ) from error
     except ModuleNotFoundError as error:
         raise StorageError(f"{error}: install what PostgreSQL needs with: pip install 'parley[postgres]'") from error
     if engine.dialect.name == "sqlite":
@@ -115,17 +108,34 @@ def unopened(engine: Engine, error: DatabaseError) -> StorageError:
     """Why a database cannot be opened, with what to do."""
     file, code = file_of(str(engine.url)), _code(error.orig)
     if file is None:
-        return StorageError(f"the database {engine.url!r} cannot be opened: {error.orig}")
+        return StorageError(f"the database {without_password(str(engine.url))} cannot be opened: {cause(error)}")
     if code in DAMAGED:
         return StorageError(
             f"{file}: this is no SQLite database, or it is damaged ({error.orig}). Nothing was changed. Put a backup "
             "in its place with: parley restore FILE; or say where another is: PARLEY_DATABASE_URL"
         )
-    if code == SQLITE_READONLY:
-        return StorageError(f"{file}: Parley may not write here, and needs to: to the file and into its folder")
+    if code == SQLITE_READONLY or (file.exists() and not os.access(file, os.R_OK | os.W_OK)):
+        return _closed(file)
     if not file.absolute().parent.is_dir():
         return StorageError(f"{file}: there is no folder {file.parent}. Make it, or change PARLEY_DATABASE_URL")
     return StorageError(f"{file}: this database cannot be opened: {error.orig}")
+
+
+def _own(file: Path | None) -> None:
+    """See that an SQLite file is there and may be written; a new one is its owner's alone, as it says who took part."""
+    if file is None:
+        return
+    if not file.exists():
+        with suppress(OSError):  # opening it tells why
+            file.touch(mode=0o600)
+    elif not os.access(file, os.W_OK):  # SQLite opens it all the same, and refuses the first fact
+        raise _closed(file)
+
+
+def _closed(file: Path) -> StorageError:
+    return StorageError(
+        f"{file}: Parley may not write here, and needs to: to the file and into its folder. Run it as who owns them"
+    )
 
 
 def make_tables(connection: Connection) -> list[str]:
@@ -164,12 +174,6 @@ def ping(database: Database) -> None:
     """Ask the database something small; raises StorageError if it does not answer."""
     with database.connect() as connection:
         connection.execute(select(1))
-
-
-def file_of(url: str) -> Path | None:
-    """The file of an SQLite database; None for any other."""
-    parsed = make_url(url)
-    return Path(parsed.database) if parsed.get_backend_name() == "sqlite" and parsed.database else None
 
 
 def dumps(value: Any) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 from sqlalchemy import Connection, column, inspect, select, table
 from sqlalchemy.exc import DatabaseError, OperationalError
 
+from storage.addresses import file_of
 from storage.backups import Told, back_up, must_be_unused, sqlite_file
 from storage.engine import MAKING, alone, connect, make_tables, open_database, outdated_tables, unopened, writer
 from storage.errors import StorageError
@@ -56,6 +57,8 @@ class Content:
 def standing(url: str, revisions: Revisions = OWN) -> Standing:
     """How a database stands; nothing is changed. An empty one has no revision and waits for nothing."""
     engine = connect(url)
+    if (file := file_of(url)) is not None and not file.exists():
+        return Standing(None, (), ())
     try:
         with engine.connect() as connection:
             found = revision_of(connection, revisions)
@@ -80,7 +83,7 @@ def migrate(
     before = standing(url, revisions)
     kept = None
     if before.waiting and before.revision is not None:
-        if url.startswith("sqlite"):
+        if file_of(url) is not None:
             must_be_unused(url)
             kept = back_up(sqlite_file(url), backup(before.revision), told).file
         _upgrade(url, before.revision, revisions)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from sqlalchemy import Column, Connection, MetaData, PrimaryKeyConstraint, String, Table, insert, inspect, select
 
+from storage.addresses import without_password
 from storage.errors import StorageError
 from storage.tables import events
 
@@ -43,7 +44,7 @@ class Revisions:
         if name not in self.names:
             raise StorageError(
                 f"the database has revision {name} of the tables, and this Parley knows none after {self.names[-1]}: a "
-                "newer Parley has migrated it. Use that one, or restore the backup from before: parley restore FILE"
+                "newer Parley has migrated it. Use that one, or put the backup from before in its place"
             )
         return self.names[self.names.index(name) + 1 :]
 
@@ -64,14 +65,17 @@ def stamped(connection: Connection) -> str | None:
 
 def revision_of(connection: Connection, revisions: Revisions) -> str | None:
     """The revision of a database's tables; None if it has none. Without a stamp it is the first: the Parley that made
-    them did not stamp. Raises StorageError for an SQLite file that another program made."""
-    there = {name for name in inspect(connection).get_table_names() if not name.startswith(_REPLICATING)}
-    if events.name in there:
+    them did not stamp. Raises StorageError for an SQLite file that another program made, and where a table of another
+    program has the name of one of Parley's."""
+    found = inspect(connection)
+    there = {name for name in found.get_table_names() if not name.startswith(_REPLICATING)}
+    ours = events.name in there
+    if ours and {"stream", "seq"} <= {column["name"] for column in found.get_columns(events.name)}:
         return stamped(connection) or revisions.names[0]
-    if there and connection.dialect.name == "sqlite":
+    if ours or (there and connection.dialect.name == "sqlite"):
         raise StorageError(
-            f"{connection.engine.url.database}: another program made this database (it has a table {min(there)!r}, and "
-            "none of Parley's). Its data are as they were. Say where Parley's is: PARLEY_DATABASE_URL=sqlite:///parley.db"
+            f"{connection.engine.url.database}: another program made this database (it has a table {min(there)!r} that "
+            "is none of Parley's). Its data are as they were. PARLEY_DATABASE_URL says where Parley's is, or a new one"
         )
     return None
 
@@ -88,7 +92,7 @@ def fit(connection: Connection, revisions: Revisions) -> None:
     found = revision_of(connection, revisions) or revisions.names[-1]
     if waiting := revisions.after(found):
         raise StorageError(
-            f"{connection.engine.url!r}: an older Parley made the tables (revision {found}; this one needs "
-            f"{waiting[-1]}). Nothing is lost. Stop every process that uses it, then: parley db migrate"
+            f"{without_password(str(connection.engine.url))}: an older Parley made the tables (revision {found}; this "
+            f"one needs {waiting[-1]}). Nothing is lost. Stop every process that uses it, then: parley db migrate"
         )
     stamp(connection, found)

@@ -74,6 +74,9 @@ def _show(found: Iterable[Mapping[str, Any]]) -> None:
         )
         if attempt["cause"]:
             causes.append(f"{attempt['session']}, {attempt['path']}, try {attempt['number']}: {attempt['cause']}")
+    if not table.row_count:
+        out.print("None.")
+        return
     out.print(table)
     for cause in causes:
         out.print(cause, markup=False, highlight=False)

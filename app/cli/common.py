@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -18,7 +19,6 @@ from app.settings import Settings
 Result = TypeVar("Result")
 app = typer.Typer(
     name="parley",
-    help="Studies in which people work with language models. Begin with `parley demo`.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="markdown",
@@ -36,6 +36,19 @@ STDOUT = Path("-")
 """In place of a file to write."""
 out = PlainConsole()
 err = PlainConsole(stderr=True)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        out.print(f"Parley {version('parley')}", highlight=False)
+        raise typer.Exit
+
+
+@app.callback()
+def _parley(
+    _: Annotated[bool, typer.Option("--version", help="Say which this is.", callback=_version, is_eager=True)] = False,
+) -> None:
+    """Studies in which people work with language models. Begin with `parley demo`."""
 
 
 def name_of(study: str) -> str:

@@ -11,6 +11,8 @@ import logging
 import time
 from collections import Counter
 from dataclasses import dataclass
+from importlib.metadata import version
+from socket import socket
 from typing import Any
 
 import uvicorn
@@ -86,6 +88,18 @@ class Server(uvicorn.Server):
         config.limit_concurrency = limits.most
         config.http_protocol_class = _bounded(config.http_protocol_class, limits)
         self._whole_s = limits.whole_s
+
+    async def startup(self, sockets: list[socket] | None = None) -> None:
+        """Begin to listen."""
+        await super().startup(sockets)
+        if self.started:
+            log.info("Parley %s listens on %s:%d", version("parley"), self.config.host, self.config.port)
+
+    async def shutdown(self, sockets: list[socket] | None = None) -> None:
+        """Answer what has come, take no more, and end."""
+        log.info("stopping")
+        await super().shutdown(sockets)
+        log.info("stopped")
 
     async def on_tick(self, counter: int) -> bool:
         """Look at the connections once a second."""

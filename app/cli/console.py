@@ -5,6 +5,7 @@ from __future__ import annotations
 from app.cli.common import app, out, settings_in_use
 from app.cli.listening import give_way, listen, must_be_free
 from app.cli.users import invite_first
+from storage.addresses import without_password
 from storage.engine import open_database
 
 
@@ -18,7 +19,7 @@ def console() -> None:
     database = open_database(settings.database_url)
     server = build_console(settings, database)
     out.print(f"The console is at [bold]{settings.console_address}[/bold]  (stop it with Ctrl-C)")
-    out.print(f"  data: {settings.database_url}", highlight=False)
+    out.print(f"  data: {without_password(settings.database_url)}", highlight=False)
     invite_first(settings, database)
     give_way()
     listen(server, settings, settings.console_port)

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColum
 
 from app.cli.common import STDOUT, Where, app, err, name_of, out, settings_in_use
 from app.settings import Settings
-from app.web.secret import secret_of
+from app.web.secret import secret_for
 from storage.backups import must_be_unused
 from storage.describe.markdown import count as how_many
 from storage.describe.packing import pack
@@ -181,7 +181,7 @@ def _tell(exported: Exported, statuses: Statuses | None) -> None:
 
 
 def _statuses(settings: Settings, database: Database, study: str, path: Path) -> Statuses:
-    people = Participants(database, secret_of(settings))
+    people = Participants(database, secret_for(settings, database))
     return read_statuses(path, lambda id_: people.find(study, Person(PROLIFIC, id_)))
 
 

@@ -13,9 +13,13 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from app.cli.common import app, err, out, settings_in_use
 from app.cli.data import db
+from app.clock import WorldClock
+from app.web.secret import secret_of
+from storage.accounts.secret import take
 from storage.backups import Checked, Told, back_up, sqlite_file
 from storage.backups import restore as put_back
 from storage.describe.markdown import count as how_many
+from storage.engine import open_database
 from storage.migrating import migrate, standing
 
 
@@ -38,8 +42,12 @@ def _copying(what: str) -> Iterator[Told]:
 
 
 def _held(checked: Checked) -> str:
-    """What is in a database, in numbers."""
-    return f"{how_many(checked.sessions, 'session')} and {how_many(checked.facts, 'fact')}"
+    """What is in a database: how much, of which studies, and how new."""
+    held = f"{how_many(checked.sessions, 'session')} and {how_many(checked.facts, 'fact')}"
+    if checked.last_us is None:
+        return held
+    newest = datetime.fromtimestamp(checked.last_us / 1e6, UTC)
+    return f"{held} of {', '.join(checked.studies)}, the newest of {newest:%Y-%m-%d %H:%M} UTC"
 
 
 @app.command()
@@ -94,6 +102,17 @@ def db_migrate() -> None:
 
 def _before(url: str) -> Callable[[str], Path]:
     return lambda revision: _beside(sqlite_file(url), f"revision-{revision}")
+
+
+@db.command(name="new-secret")
+def db_new_secret() -> None:
+    """Take the present secret for the one before, which is lost: who has begun cannot go on, and recruiters' ids stay
+    sealed; it is never needed otherwise.
+    """
+    settings = settings_in_use()
+    database = open_database(settings.database_url)
+    take(database, secret_of(settings), WorldClock().now_us)
+    out.print("From now on this database is used with the present secret. Keep it.")
 
 
 @db.command(name="status")

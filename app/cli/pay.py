@@ -13,7 +13,7 @@ from rich.table import Table
 
 from app.cli.common import StudyName, app, name_of, out, settings_in_use
 from app.clock import WorldClock
-from app.web.secret import secret_of
+from app.web.secret import secret_for
 from experiments.core.outcomes import OUTCOMES
 from storage.engine import open_database
 from storage.participants import Participants, Person
@@ -59,7 +59,7 @@ def pay(
     settings = settings_in_use()
     database = open_database(settings.database_url)
     name = Studies(database).newest(name_of(study)).name
-    people = Participants(database, secret_of(settings))
+    people = Participants(database, secret_for(settings, database))
     known = statuses(status) if status else None
     run = pay_out(database, people, Wish(name, to, known, dry_run), WorldClock().now_us())
     out.print(_table(run))

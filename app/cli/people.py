@@ -16,7 +16,7 @@ from app.clock import WorldClock
 from app.counting import Live, written
 from app.errors import SettingsError
 from app.web.links import ID, LAB
-from app.web.secret import secret_of
+from app.web.secret import secret_for
 from experiments.core.events import Action
 from experiments.core.session import decide, fold
 from storage.engine import Database, open_database, writer
@@ -44,8 +44,9 @@ def links(
     The same labels give the same links again; nobody can make one without the deployment's secret.
     """
     settings = settings_in_use()
-    found = Studies(open_database(settings.database_url)).newest(name_of(study))
-    people = Participants(open_database(settings.database_url), secret_of(settings))
+    database = open_database(settings.database_url)
+    found = Studies(database).newest(name_of(study))
+    people = Participants(database, secret_for(settings, database))
     if not ID.fullmatch(prefix or "0"):
         raise SettingsError(f"--prefix {prefix!r}: letters, digits and . _ - are allowed")
     digits = len(str(count))
@@ -68,7 +69,7 @@ def returns(
     settings = settings_in_use()
     database = open_database(settings.database_url)
     name = Studies(database).newest(name_of(study)).name
-    people = Participants(database, secret_of(settings))
+    people = Participants(database, secret_for(settings, database))
     back = [id_ for id_, status in statuses(export).items() if status in OVER]
     streams = [people.find(name, Person(PROLIFIC, id_)) for id_ in back]
     now_us = WorldClock().now_us()
@@ -91,7 +92,7 @@ def withdraw(
     """Erase what somebody gave: their session's facts and rows. A tombstone stays, and no later export has them."""
     settings = settings_in_use()
     database = open_database(settings.database_url)
-    people = Participants(database, secret_of(settings))
+    people = Participants(database, secret_for(settings, database))
     found = sessions_called(database, people, person, name_of(study) if study else "")
     if not found:
         raise StorageError(f"no session is called {person!r}: give a recruiter's id, a session's or one in the data")

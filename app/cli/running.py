@@ -26,6 +26,7 @@ from experiments.core.advice import advice
 from experiments.core.resolve import Study
 from experiments.core.schema import json_schema
 from problems.plugins import nowhere
+from storage.addresses import without_password
 from storage.engine import Database, open_database
 from storage.publishing import standing
 
@@ -65,7 +66,7 @@ def _serve(references: list[str], *, demo: bool = False, open_browser: bool = Fa
         out.print(f"  {study.file.title}: {address}/s/{study.name}")
     if not studies:
         _tell_published(database, address)
-    out.print(f"  data: {settings.database_url}", highlight=False)
+    out.print(f"  data: {without_password(settings.database_url)}", highlight=False)
     if not demo:
         invite_first(settings, database)
     if open_browser and sys.stdout.isatty():

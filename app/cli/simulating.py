@@ -17,6 +17,7 @@ from app.library import load_study
 from app.naming import asked
 from app.runtime import Runtime
 from app.settings import Settings
+from storage.addresses import without_password
 from storage.describe.markdown import count as how_many
 from storage.engine import open_database
 from storage.spending import Cost, costs
@@ -64,7 +65,7 @@ def simulate_(
     number = count - len(done.stopped)
     are = f"{'is' if number == 1 else 'are'} complete ({done.clicks} clicks)"
     complete = f"{how_many(number, 'session')} of {found.name}{played} {are}"
-    out.print(f"{complete}, in {settings.database_url}", highlight=False)
+    out.print(f"{complete}, in {without_password(settings.database_url)}", highlight=False)
     if speaker:
         _tell_cost(settings, crowd)
     if done.stopped:

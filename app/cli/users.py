@@ -101,5 +101,7 @@ def _password(from_stdin: bool) -> str:
         if not given:
             raise SettingsError("--password-stdin: nothing came. Pipe the password into the command, on one line.")
         return given
+    if not sys.stdin.isatty():
+        raise SettingsError("A password is asked for at a terminal, and here is none: pipe it into --password-stdin.")
     prompt = f"Password ({LEAST_CHARS} characters or more)"
     return str(typer.prompt(prompt, hide_input=True, confirmation_prompt="The same again"))

@@ -23,7 +23,7 @@ from app.cli.annotating import From, Origin, group, own_of, study_of
 from app.cli.common import StudyName, name_of, out, settings_in_use
 from app.errors import AnnotatorUnknown
 from app.library import load_study
-from app.web.secret import secret_of
+from app.web.secret import secret_for
 from experiments.core.resolve import Study
 from storage.conversations import Conversation, among, annotated_in, conversations, origin_of
 from storage.engine import Database, open_database
@@ -52,7 +52,7 @@ def sample(
     database = open_database(settings.database_url)
     annotator = _annotator(study_of(database, study), name, file)
     pairs = _annotated(database, name_of(study), annotator, (origin, model))
-    secret = secret_of(settings)
+    secret = secret_for(settings, database)
     chosen = drawn([one for one, _ in pairs], number, seed, secret)
     path = write_sample(to, annotator, chosen, secret)
     label = load_study(str(path))
@@ -79,7 +79,7 @@ def agreement(
     database = open_database(settings.database_url)
     annotator = _annotator(study_of(database, study), name, file)
     pairs = _annotated(database, name_of(study), annotator, (origin, model))
-    found = compared(database, annotator, pairs, (name_of(labels), labels_origin), secret_of(settings))
+    found = compared(database, annotator, pairs, (name_of(labels), labels_origin), secret_for(settings, database))
     told = [(one, _verified(one)) for one in found]
     if as_json:
         print(json.dumps({one.field.name: asdict(about) if about else None for one, about in told}, indent=2))

@@ -13,7 +13,7 @@ from app.cli.places import cell_of
 from app.clock import WorldClock
 from app.errors import SettingsError
 from app.library import load_study
-from app.web.secret import secret_of
+from app.web.secret import secret_for
 from app.web.walks import Walks
 from experiments.errors import allowed
 from storage.engine import open_database
@@ -48,5 +48,5 @@ def walk(
         stream = asyncio.run(walk_to(log, found, wish, WorldClock()))
     finally:
         log.close()
-    print(Walks(secret_of(settings)).link(settings, stream))
+    print(Walks(secret_for(settings, database)).link(settings, stream))
     out.print("Open it in a browser within the hour; what you do there is marked as a pilot's.", style="dim")

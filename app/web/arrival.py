@@ -28,6 +28,7 @@ from app.runtime import Runtime
 from app.web.cookies import Cookies
 from app.web.links import let_in, person_of
 from app.web.offered import Offer, Offered
+from app.web.seldom import NOT_SECURE, Seldom
 from app.web.tongue import browsers, offered, wanted
 from experiments.core.outcomes import way_out
 from experiments.core.resolve import Study
@@ -64,6 +65,7 @@ class Arrival:
         self._cookies = cookies
         self._offered = offered
         self._again = again
+        self._not_secure = Seldom(NOT_SECURE)
 
     def routes(self) -> list[Route]:
         """`/s/{study}`: read it, then press its button; and `/out`, by which one leaves."""
@@ -125,8 +127,14 @@ class Arrival:
             except StudyError as error:
                 log.error("nobody can begin %s: %s", study.name, error)
                 return sorry(study, language)
+        return self._inside(request, live)
+
+    def _inside(self, request: Request, live: Live) -> Response:
+        """To the page, with the cookie by which its requests are known."""
+        if request.headers.get("x-forwarded-proto") == "https" and not self._cookies.secure:
+            self._not_secure.tell()
         response = RedirectResponse("/", status_code=303)
-        self._cookies.write(response, live.stream, study.name)
+        self._cookies.write(response, live.stream, live.study.name)
         return response
 
     async def leave(self, request: Request) -> Response:

@@ -29,7 +29,7 @@ class Cookies:
 
     def __init__(self, secret: str, *, secure: bool) -> None:
         self._signer = URLSafeSerializer(secret, salt="parley participant")
-        self._secure = secure
+        self.secure = secure
         self._known = lru_cache(MOST_KNOWN)(self._checked)
         self.name = "__Host-parley" if secure else "parley"
 
@@ -56,7 +56,7 @@ class Cookies:
                 str(self._signer.dumps(stream)),
                 max_age=30 * 24 * 3600,
                 httponly=True,
-                secure=self._secure,
+                secure=self.secure,
                 samesite="lax",
                 path="/",
             )

@@ -18,6 +18,7 @@ from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.web.allowance import Allowance
+from app.web.seldom import ELSEWHERE, TOO_MANY, Seldom
 from app.web.tongue import browsers
 
 MOST_BODY = 64 * 1024
@@ -60,6 +61,7 @@ class Gate:
         self._known = known
         self._person = Allowance(rate, burst)
         self._address = Allowance(people * rate, people * burst)
+        self._elsewhere, self._many = Seldom(ELSEWHERE), Seldom(TOO_MANY)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or answer it here."""
@@ -88,6 +90,7 @@ class Gate:
         if method == "POST":
             origin = headers.get("origin")
             if origin is not None and origin.partition("://")[2] != headers.get("host"):
+                self._elsewhere.tell(origin, headers.get("host"))
                 return PlainTextResponse("another site may not ask this", 403)
             if int(headers.get("content-length") or 0) > MOST_BODY:
                 return PlainTextResponse("too large", 413)
@@ -103,7 +106,10 @@ class Gate:
             apart = " telemetry" if scope["path"] == "/api/telemetry" else ""  # it takes nothing from their clicks
             return not self._person.take(person + apart, time.monotonic())
         address = (scope.get("client") or ("unknown",))[0]
-        return not self._address.take(address, time.monotonic())
+        if self._address.take(address, time.monotonic()):
+            return False
+        self._many.tell()
+        return True
 
 
 class Answer:

@@ -6,9 +6,12 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
+from app.clock import WorldClock
 from app.errors import SettingsError
 from app.settings import Settings
-from storage.engine import file_of
+from storage.accounts.secret import recognise
+from storage.addresses import file_of
+from storage.engine import Database
 
 
 def secret_of(settings: Settings) -> str:
@@ -22,6 +25,13 @@ def secret_of(settings: Settings) -> str:
     if not path.exists():
         _write_once(path, secrets.token_urlsafe(32))
     return path.read_text(encoding="ascii").strip()
+
+
+def secret_for(settings: Settings, database: Database) -> str:
+    """The same, if it is the one that the database is used with; raises StorageError for another."""
+    secret = secret_of(settings)
+    recognise(database, secret, WorldClock().now_us)
+    return secret
 
 
 def _write_once(path: Path, text: str) -> None:

@@ -28,7 +28,7 @@ from app.web.health import live, ready, works
 from app.web.logged import place
 from app.web.measures import measures_of
 from app.web.offered import Offered
-from app.web.secret import secret_of
+from app.web.secret import secret_for
 from app.web.tongue import browsers
 from app.web.walks import Walks
 from experiments.core.resolve import Study
@@ -63,6 +63,7 @@ def build_app(
 
     Without studies it serves all that are published in the database.
     """
+    secret = secret_for(settings, database)
     measures = measures_of(settings, database)
     runtime = Runtime(database, settings, clock or WorldClock(last_us(database)), measures.log if measures else None)
     for study in studies:
@@ -70,7 +71,6 @@ def build_app(
         now = bring(database, study, at_us=runtime.now_us())
         if now.hash != study.hash:
             log.warning(NEWER, study.name, now.file.version, now.hash[:12])
-    secret = secret_of(settings)
     cookies = Cookies(secret, secure=(settings.public_url or "").startswith("https://"))
     offered = Offered(runtime, database, studies)
     arrival = Arrival(runtime, Participants(database, secret), cookies, offered, again=again)

@@ -18,8 +18,9 @@ from sqlalchemy import Connection, create_engine, func, insert, select
 from sqlalchemy.exc import OperationalError
 
 from storage import tables
+from storage.addresses import file_of
 from storage.ai_tables import SETTLED, replies
-from storage.engine import Database, file_of, writer
+from storage.engine import Database, writer
 from storage.errors import StorageError
 
 BEGAN, ENDED = "began", "ended"
@@ -86,19 +87,17 @@ def _there(connection: Connection, run: Any) -> tuple[int, int, int, float]:
 @contextmanager
 def asking(database: Database) -> Iterator[None]:
     """Be the only one who asks over a database; raises StorageError if somebody else does."""
-    if database.dialect.name == "postgresql":
-        with database.connect() as connection:
-            free = connection.execution_options(isolation_level="AUTOCOMMIT")
-            _refuse_unless(bool(free.execute(select(func.pg_try_advisory_lock(ASKING))).scalar()))
-            try:
-                yield
-            finally:
-                free.execute(select(func.pg_advisory_unlock(ASKING)))
-    elif path := file_of(str(database.url)):
+    if path := file_of(str(database.url)):
         with _locked(path):
             yield
-    else:
-        yield  # a database in memory is nobody else's
+        return
+    with database.connect() as connection:
+        free = connection.execution_options(isolation_level="AUTOCOMMIT")
+        _refuse_unless(bool(free.execute(select(func.pg_try_advisory_lock(ASKING))).scalar()))
+        try:
+            yield
+        finally:
+            free.execute(select(func.pg_advisory_unlock(ASKING)))
 
 
 @contextmanager

@@ -56,6 +56,39 @@ def test_all_wrong_variables_are_named_at_once_and_secrets_are_not_shown(monkeyp
     assert refused.value.__context__ is None or refused.value.__suppress_context__
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("TRUSTED_PROXIES", "localhost", "Addresses such as 127.0.0.1, or networks such as 10.0.0.0/8."),
+        ("TRUSTED_PROXIES", "127.0.0.1, 10.0.0.1/8", "has host bits set"),
+        ("PUBLIC_URL", "https://example.org/study", "Parley is served at the root of a host name"),
+        ("CONSOLE_URL", "https://example.org?x=1", "must end before `?`"),
+        ("SECRET", "hush", "it has fewer than 32 characters. `python -c"),
+        ("LOG_LEVEL", "debgu", "'debgu': allowed: DEBUG, INFO, WARNING, ERROR, CRITICAL. Did you mean 'DEBUG'?"),
+        ("SERVERS", '{"lab": 3}', 'lab: must be an object, as in {"url": "https://..."}.'),
+        ("SERVERS", "[3]", 'must be an object, as in {"lab": {"url": "https://..."}}.'),
+    ],
+)
+def test_what_could_not_work_is_refused_with_what_could(monkeypatch, name, value, said):
+    monkeypatch.setenv(f"PARLEY_{name}", value)
+    with pytest.raises(SettingsError) as refused:
+        settings.load()
+    assert said in str(refused.value)
+    assert str(refused.value).count("\n") == 1
+
+
+@pytest.mark.parametrize("value", ["127.0.0.1", "127.0.0.1, 10.0.0.0/8", "::1,", ""])
+def test_proxies_are_addresses_or_networks(monkeypatch, value):
+    monkeypatch.setenv("PARLEY_TRUSTED_PROXIES", value)
+    assert settings.load().trusted_proxies == value
+
+
+def test_a_setting_that_is_as_unless_set_is_not_listed_as_changed(monkeypatch):
+    monkeypatch.setenv("PARLEY_CONNECT_TIMEOUT_S", "5.0")
+    (row,) = (row for row in settings.listing(settings.load()) if row[0] == "PARLEY_CONNECT_TIMEOUT_S")
+    assert row[1] == row[2]
+
+
 def test_words_are_tidied(monkeypatch):
     monkeypatch.setenv("PARLEY_LOG_LEVEL", "debug")
     monkeypatch.setenv("PARLEY_PUBLIC_URL", "https://study.example/")
@@ -128,7 +161,7 @@ def test_servers_are_read_and_none_of_their_secrets_is_shown(monkeypatch):
     [
         ("lab=http://gpu", "is no JSON (Expecting value, line 1, column 1); write {"),
         ('{"lab": {"url": "http://gpu", "key": "hunter2"}', "is no JSON (Expecting ',' delimiter, line 1, column 48)"),
-        ('["hunter2"]', "valid dictionary"),
+        ('["hunter2"]', "must be an object, as in"),
         ('{"lab": "hunter2"}', "PARLEY_SERVERS=(its value is secret), lab: "),
         ('{"lab": {"key": "hunter2"}}', ", lab.url: Field required"),
         ('{"lab": {"url": "gpu:8000", "key": "hunter2"}}', ", lab.url: must start with http:// or https://"),

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import re
 import sqlite3
+import stat
 import time
 from contextlib import closing
 from pathlib import Path
@@ -19,6 +22,7 @@ from storage.projections import differences
 from tests.fakes import studies
 from tests.fakes.commanding import parley
 from tests.fakes.http_bot import HttpBot
+from tests.fakes.nobody import NOBODY
 from tests.fakes.served import Process, serving, settings_for
 from tests.wiring.reading import check_facts, check_rows, facts, query
 
@@ -147,6 +151,25 @@ def test_who_withdrew_since_the_backup_is_named(file: Path, tmp_path: Path) -> N
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute("INSERT INTO erasure VALUES ('gone', 0, 'participant', 'withdrew')")
     assert "  gone" in parley("restore", str(backup), folder=tmp_path).stdout.splitlines()
+
+
+def test_what_is_put_back_is_told_and_belongs_to_whom_the_database_did(tmp_path: Path) -> None:
+    parley("simulate", "demo", "-n", "2", folder=tmp_path)
+    told = parley("backup", "monday.db", folder=tmp_path).stdout
+    held = re.search(r"2 sessions and \d+ facts of demo, the newest of \d{4}-\d\d-\d\d \d\d:\d\d UTC", told)
+    assert held, told
+    file = tmp_path / "parley.db"
+    file.chmod(0o640)
+    if os.geteuid() == 0:
+        os.chown(file, NOBODY, NOBODY)
+    owned = (file.stat().st_uid, file.stat().st_gid, stat.S_IMODE(file.stat().st_mode))
+    assert held[0] in parley("restore", "monday.db", folder=tmp_path).stdout
+    assert (file.stat().st_uid, file.stat().st_gid, stat.S_IMODE(file.stat().st_mode)) == owned
+
+
+def test_a_folder_that_takes_no_backup_is_told(file: Path) -> None:
+    with pytest.raises(StorageError, match=r"^/proc/monday\.db: cannot be written: "):
+        back_up(file, Path("/proc/monday.db"))
 
 
 def test_a_backup_is_put_where_no_database_is(file: Path, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import socket
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -160,7 +161,7 @@ def test_settings_lists_every_setting_and_hides_secrets(tmp_path: Path) -> None:
     [
         ("sqlite:////nowhere/at/all/x.db", "there is no folder /nowhere/at/all"),
         ("oops", "PARLEY_DATABASE_URL='oops' is no address of a database"),
-        ("mysql://me:secret@host/name", "PARLEY_DATABASE_URL='host/name' is no address of a database: Parley keeps"),
+        ("mysql://me:secret@host/name", "PARLEY_DATABASE_URL='mysql://me:***@host/name' is no address"),
     ],
     ids=["a folder that is not there", "no address", "another kind of database"],
 )
@@ -210,6 +211,15 @@ def test_costs_are_estimated_told_and_bounded(tmp_path: Path) -> None:
     assert "People can begin" in parley("open", "dear", folder=tmp_path).stdout
     unknown = parley("costs", "deer", folder=tmp_path)
     assert (unknown.returncode, "Did you mean 'dear'?" in unknown.stderr) == (2, True)
+
+
+def test_the_version_is_told(tmp_path: Path) -> None:
+    assert parley("--version", folder=tmp_path).stdout == f"Parley {version('parley')}\n"
+
+
+def test_where_nothing_was_asked_none_is_said(tmp_path: Path) -> None:
+    parley("simulate", "demo", "-n", "1", folder=tmp_path)
+    assert parley("attempts", "demo", "--failed", folder=tmp_path).stdout == "None.\n"
 
 
 def test_attempts_are_shown_and_written(tmp_path: Path) -> None:

@@ -41,6 +41,12 @@ def test_a_terminal_shows_what_would_command_it(payload: Payload) -> None:
     assert isinstance(out, PlainConsole)
 
 
+def test_a_program_reads_whole_lines() -> None:
+    written = io.StringIO()
+    PlainConsole(file=written).print("parley " * 40)
+    assert written.getvalue().count("\n") == 1
+
+
 def test_our_own_colours_still_reach_a_terminal() -> None:
     written = io.StringIO()
     console = PlainConsole(file=written, force_terminal=True, color_system="standard", highlight=False)

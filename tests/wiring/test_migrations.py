@@ -133,7 +133,7 @@ def test_nothing_starts_on_older_or_newer_tables_and_what_to_do_is_said(database
         open_database(database_url, revisions=LATER)
     assert contents(database_url) == before
     migrate(database_url, backup, revisions=LATER)
-    with pytest.raises(StorageError, match=r"revision 0003.*newer Parley.*parley restore"):
+    with pytest.raises(StorageError, match=r"revision 0003.*newer Parley.*the backup from before"):
         open_database(database_url)
 
 

@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.web.console.visitor import VISITOR, Visitor
 from app.web.gate import Answer, again, whole_body
+from app.web.seldom import ELSEWHERE, Seldom
 
 MOST_BODY = 1024 * 1024
 OPEN: Mapping[str, re.Pattern[str]] = {
@@ -44,6 +45,7 @@ class Gate:
     def __init__(self, app: ASGIApp, visitor: Callable[[Request], Visitor | None]) -> None:
         self._app = app
         self._visitor = visitor
+        self._elsewhere = Seldom(ELSEWHERE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or answer it here."""
@@ -68,6 +70,7 @@ class Gate:
 
     async def _refusal(self, scope: Scope, headers: Headers) -> ASGIApp | None:
         if scope["method"] == "POST" and not _from_here(headers):
+            self._elsewhere.tell(headers.get("origin"), headers.get("host"))
             return JSONResponse({"note": "Another site may not ask this. Open the console and do it there."}, 403)
         if not _listed(OPEN, scope):
             request = Request(scope)

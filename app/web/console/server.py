@@ -21,7 +21,7 @@ from app.web.console.desk import Desk
 from app.web.console.gate import Gate
 from app.web.health import works
 from app.web.logged import place
-from app.web.secret import secret_of
+from app.web.secret import secret_for
 from problems.errors import ParleyError
 from storage.accounts.accounts import Accounts
 from storage.engine import Database
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 def build_console(settings: Settings, database: Database, clock: Clock | None = None) -> ASGIApp:
     """The whole console, to be run by uvicorn in a process of its own."""
-    clock, secret = clock or WorldClock(last_us(database)), secret_of(settings)
+    clock, secret = clock or WorldClock(last_us(database)), secret_for(settings, database)
     accounts = Accounts(database, clock.now_us)
     access = Access(accounts, secret, secure=(settings.console_url or "").startswith("https://"))
     app = build_app(Desk(settings, database, secret, clock, accounts))

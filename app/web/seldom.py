@@ -1,0 +1,42 @@
+"""What requests show to be wrong with a deployment, in the log: one line a minute of each, as whoever floods the gate
+would flood the log too."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+
+log = logging.getLogger(__name__)
+
+EVERY_S = 60.0
+ELSEWHERE = (
+    "refused (403): a page at %.100s asked what is served at %.100s; another site did, or a proxy does not pass Host on"
+)
+TOO_MANY = (
+    "refused (429): people who are not known yet asked more from one address than PARLEY_PEOPLE_PER_ADDRESS allows; if "
+    "that is a proxy's, PARLEY_TRUSTED_PROXIES has to name it"
+)
+NOT_SECURE = (
+    "people come by https, and PARLEY_PUBLIC_URL does not say so: cookies are not Secure, and links may lead elsewhere"
+)
+
+
+class Seldom:
+    """Tells of one thing."""
+
+    def __init__(self, words: str, now_s: Callable[[], float] = time.monotonic) -> None:
+        self._words = words
+        self._now_s = now_s
+        self._next_s = float("-inf")
+        self._untold = 0
+
+    def tell(self, *values: str | None) -> None:
+        """Log it, with how often it was not told since the last line."""
+        now_s = self._now_s()
+        if now_s < self._next_s:
+            self._untold += 1
+            return
+        more = f" ({self._untold:,} times more before)" if self._untold else ""
+        log.warning(self._words + more, *values)
+        self._next_s, self._untold = now_s + EVERY_S, 0

@@ -1,0 +1,116 @@
+"""Addresses of databases: read as the drivers read them, refused in words, and never shown with a password."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from storage.addresses import file_of, parsed, without_password
+from storage.engine import open_database
+from storage.errors import StorageError
+from tests.fakes.commanding import parley
+from tests.fakes.nobody import as_nobody
+
+SECRET = "hush-hush-hush"
+PASSWORDS = st.text(st.characters(exclude_categories=("C", "Z")), min_size=1, max_size=20)
+
+
+@given(PASSWORDS)
+def test_no_password_is_shown_however_it_is_written(password: str) -> None:
+    guarded = f"<{password}>"
+    for url in (
+        f"postgresql://ada:{guarded}@host/name",
+        f"postgresql+psycopg://ada:{quote(guarded, safe='')}@host:5432/name",
+        f"postgresql://host/name?password={quote(guarded, safe='')}&sslmode=require",
+    ):
+        shown = without_password(url)
+        assert guarded not in shown
+        assert quote(guarded, safe="") not in shown
+        assert "host" in shown
+        assert "/name" in shown
+
+
+@given(PASSWORDS)
+def test_a_password_that_is_quoted_is_read_as_it_is(password: str) -> None:
+    address = parsed(f"postgresql://ada:{quote(password, safe='')}@host/name")
+    assert (address.password, address.host, address.drivername) == (password, "host", "postgresql+psycopg")
+
+
+@pytest.mark.parametrize("begins", ["postgres", "postgresql", "postgresql+psycopg"])
+def test_postgresql_is_called_as_its_own_tools_call_it(begins: str) -> None:
+    assert parsed(f"{begins}://ada@host/name").drivername == "postgresql+psycopg"
+
+
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        (f"postgresql://ada:x@{SECRET}@host/name", "a password's @ is written as %40"),
+        (f"postgresql://ada:{SECRET}@host:82x/name", "its port is no number"),
+        (f"mysql://ada:{SECRET}@host/name", "Parley keeps its data in sqlite, or in postgresql by psycopg"),
+        (
+            f"postgresql+nothing://ada:{SECRET}@host/name",
+            "Parley keeps its data in sqlite, or in postgresql by psycopg",
+        ),
+        ("sqlite://", "it names no file"),
+        ("sqlite:///:memory:", "it names no file"),
+        ("parley.db", "it cannot be read as one"),
+    ],
+    ids=["at", "port", "kind", "driver", "no file", "memory", "no address"],
+)
+def test_what_is_no_address_is_told_without_the_password(tmp_path: Path, url: str, why: str) -> None:
+    for command in (("db", "status"), ("backup",), ("simulate", "demo", "-n", "1")):
+        done = parley(*command, folder=tmp_path, PARLEY_DATABASE_URL=url)
+        assert (done.returncode, why in done.stderr) == (2, True), done.stderr
+        assert SECRET not in done.stdout + done.stderr
+    assert not list(tmp_path.iterdir()), "no file of a wrong name is left"
+
+
+def test_settings_show_no_password(tmp_path: Path) -> None:
+    done = parley("settings", folder=tmp_path, PARLEY_DATABASE_URL=f"postgresql://ada:{SECRET}@host/name")
+    assert "PARLEY_DATABASE_URL = postgresql://ada:***@host/name" in done.stdout
+    assert SECRET not in done.stdout + done.stderr
+
+
+def test_a_new_database_is_its_owners_alone(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        database = open_database(f"sqlite:///{tmp_path}/parley.db")
+    finally:
+        os.umask(before)
+    with database.connect():
+        modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
+    database.dispose()
+    assert modes["parley.db"] == 0o600
+    assert set(modes.values()) == {0o600}, "what goes with it is nobody else's either"
+
+
+@pytest.mark.parametrize("mode", [0o400, 0o444, 0o000], ids=["mine to read", "to read", "not even to read"])
+def test_a_database_that_may_not_be_written_is_told_at_the_start(mode: int) -> None:
+    def opened(folder: Path) -> None:
+        open_database(f"sqlite:///{folder}/parley.db").dispose()
+
+    def again(folder: Path) -> str:
+        (folder / "parley.db").chmod(mode)
+        try:
+            opened(folder)
+        except StorageError as error:
+            return str(error)
+        return "it was opened"
+
+    assert "Parley may not write here, and needs to" in as_nobody(opened, again)
+
+
+def test_asking_how_a_database_stands_makes_none(tmp_path: Path) -> None:
+    assert "The database is empty" in parley("db", "status", folder=tmp_path).stdout
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_is_found_and_postgresql_has_none(tmp_path: Path) -> None:
+    assert file_of(f"sqlite:///{tmp_path}/parley.db") == tmp_path / "parley.db"
+    assert file_of("postgresql://host/name") is None
