@@ -7,6 +7,7 @@ import json
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,15 @@ def test_a_record_is_one_line(message: str) -> None:
     assert json.loads(told)["message"] == message
     line = Text().format(record(message, StorageError(message)))
     assert not {"\n", "\r"} & {*line}
+
+
+def test_a_log_says_when_a_server_listens_and_when_it_has_stopped(tmp_path: Path) -> None:
+    process = Process(tmp_path, (studies.short(tmp_path),), env={"PARLEY_LOG_FORMAT": "json"})
+    process.start()
+    process.stop()
+    lines = [json.loads(line) for line in process.log.splitlines() if line.startswith("{")]
+    told = [line["message"] for line in lines if line["logger"] == "app.cli.connections"]
+    assert told == [f"Parley {version('parley')} listens on 127.0.0.1:{process.port}", "stopping", "stopped"]
 
 
 def test_an_exception_tells_where_it_was_raised_and_only_ours_its_words() -> None:
