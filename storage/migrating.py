@@ -56,9 +56,9 @@ class Content:
 
 def standing(url: str, revisions: Revisions = OWN) -> Standing:
     """How a database stands; nothing is changed. An empty one has no revision and waits for nothing."""
-    engine = connect(url)
     if (file := file_of(url)) is not None and not file.exists():
         return Standing(None, (), ())
+    engine = connect(url)
     try:
         with engine.connect() as connection:
             found = revision_of(connection, revisions)

@@ -19,7 +19,8 @@ def as_nobody(*works: Callable[[Path], str | None]) -> str:
             return _done(works, folder)
         os.chown(folder, NOBODY, NOBODY)
         read, write = os.pipe()
-        if os.fork() == 0:
+        child = os.fork()
+        if child == 0:
             try:
                 os.setgroups([])
                 os.setgid(NOBODY)
@@ -30,7 +31,7 @@ def as_nobody(*works: Callable[[Path], str | None]) -> str:
         os.close(write)
         with os.fdopen(read) as said:
             found = said.read()
-        os.wait()
+        os.waitpid(child, 0)
         return found
 
 

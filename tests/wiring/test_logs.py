@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from hypothesis import given
@@ -21,6 +22,7 @@ from storage.engine import open_database, writer
 from storage.errors import StorageError
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
+from tests.fakes.postgres import fresh
 from tests.fakes.served import SECRET, Process
 
 pytestmark = pytest.mark.anyio
@@ -53,6 +55,17 @@ def test_a_log_says_when_a_server_listens_and_when_it_has_stopped(tmp_path: Path
     lines = [json.loads(line) for line in process.log.splitlines() if line.startswith("{")]
     told = [line["message"] for line in lines if line["logger"] == "app.cli.connections"]
     assert told == [f"Parley {version('parley')} listens on 127.0.0.1:{process.port}", "stopping", "stopped"]
+
+
+def test_no_line_of_a_start_shows_the_databases_password(postgres_server: str, tmp_path: Path) -> None:
+    url = fresh(postgres_server, f"parley_{uuid4().hex}").replace("postgres:@", f"postgres:{KEY}@")
+    for command in ("serve", "console"):
+        (tmp_path / command).mkdir()
+        process = Process(tmp_path / command, (), env={"PARLEY_DATABASE_URL": url}, command=command)
+        process.start()
+        process.stop()
+        assert "data: postgresql+psycopg://postgres:***@" in process.log
+        assert KEY not in process.log
 
 
 def test_an_exception_tells_where_it_was_raised_and_only_ours_its_words() -> None:

@@ -126,6 +126,18 @@ def test_a_new_database_is_whole_and_has_the_newest_revision(database_url: str, 
     assert (list(done.revisions), done.backup, done.rebuilt) == ([], None, None)
 
 
+def test_a_table_of_another_program_that_is_called_as_ours_is_left_alone(database_url: str) -> None:
+    engine = connect(database_url)
+    with writer(engine) as connection, connection.begin():
+        connection.exec_driver_sql("CREATE TABLE event (a integer)")
+    for look in (standing, open_database):
+        with pytest.raises(StorageError, match="another program made this database"):
+            look(database_url)
+    with engine.connect() as connection:
+        assert inspect(connection).get_table_names() == ["event"]
+    engine.dispose()
+
+
 def test_nothing_starts_on_older_or_newer_tables_and_what_to_do_is_said(database_url: str, backup: Naming) -> None:
     make_first(database_url)
     before = contents(database_url)
