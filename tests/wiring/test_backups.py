@@ -21,6 +21,7 @@ from storage.log import load
 from storage.projections import differences
 from tests.fakes import studies
 from tests.fakes.commanding import parley
+from tests.fakes.forked import Forked, command
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.nobody import NOBODY
 from tests.fakes.served import Process, serving, settings_for
@@ -154,7 +155,8 @@ def test_who_withdrew_since_the_backup_is_named(file: Path, tmp_path: Path) -> N
 
 
 def test_what_is_put_back_is_told_and_belongs_to_whom_the_database_did(tmp_path: Path) -> None:
-    parley("simulate", "demo", "-n", "2", folder=tmp_path)
+    words = ("simulate", "demo", "-n", "2")
+    Forked(command, *words, folder=tmp_path, out=tmp_path / "said.txt").wait()  # it lets go of the file
     told = parley("backup", "monday.db", folder=tmp_path).stdout
     held = re.search(r"2 sessions and \d+ facts of demo, the newest of \d{4}-\d\d-\d\d \d\d:\d\d UTC", told)
     assert held, told
