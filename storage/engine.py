@@ -51,6 +51,9 @@ PRAGMAS = (
     "trusted_schema=OFF",
     "secure_delete=ON",  # what somebody withdrew is overwritten, not only unlinked
 )
+AT_HAND = "cache_size=-32000"
+"""KB of pages that a writer keeps: with millions of facts SQLite's own 2 MB were too few, as sessions' names are random
+(docs/decisions, 0007). What a reader keeps is void with the next commit."""
 _joining = Lock()
 WRITING = "parley_writing"
 MAKING = 0x7AB1E5
@@ -192,7 +195,11 @@ def alone(connection: Connection, number: int) -> None:
 
 def writer(engine: Engine) -> Connection:
     """A connection whose transactions may write."""
-    return engine.connect().execution_options(**{WRITING: True})
+    connection = engine.connect().execution_options(**{WRITING: True})
+    if engine.dialect.name == "sqlite":
+        driver: Any = connection.connection.driver_connection
+        driver.execute(f"PRAGMA {AT_HAND}").close()
+    return connection
 
 
 def is_writer(connection: Connection) -> bool:

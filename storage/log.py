@@ -13,10 +13,11 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakValueDictionary
 
 from sqlalchemy import Connection, Engine, bindparam, func, select
 from sqlalchemy.exc import IntegrityError, InternalError, OperationalError, StatementError
@@ -51,6 +52,9 @@ TOGETHER_S, BUSY_S = 0.002, 0.01
 """For how long all else is, where the last commit was so short a time ago: many who click share commits, and of who is
 alone nobody waits."""
 
+WRITING_S = 5.0
+"""For how long whoever reads a draft waits for one that is being written."""
+
 _event = tables.events.c
 _LAST = Prepared(lambda _: select(func.max(_event.seq)).where(_event.stream == bindparam("stream")))
 
@@ -68,6 +72,7 @@ class Log:
         self._engine = engine
         self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
         self._checkpoints = Checkpoints(engine)
+        self._drafting: WeakValueDictionary[str, Future[None]] = WeakValueDictionary()
         self._busy_until_s = 0.0
         self._thread = threading.Thread(target=self._run, name="parley-writer", daemon=True)
         self._thread.start()
@@ -97,7 +102,8 @@ class Log:
 
     def save_draft(self, work: Draft) -> Future[None]:
         """Keep what has been typed at a place."""
-        return self._put(work)
+        self._drafting[work.stream] = future = self._put(work)
+        return future
 
     def record_attempt(self, work: Attempt) -> Future[None]:
         """Keep what became of an attempt to get a reply."""
@@ -108,7 +114,10 @@ class Log:
         return self._put(work)
 
     def draft(self, stream: str, path: str) -> dict[str, Any]:
-        """What has been typed at a place and not sent; empty if nothing."""
+        """What has been typed at a place and not sent; empty if nothing. What is still being written here is waited
+        for, but not without end: a page sends it as it is left, and is back before a slow disk has it."""
+        if writing := self._drafting.get(stream):
+            wait([writing], WRITING_S)
         with self._engine.connect() as connection:
             found = TYPED.rows(connection, {"at_stream": stream, "at_path": path})
         return dict(found[0][0]) if found else {}

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from experiments.core.events import Event
+from storage import log as logs
 from storage.engine import Database, open_database
 from storage.errors import Conflict, StorageError
 from storage.log import Log, last_seq
@@ -78,6 +79,21 @@ def test_a_draft_that_comes_after_what_was_sent_is_dropped(log: Log) -> None:
     log.save_draft(Draft("s", "there", {"text": "in time"}, 0)).result(5)
     assert log.draft("s", "here") == {}
     assert log.draft("s", "there") == {"text": "in time"}
+
+
+def test_a_draft_is_read_as_it_was_left_though_it_is_still_being_written(log: Log) -> None:
+    for turn in range(200):
+        log.save_draft(Draft("s", "here", {"text": str(turn)}, turn))
+    assert log.draft("s", "here") == {"text": "199"}
+
+
+def test_who_reads_does_not_wait_for_a_writer_that_is_gone(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    log.save_draft(Draft("s", "here", {"text": "kept"}, 0)).result(5)
+    log.close()
+    monkeypatch.setattr(logs, "WRITING_S", 0.05)
+    never = log.save_draft(Draft("s", "here", {"text": "never"}, 1))
+    assert log.draft("s", "here") == {"text": "kept"}
+    assert not never.done()
 
 
 def test_a_database_that_is_gone_is_told_and_the_writer_lives(log: Log, database: Database) -> None:
