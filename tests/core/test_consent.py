@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.bots.random_bot import RandomBot
 from app.web.paint import StudyLook, paint
@@ -13,7 +15,10 @@ from experiments.core.resolve import resolve
 from experiments.core.screen import Code
 from experiments.core.session import decide, fold, owed, screen
 from experiments.errors import Refused, StudyError
+from storage.projections import rows_of
 from tests.fakes.checked import BAD, act, begun, check, study_of
+from tests.fakes.examples import examples
+from tests.fakes.sessions import NAMES, study, whole
 
 CONSENT = {"step": "consent", "text": "Please agree.", "tick": "I do."}
 INFO = {"step": "info", "text": "Read."}
@@ -30,6 +35,27 @@ def test_who_declines_is_let_go_and_nothing_more_is_recorded() -> None:
     for kind in ("submit", "decline"):
         with pytest.raises(Refused):
             act(study, state, kind, agreed="on")
+
+
+ASKS = [name for name in NAMES if name != "mathconverse"]
+"""There one agrees by going on from the first page, as CheckMate's participants did."""
+
+
+@given(st.sampled_from(ASKS), st.integers(0, 40).map(str))
+@examples(30)
+def test_the_consent_precedes_everything_else_that_is_kept(name: str, seed: str) -> None:
+    log = whole(name, seed)
+    number = next(number for number, event in enumerate(log) if event.kind == "submitted")
+    assert (log[number].path, dict(log[number].data), log[number].by) == ("consent", {"agreed": True}, "participant")
+    assert {event.kind for event in log[:number]} <= {"enrolled", "assigned"}
+    before = rows_of(study(name), fold(log[:number]))
+    assert not any(before.values()), before
+    assert any(rows_of(study(name), fold(log)).values())
+
+
+def test_the_words_that_one_agrees_to_are_in_the_hash_that_the_session_begins_with() -> None:
+    words = [study_of({**CONSENT, "text": text}, INFO).hash for text in ("Please agree.", "Please agree!")]
+    assert len({*words, study_of(CONSENT, INFO).hash}) == 2
 
 
 def test_both_answers_are_on_offer_in_the_words_of_the_study() -> None:
