@@ -140,8 +140,8 @@ class Settings(BaseSettings):
     people_per_address: int = Field(
         10,
         ge=1,
-        description="How many times as much all who are not known yet may ask from one address as one participant: a "
-        "whole class may sit behind it.",
+        description="How many times as much all who are not known yet, or begin a session, may ask from one address as "
+        "one participant: a whole class may sit behind it.",
     )
     log_level: LogLevel = Field("INFO", description="How much is logged: DEBUG, INFO, WARNING, ERROR or CRITICAL.")
     log_format: Literal["text", "json"] = Field("text", description="How lines of the log look: text, or json.")

@@ -7,6 +7,7 @@ refused action answers 200 with a note and the screen as it is. Nothing is answe
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import asdict
 from functools import partial
@@ -33,6 +34,10 @@ from experiments.errors import Refused
 
 View = Literal["page", "screen"]
 NOBODY = "Please open the link to the study again."
+OUT_OF_TURN = ("stale", "not_offered", "ended")
+"""Refusals of what the present screen does not offer: a second tab's click, or somebody who tries what they can do."""
+
+log = logging.getLogger(__name__)
 
 
 def _storable(values: dict[str, JsonValue]) -> dict[str, JsonValue]:
@@ -158,6 +163,8 @@ class ParticipantApi:
                 live.stream, body.kind, body.path, body.values, seen=body.seen, key=body.key
             )
         except Refused as refused:
+            if refused.reason in OUT_OF_TURN:  # of what was sent nothing is logged: it may be anything
+                log.info("session %s: an action was refused (%s) at %s", live.stream, refused.reason, live.screen.path)
             return await self._answer(await self._runtime.live(live.stream) or live, body, refused)
         moved = after.state.seq > live.state.seq and after.screen.path != body.path
         return await self._answer(after, body, new=moved)

@@ -43,6 +43,8 @@ HEADERS = {
 }
 _RAW = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 _OURS = {name for name, _ in _RAW} | {b"server"}
+_SHARING = b"access-control-"
+"""How headers begin by which another site may read an answer; Gradio adds them for any site that asks."""
 FOREVER = "public, max-age=31536000, immutable"
 
 
@@ -51,7 +53,8 @@ class Gate:
 
     `rate` is requests a second, `burst` how many at once, for one person: whom `known` names. All others of an address
     together may ask `people` times as much. `known` goes by what cannot be forged, or each request of a flood would
-    bring a name of its own.
+    bring a name of its own; and who begins sessions counts among those others whoever they are, as each session is
+    somebody new who is known.
     """
 
     def __init__(
@@ -101,7 +104,7 @@ class Gate:
         return None
 
     def _floods(self, scope: Scope) -> bool:
-        person = self._known(Request(scope))
+        person = self._known(Request(scope)) if scope["path"].startswith("/api/") else None
         if person is not None:
             apart = " telemetry" if scope["path"] == "/api/telemetry" else ""  # it takes nothing from their clicks
             return not self._person.take(person + apart, time.monotonic())
@@ -131,7 +134,8 @@ class Answer:
     async def __call__(self, message: Message) -> None:
         """Send a part of the answer."""
         if message["type"] == "http.response.start":
-            raw = [pair for pair in message["headers"] if pair[0] not in _OURS] + _RAW
+            kept = [pair for pair in message["headers"] if pair[0] not in _OURS and not pair[0].startswith(_SHARING)]
+            raw = kept + _RAW
             message["headers"] = raw
             headers = MutableHeaders(raw=raw)
             self._protect(headers, self._path, message["status"])

@@ -1,4 +1,4 @@
-"""Whether a server works: it answers, its database does, and what it is told is written."""
+"""Whether a server works: it answers, its database does, and what it is told is written and read."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ def works(database: Database) -> Answer:
 
 
 def ready(facts: Log, now_us: Callable[[], int]) -> Answer:
-    """`/healthz/ready`: the writer takes a piece of work and the database keeps it, within PATIENCE_S; 503 if not."""
+    """`/healthz/ready`: the writer takes a piece of work, and it is read from the database, within PATIENCE_S; 503 if
+    not."""
     latest: asyncio.Task[str] | None = None
     asked = -KEPT_S
 
@@ -57,15 +58,17 @@ def ready(facts: Log, now_us: Callable[[], int]) -> Answer:
 
 
 async def _fault(facts: Log, at_us: int) -> str:
-    """What is wrong with the writing; empty if nothing is."""
+    """What is wrong with the writing or the reading; empty if nothing is."""
     try:
         async with asyncio.timeout(PATIENCE_S):
-            await asyncio.wrap_future(facts.save_draft(Draft(NOBODY, "", {}, at_us)))
+            await asyncio.wrap_future(facts.save_draft(Draft(NOBODY, "", {"ready": True}, at_us)))
+            read = await asyncio.to_thread(facts.draft, NOBODY, "")
     except TimeoutError:
-        fault = f"nothing was written for {PATIENCE_S:g} s"
+        fault = f"nothing was written and read for {PATIENCE_S:g} s"
     except ParleyError as error:
         fault = str(error)
     else:
-        return ""
-    log.error("not ready: %s", fault)
+        fault = "" if read else "what was written is not read"
+    if fault:
+        log.error("not ready: %s", fault)
     return fault

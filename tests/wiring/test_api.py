@@ -3,13 +3,15 @@
 import asyncio
 import json
 from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from experiments.steps.chat import MESSAGE_CHARS
+from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
-from tests.fakes.served import Served
+from tests.fakes.served import Served, serving, settings_for
 from tests.wiring.reading import facts, query
 
 pytestmark = pytest.mark.anyio
@@ -43,6 +45,18 @@ async def test_twenty_times_the_same_click_is_one_fact(served: Served, bot: Http
     told = {response.text for response in answers} if path != "with_ai" else {r.json()["note"] for r in answers}
     assert len(told) == 1
     assert all((response.status_code, response.json()["note"]) == (200, "") for response in answers)
+
+
+async def test_twenty_times_the_same_message_are_twenty_equal_answers(tmp_path: Path) -> None:
+    """While its reply is waited for, so that nothing else changes the screen."""
+    study = studies.chat(tmp_path, options={"first_ms": 60_000})
+    async with serving(settings_for(tmp_path), study) as slow, HttpBot(slow.url, "twenty") as bot:
+        await bot.arrive("talk")
+        act = (await at(bot, "with_ai")).intend("say", {"text": "Hello"})
+        answers = await asyncio.gather(*(bot.send("POST", "/api/act", act.body) for _ in range(20)))
+        assert {(answer.status_code, answer.json()["note"]) for answer in answers} == {(200, "")}
+        assert len({answer.text for answer in answers}) == 1
+        assert [event.kind for event in facts(slow.database, bot.stream)].count("said") == 1
 
 
 async def test_two_different_clicks_at_once_are_one_step(served: Served, bot: HttpBot) -> None:
@@ -90,6 +104,21 @@ async def test_forged_acts_are_refused(served: Served, bot: HttpBot, name: str) 
     kind, forged, note = FORGED[name]
     values = {"agreed": "on", "text": "x", "factors": {"condition": "x"}, "origin": "bot", "seed": "1"}
     await unmoved(served, bot, kind, values, note, **forged)
+
+
+@pytest.mark.parametrize("name", ["a later place", "a draw of one's own"])
+async def test_what_is_done_out_of_turn_is_logged_without_a_word_of_it(
+    served: Served, bot: HttpBot, caplog: pytest.LogCaptureFixture, name: str
+) -> None:
+    caplog.set_level("INFO", "app.web.api")
+    kind, forged, note = FORGED[name]
+    await unmoved(served, bot, kind, {"text": "zqsecretqz"}, note, **forged)
+    await unmoved(served, bot, "zqkindqz", {}, "already answered", path="zqpathqz", key="another-one")
+    await unmoved(served, bot, "submit", {}, "Some answers are missing", key="a-third-one")
+    why = "stale" if "place" in name else "not_offered"
+    told = [record.getMessage() for record in caplog.records if record.name == "app.web.api"]
+    assert told == [f"session {bot.stream}: an action was refused ({why}) at consent" for why in (why, "stale")]
+    assert "zq" not in caplog.text
 
 
 MISSING = "Please answer this question."

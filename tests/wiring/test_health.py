@@ -68,6 +68,17 @@ async def test_without_its_writer_a_server_lives_and_is_not_ready(log: Log, clie
     assert (await client.get("/live")).status_code == 200
 
 
+async def test_what_is_written_and_cannot_be_read_is_not_ready(log: Log, client: httpx2.AsyncClient) -> None:
+    """The writer keeps its own connection, so it may work where nobody else's does."""
+    reading = log.draft
+    log.draft = lambda stream, path: {}  # type: ignore[method-assign]
+    assert (await client.get("/ready")).status_code == 503
+    log.draft = reading  # type: ignore[method-assign]
+    await asyncio.sleep(KEPT_S)
+    assert (await client.get("/ready")).status_code == 200
+    log.close()
+
+
 async def test_where_nothing_can_be_written_it_is_not_ready_and_then_is_again(
     log: Log, client: httpx2.AsyncClient, each_database: Database
 ) -> None:

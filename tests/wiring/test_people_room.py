@@ -17,7 +17,7 @@ from tests.fakes.accounts import BETTER, GOOD, Place
 from tests.fakes.console import whole
 from tests.fakes.researcher import HIDDEN, Researcher, text
 from tests.fakes.served import settings_for
-from tests.wiring.test_gate import routes
+from tests.wiring.routes import routes
 
 pytestmark = pytest.mark.anyio
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -69,6 +69,15 @@ async def test_of_all_routes_a_stranger_reaches_the_login_alone(console: ASGIApp
                 assert told.content in (b"", b'{"note":"Please log in.","login":"/login"}'), (method, path)
                 if path not in VISITORS:
                     assert (known.status_code, known.content or b"not found") == (404, b"not found"), (method, path)
+
+
+async def test_no_answer_is_for_another_sites_eyes(ada: Researcher) -> None:
+    asked = {"origin": "https://evil.example", "access-control-request-method": "POST"}
+    for path in sorted({*STRANGERS, *VISITORS} - {"/logout"}):
+        for method in METHODS:
+            answer = await ada.client.request(method, path, headers=asked)
+            assert not [name for name in answer.headers if name.startswith("access-control-")], (method, path)
+            assert method != "POST" or answer.status_code == 403, path
 
 
 async def test_a_stranger_hears_nothing_of_the_page(console: ASGIApp, ada: Researcher) -> None:
