@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from docs.tables import table
+from docs.tables import table, tests
 
 ROOT = Path(__file__).parents[1]
 FILE = "SECURITY.md"
@@ -31,4 +31,4 @@ def security() -> str:
 def _held(one: dict[str, Any]) -> str:
     if "except" in one:
         return f"**Exception.** {one['except']}"
-    return "<br>".join(f"`{test.partition('::')[2]}` ({test.partition('::')[0]})" for test in one["tests"])
+    return tests(one["tests"])

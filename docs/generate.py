@@ -29,6 +29,7 @@ from app.web.cookies import Cookies
 from docs import asvs
 from docs.annotators import annotators
 from docs.figures import figures
+from docs.goals import promises
 from docs.methods import methods
 from docs.tables import about, keys, table
 from experiments.core import alone, participation
@@ -91,6 +92,7 @@ def files() -> dict[Path, str]:
         "reference/commands.md": commands_page,
         "reference/annotators.md": lambda: _page("Annotators", annotators()),
         "reference/figures.md": lambda: _page("Figures", figures()),
+        "reference/promises.md": lambda: _page("Promises", promises()),
     }
     return {DOCS / name: make() for name, make in makers.items()} | {DOCS.parent / asvs.FILE: asvs.security()}
 

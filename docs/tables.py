@@ -41,6 +41,11 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "".join(f"| {' | '.join(row)} |\n" for row in cells)
 
 
+def tests(names: Iterable[str]) -> str:
+    """A cell with tests, each by its name and file."""
+    return "<br>".join(f"`{test.partition('::')[2]}` ({test.partition('::')[0]})" for test in names)
+
+
 def keys(model: type[BaseModel], only: Sequence[str] | None = None, leave_out: Sequence[str] = ()) -> str:
     """A table of a model's keys: what may stand there, what stands there unless given, and what it means."""
     schema = model.model_json_schema(by_alias=True)

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, Phase, settings
 
 from storage.engine import Database, open_database
 from tests.browser import found
+from tests.fakes import transactions
 from tests.fakes.let_go import let_go
 
 ROOT = Path(__file__).parents[1]
@@ -49,6 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.option.hypothesis_seed is None:  # the workers of pytest-xdist are handed the first process's
         config.option.hypothesis_seed = str(random.SystemRandom().getrandbits(32))
     sys.addaudithook(_refuse_network)
+    transactions.watch()
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -64,6 +66,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     soaks = [item for item in items if item.get_closest_marker("soak")]
     config.hook.pytest_deselected(items=soaks)
     items[:] = [item for item in items if item not in soaks]
+
+
+@pytest.fixture(autouse=True)
+def no_transaction_is_open_while_something_is_awaited() -> Iterator[None]:
+    """Nothing waits for a network, or for anything else, in a transaction."""
+    transactions.FOUND.clear()
+    yield
+    assert transactions.FOUND == []
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,8 @@ Absolute figures belong to the machine; the last column, a ratio within the same
 more is measured here: many at once in load/, the browser's page in page.py, the same load beside many facts in
 growth.py (here in short), imports and exports in exports.py, the first word of a reply in first_token.py, what an
 extreme one does to others in extremes.py, models asked alone in alone.py, agreement of raters in agreement.py. Apart
-are coverage.py, for how often intervals hold the truth, and rival/, for oTree under the same load.
+are coverage.py, for how often intervals hold the truth, keeping.py, for beginnings and backups, and rival/, for oTree
+under the same load.
 """
 
 from __future__ import annotations

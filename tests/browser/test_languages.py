@@ -1,12 +1,15 @@
 """Somebody who reads from right to left takes part on a phone."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 
 import pytest
 from playwright.sync_api import BrowserContext, Page
 
 from app.languages import catalogue
 from tests.browser.visitor import Visitor
+from tests.browser.waiting import quiet
+from tests.fakes import studies
 from tests.fakes.served import Process
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -14,10 +17,46 @@ PHONE = {"viewport": {"width": 390, "height": 800}, "locale": "ar"}
 SAY = catalogue("ar")
 
 
+def texts(value: object) -> list[str]:
+    """Every text in a piece of a study file."""
+    match value:
+        case str():
+            return [value]
+        case Mapping():
+            return [text for one in value.values() for text in texts(one)]
+        case list():
+            return [text for one in value for text in texts(one)]
+    return []
+
+
+READ = """() => {
+  const said = `.problem .text, .recall .text, .lettered .words, .message .text, [data-testid], #heard, code,
+    script, style`;
+  const names = ["aria-label", "aria-valuetext", "aria-roledescription", "alt", "placeholder", "title"];
+  const found = [document.title];
+  const all = document.createTreeWalker(document.body, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT);
+  while (all.nextNode()) {
+    const at = all.currentNode;
+    if (at.nodeType === Node.ELEMENT_NODE) found.push(...names.map((name) => at.getAttribute(name) ?? ""));
+    else if (!at.parentElement.closest(said)) found.push(at.textContent.trim());
+  }
+  return found;
+}"""
+"""All that is to be read or heard, but for what problems, people and models say."""
+LATIN = re.compile("[A-Za-z]{2,}")
+SAME = ("Parley", "ChatBench", "MathConverse", "Markdown", "LaTeX", "English", "Deutsch")
+"""Written so in every language."""
+REMARKS = [re.escape(words) for words in texts(studies.REMARKS)]
+"""What the tests' study says in English in every language."""
+KNOWN = re.compile("|".join((*REMARKS, *SAME, "[a-z]+@example.org", "[A-Z0-9]{8,}")))
+
+
 def fits(page: Page) -> None:
-    """The page is written from right to left, and nothing of it sticks out."""
+    """The page is written from right to left, nothing of it sticks out, and no word is left in English."""
     assert page.evaluate("[document.documentElement.lang, document.documentElement.dir]") == ["ar", "rtl"]
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    quiet(page)  # Gradio's own names of messages are replaced a moment later
+    assert [words for words in page.evaluate(READ) if LATIN.search(KNOWN.sub("", words))] == []
 
 
 def test_an_arabic_participant_on_a_phone(fast: Process, new_context: Callable[..., BrowserContext]) -> None:

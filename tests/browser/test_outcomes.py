@@ -3,6 +3,7 @@
 What every end looked like is in the test's folder as a picture, on a desktop and on a phone in Arabic.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from itertools import cycle
 from pathlib import Path
@@ -141,6 +142,8 @@ def too_slow(visitor: Visitor) -> None:
     to_the_end(visitor, 2)
     clock, alarm = visitor.page.locator("#clock"), visitor.page.locator("#alarm")
     expect(clock).to_contain_text("0:0")
+    expect(alarm.locator("span")).to_contain_text(re.compile("[0-6]"))
+    expect(alarm).to_have_attribute("role", "status")
     alarm.get_by_role("button").click()
     expect(alarm.get_by_role("button")).to_be_hidden()
     before = visitor.mark

@@ -2,14 +2,17 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from app.settings import Settings
 from tests.browser.told import attempts, count, newest_facts
 from tests.browser.visitor import Visitor
 from tests.browser.waiting import until
-from tests.fakes.served import Process
+from tests.fakes import studies
+from tests.fakes.served import FAST, Process
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 NewContext = Callable[..., BrowserContext]
@@ -24,6 +27,11 @@ def fits(page: Page) -> None:
 
 
 def in_its_storage(page: Page) -> str:
+    """All that a page can keep there: words, and the names of databases and caches, of which there is none."""
+    kept = (
+        "Promise.all([indexedDB.databases(), caches.keys()]).then((more) => JSON.stringify([...more, document.cookie]))"
+    )
+    assert page.evaluate(kept) == '[[],[],""]'
     return str(page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}])"))
 
 
@@ -47,6 +55,24 @@ def test_a_whole_study_by_mouse(fast: Process, new_context: NewContext) -> None:
     assert (kinds.count("finished"), kinds.count("said")) == (1, len(visitor.said))
     visitor.reload()
     assert visitor.finished
+
+
+def test_the_limits_hold_up_nobody_who_takes_part(tmp_path: Path, new_context: NewContext) -> None:
+    """With the limits that an operator gets who sets none, at a pace that no person has."""
+    usual = {name: Settings.model_fields[name].default for name in FAST}
+    env = {f"PARLEY_{name.upper()}": str(value) for name, value in usual.items()}
+    process = Process(tmp_path, (studies.demo(tmp_path, first_ms=30, pace_ms=1),), env)
+    process.start()
+    try:
+        page = new_context().new_page()
+        visitor = Visitor(page, process.url)
+        held_up: list[str] = []
+        page.on("response", lambda one: held_up.append(one.url) if one.status >= 400 else None)
+        visitor.arrive("demo", "?PROLIFIC_PID=5f3a0c6e9d1b2a7c")
+        visitor.finish()
+        assert (held_up, visitor.complaints) == ([], [])
+    finally:
+        process.stop()
 
 
 @pytest.mark.parametrize(
@@ -98,6 +124,20 @@ def test_a_draft_outlives_a_reply_and_a_reload_of_a_form(fast: Process, new_cont
     visitor.reload()
     expect(page.locator("textarea[name=comment]")).to_have_value("Half a thought")
     expect(page.locator("input[value=Paper]")).to_be_checked()
+
+
+def test_what_was_typed_a_moment_ago_is_there_after_a_reload(
+    fast: Process, new_context: NewContext, soak: bool
+) -> None:
+    """Nobody waits for it to be kept: the page sends what the server does not have as it is left."""
+    page = new_context().new_page()
+    visitor = Visitor(page, fast.url)
+    visitor.arrive("short")
+    visitor.until("What do you think")
+    for turn in range(100 if soak else 5):
+        page.locator("textarea[name=comment]").fill(f"Thought {turn}")
+        visitor.reload()
+        expect(page.locator("textarea[name=comment]")).to_have_value(f"Thought {turn}")
 
 
 def test_only_what_the_server_does_not_have_is_kept_there(fast: Process, new_context: NewContext) -> None:

@@ -5,9 +5,10 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
-from tests.browser.told import newest_facts
+from tests.browser.told import attempts, newest_facts
 from tests.browser.visitor import MARK, Visitor
 from tests.browser.waiting import until
+from tests.fakes.cable import cable
 from tests.fakes.served import Process
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -47,6 +48,29 @@ def test_killed_while_the_page_is_open(slow: Process, new_context: NewContext) -
     visitor.arrived_from(was)
     assert visitor.note == ""
     visitor.go_on()
+
+
+@pytest.mark.parametrize("for_ms", [1_000, *(pytest.param(ms, marks=pytest.mark.soak) for ms in (5_000, 30_000))])
+def test_a_reply_is_whole_after_its_connection_was_cut(slow: Process, new_context: NewContext, for_ms: int) -> None:
+    """The page goes on by itself, is not loaded anew, and the model was asked once."""
+    with cable(slow.port) as line:
+        page = new_context().new_page()
+        visitor = Visitor(page, line.url)
+        visitor.arrive("demo")
+        visitor.until("chat")
+        page.wait_for_load_state("networkidle")
+        page.evaluate("window.same = true")
+        visitor.say(EXPLAIN)
+        expect(page.locator("#chat [data-testid=bot]")).to_contain_text("a")
+        line.cut()
+        page.wait_for_timeout(for_ms)
+        line.mend()
+        visitor.hear_out()
+        *_, said, replied = newest_facts(slow)
+        assert (said.kind, replied.kind, attempts(slow)) == ("said", "replied", 1)
+        assert visitor.reply.split()[-1] in replied.data["text"]
+        assert len(visitor.reply) > 0.5 * len(replied.data["text"])
+        assert (visitor.note, page.evaluate("window.same"), line.cuts > 0) == ("", True, True)
 
 
 def test_a_page_that_lost_a_part_is_loaded_again(fast: Process, new_context: NewContext, soak: bool) -> None:

@@ -13,7 +13,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,7 +30,8 @@ from app.library import load_study
 from app.settings import Settings
 from app.web.server import build_app
 from storage.engine import Database, open_database
-from tests.fakes.forked import Forked, command
+from tests.fakes import forked as forks
+from tests.fakes.forked import Forked
 from tests.fakes.let_go import let_go
 
 SECRET = "0123456789abcdef0123456789abcdef"
@@ -116,9 +117,10 @@ def serving_aside(settings: Settings, *studies: Path | str) -> Iterator[Served]:
 @dataclass
 class Process:
     """`parley serve`, or another server's command, as a process of its own, always at the same address, over one SQLite
-    file.
+    file, or the database that `env` names.
 
-    It is the command itself, or, where `forked`, the same command in a fork of a process that has imported it.
+    It is the command itself, or, where `forked`, the same command in a fork of a process that has imported it, as `run`
+    runs it.
     """
 
     folder: Path
@@ -126,6 +128,7 @@ class Process:
     env: dict[str, str] = field(default_factory=dict)
     forked: bool = True
     command: str = "serve"
+    run: Callable[..., None] = forks.command
     port: int = 0
     _running: subprocess.Popen[bytes] | Forked | None = None
 
@@ -143,7 +146,7 @@ class Process:
     @property
     def database_url(self) -> str:
         """Where it stores."""
-        return f"sqlite:///{self.folder}/parley.db"
+        return self.env.get("PARLEY_DATABASE_URL", f"sqlite:///{self.folder}/parley.db")
 
     @property
     def log(self) -> str:
@@ -165,7 +168,7 @@ class Process:
         if self.forked:
             words = [self.command, *map(str, self.studies)]
             out = self.folder / f"{self.command}.log"
-            self._running = Forked(command, *words, folder=self.folder, out=out, env=env)
+            self._running = Forked(self.run, *words, folder=self.folder, out=out, env=env)
         else:
             fresh = [str(Path(sys.executable).parent / "parley"), self.command, *map(str, self.studies)]
             with (self.folder / f"{self.command}.log").open("ab") as log:
@@ -176,14 +179,16 @@ class Process:
     def _wait(self) -> None:
         give_up = time.monotonic() + START_S
         with httpx2.Client(base_url=self.url, timeout=5) as client:
-            while time.monotonic() < give_up and self._alive():
+            while time.monotonic() < give_up and self.alive:
                 with suppress(httpx2.TransportError):
                     if client.get("/healthz").status_code == 200:
                         return
                 time.sleep(0.05)
         raise RuntimeError(f"the server did not come up within {START_S:g} s:\n{self.log}")
 
-    def _alive(self) -> bool:
+    @property
+    def alive(self) -> bool:
+        """Whether it runs."""
         running = self._running
         return running.alive if isinstance(running, Forked) else running is not None and running.poll() is None
 

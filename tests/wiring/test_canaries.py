@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from experiments.core.outcomes import COMMON
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.model_server import Server
 from tests.fakes.model_server import serve as serve_models
@@ -149,6 +150,7 @@ STUDY = {
         "model": [canary("model", n) for n in range(2)],
         "subject": [canary("subject", n) for n in range(2)],
     },
+    "outcomes": {name: {"code": canary("code_of", name)} for name in sorted(COMMON) if name != "complete"},
     "flow": FLOW,
 }
 

@@ -1,6 +1,7 @@
 """What holds a connection without asking anything is let go, and no single machine holds them all."""
 
 import asyncio
+import re
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, suppress
@@ -12,7 +13,7 @@ import pytest
 from app.cli.connections import MOST, SPARE, Limits, limits
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
-from tests.fakes.served import Served, serving, settings_for
+from tests.fakes.served import Process, Served, serving, settings_for
 
 pytestmark = pytest.mark.anyio
 WHOLE_S, OF_ONE = 1.0, 20
@@ -118,6 +119,55 @@ async def test_one_machine_holds_so_many_connections_and_no_more(served: Served)
         except httpx2.TransportError:
             assert time.monotonic() < give_up, "what was let go is counted still"
             await asyncio.sleep(0.05)
+
+
+MEGABYTE = 1024 * 1024
+WHOLE_MB, MORE_MB = 200, 20
+
+
+async def pour(process: Process, head: bytes, *, chunked: bool) -> bytes:
+    """Send a body of 200 MB, as far as it is taken; what came back."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", process.port)
+    writer.write(head)
+    part = b" " * MEGABYTE
+    with suppress(ConnectionError):
+        for _ in range(WHOLE_MB):
+            writer.write(b"%x\r\n%b\r\n" % (MEGABYTE, part) if chunked else part)
+            await writer.drain()
+    writer.close()
+    with suppress(ConnectionError):
+        return await asyncio.wait_for(reader.read(-1), 20)
+    return b""
+
+
+def peak_mb(process: Process) -> float:
+    """The most memory that it has had."""
+    status = Path(f"/proc/{process.pid}/status").read_text(encoding="ascii")
+    return int(re.findall(r"VmHWM:\s+(\d+) kB", status)[0]) / 1024
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not tell of memory there")
+@pytest.mark.parametrize("command", ["serve", "console"])
+async def test_a_body_of_200_megabytes_is_not_kept(tmp_path: Path, command: str) -> None:
+    process = Process(tmp_path, (studies.chat(tmp_path),) if command == "serve" else (), command=command)
+    await asyncio.to_thread(process.start)
+    try:
+        path = "/api/act" if command == "serve" else "/login"
+        origin = f"origin: {process.url}\r\nhost: {process.url.partition('://')[2]}\r\n"
+        head = f"POST {path} HTTP/1.1\r\n{origin}content-type: application/json\r\n"
+        async with httpx2.AsyncClient(base_url=process.url, headers={"origin": process.url}) as client:
+            for _ in range(3):
+                assert (await client.post(path, content=b" " * 10_000)).status_code in (401, 403, 422)
+            before = peak_mb(process)
+            told = [
+                await pour(process, f"{head}content-length: {WHOLE_MB * MEGABYTE}\r\n\r\n".encode(), chunked=False),
+                await pour(process, f"{head}transfer-encoding: chunked\r\n\r\n".encode(), chunked=True),
+            ]
+            assert peak_mb(process) - before <= MORE_MB
+            assert (await client.get("/healthz")).status_code == 200
+        assert all(answer == b"" or b" 413 " in answer.split(b"\r\n")[0] for answer in told)
+    finally:
+        await asyncio.to_thread(process.stop)
 
 
 @pytest.mark.parametrize("protocol", ["websocket", "h2c", "nonsense"])

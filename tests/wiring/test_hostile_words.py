@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import logging
 import re
 
+import pandas as pd
+import pyarrow.csv as pa_csv
 import pytest
+from hypothesis import HealthCheck, Phase, given
+from hypothesis import strategies as st
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
@@ -16,9 +21,14 @@ from rich.tree import Tree
 from app.cli.common import out
 from app.cli.logs import Text as LogText
 from app.cli.plain import PlainConsole, plain
+from storage import forms
 from storage.describe.formulas import escaped, is_formula
 from storage.exports.csv_file import CsvWriter
+from storage.exports.json_file import JsonWriter
+from storage.schemas.base import Column
+from tests.fakes.examples import examples
 from tests.fakes.hostile import ALL, LIGHT, Payload
+from tests.fakes.released_rows import NASTY
 
 COMMANDS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 each = pytest.mark.parametrize("payload", LIGHT, ids=lambda one: one.name.replace(" ", "_"))
@@ -73,6 +83,32 @@ def test_lines_and_tabs_of_a_text_stay() -> None:
     assert plain("a\n\tb \u05e9\u05dc\u05d5\u05dd \U0001f469") == "a\n\tb \u05e9\u05dc\u05d5\u05dd \U0001f469"
 
 
+nasty = st.lists(st.sampled_from([*NASTY, *(one.text for one in ALL)]) | st.text(), min_size=1, max_size=3).map("".join)
+
+
+@given(st.lists(nasty, min_size=200, max_size=200))
+@examples(3, phases=(Phase.reuse, Phase.generate), suppress_health_check=list(HealthCheck))  # shrinking takes minutes
+def test_whoever_reads_a_csv_or_a_json_file_reads_what_was_written(texts: list[str]) -> None:
+    """200 texts, by Python, by pandas and by pyarrow."""
+    file = io.StringIO(newline="")
+    writer = CsvWriter(file, ["number", "text"], texts=True)
+    for number, text in enumerate(texts):  # one by one, as rows without a quote are written in another way
+        writer.rows([(str(number), text)])
+    written = file.getvalue()
+    assert [text for _, text in csv.reader(io.StringIO(written, newline=""))] == ["text", *texts]
+    frame = pd.read_csv(io.BytesIO(written.encode()), dtype=str, keep_default_na=False)
+    assert list(frame.text) == texts
+    parsing = pa_csv.ParseOptions(newlines_in_values=True)
+    as_texts = pa_csv.ConvertOptions(column_types={"text": "string"}, strings_can_be_null=False)
+    table = pa_csv.read_csv(io.BytesIO(written.encode()), parse_options=parsing, convert_options=as_texts)
+    assert table["text"].to_pylist() == texts
+    whole = io.BytesIO()
+    objects = JsonWriter(whole, [Column("text", forms.Text(), "a text", "here")])
+    objects.rows([(text,) for text in texts])
+    objects.close()
+    assert [row["text"] for row in json.loads(whole.getvalue())] == texts
+
+
 def test_a_csv_gives_every_text_back() -> None:
     """Released data are exact; the variant for spreadsheets has no cell that one would run."""
     file = io.StringIO(newline="")
@@ -84,3 +120,9 @@ def test_a_csv_gives_every_text_back() -> None:
     assert all(is_formula(one.text) for one in cells)
     assert not [one.name for one in ALL if is_formula(escaped(one.text))]
     assert [one.name for one in ALL if escaped(one.text).removeprefix("'") != one.text.removeprefix("'")] == []
+
+
+def test_the_texts_are_many_and_each_is_one_of_a_kind() -> None:
+    assert len(LIGHT) >= 250
+    assert len(ALL) - len(LIGHT) >= 50, "bombs"
+    assert len({one.name for one in ALL}) == len({one.text for one in ALL}) == len(ALL)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -12,6 +13,9 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import inspect, text
 from sqlalchemy.exc import DBAPIError
 
+from app.bots.random_bot import RandomBot
+from app.clock import VirtualClock
+from app.runtime import Runtime
 from storage.backups import check
 from storage.engine import connect, open_database, outdated_tables, writer
 from storage.errors import StorageError
@@ -20,9 +24,11 @@ from storage.migrating import Content, content, migrate, standing
 from storage.projections import differences, rebuild
 from storage.revisions import OWN, Revisions, stamped
 from storage.schemas.registry import schemas
+from storage.seats import last_us
 from storage.tables import metadata, seats, usage
 from tests.fakes.commanding import parley
 from tests.fakes.first import FACTS, LATER, make_first
+from tests.fakes.served import settings_for
 
 FOLLOWS = {seats.name, usage.name} | {table.name for schema in schemas().values() for table in schema.tables}
 Naming = Callable[[str], Path]
@@ -82,6 +88,42 @@ def test_facts_are_facts_after_a_migration_as_well(database_url: str, backup: Na
     for words in ("UPDATE event SET kind = 'other'", "DELETE FROM event WHERE kind <> 'withdrew'"):
         with writer(database) as connection, pytest.raises(DBAPIError, match="a fact is"), connection.begin():
             connection.execute(text(words))
+    database.dispose()
+
+
+def test_who_had_begun_before_an_upgrade_finishes_after_it(database_url: str, backup: Naming, tmp_path: Path) -> None:
+    """Sessions that an older Parley left on the way, under studies as they were frozen then."""
+    make_first(database_url)
+    migrate(database_url, backup, revisions=LATER)
+    database = open_database(database_url, revisions=LATER)
+    with database.connect() as connection:
+        wanted = "SELECT stream FROM seat WHERE outcome IS NULL"
+        streams = list(connection.execute(text(wanted)).scalars())
+
+    async def go_on(stream: str) -> None:
+        live = await runtime.live(stream)
+        assert live is not None
+        before, bot = live.state.events, RandomBot(stream)
+        while not live.screen.ended:
+            kind, values = bot.act(live.screen)
+            clock.advance(1)
+            await runtime.participant(stream, kind, live.screen.path, values, seen=live.screen.seen)
+            await runtime.settled(stream)
+            live = await runtime.live(stream)
+            assert live is not None
+        assert live.state.events[: len(before)] == before
+        assert live.state.outcome == "complete"
+
+    async def all_go_on() -> None:
+        for stream in streams:
+            await go_on(stream)
+        await runtime.close()
+
+    clock = VirtualClock(last_us(database) + 1_000_000)
+    runtime = Runtime(database, settings_for(tmp_path, database_url=database_url), clock)
+    assert streams
+    asyncio.run(all_go_on())
+    assert list(differences(database)) == []
     database.dispose()
 
 

@@ -9,10 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from storage.engine import open_database
 from tests.fakes import failing
+from tests.fakes.accounts import GOOD, ada_and_bob
+from tests.fakes.console_door import Browser
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.model_server import Server
 from tests.fakes.model_server import serve as serve_models
@@ -44,6 +47,41 @@ async def go_wrong(bot: HttpBot) -> None:
         for call in ("look", "act", "draft", "telemetry"):
             await bot.send("POST", f"/api/{call}", body)
     await bot.do("submit", {"answer": "A"})
+
+
+async def test_no_password_is_in_anything_that_leaves_or_stays(tmp_path: Path) -> None:
+    """Of the console: right, wrong and typed into the wrong box; nor what a login is known by."""
+    process = Process(tmp_path, (), {"PARLEY_LOG_LEVEL": "DEBUG"}, command="console", forked=False)
+    wrong, answers = "zqwrongpasswordqz and more", b""
+    with ada_and_bob(process.database_url):
+        await asyncio.to_thread(process.start)
+        try:
+            async with httpx2.AsyncClient(base_url=process.url, headers={"origin": process.url}) as client:
+                visitor = Browser(client)
+                for name, password in (("ada", wrong), (wrong, GOOD), ("ada", GOOD)):
+                    answers += (await visitor.log_in(name, password)).content
+                token = client.cookies["parley-console"]
+                for path in (
+                    "/",
+                    "/config",
+                    "/report/x",
+                    "/download/x",
+                    "/welcome/x",
+                    "/gradio_api/info",
+                    "/console/x",
+                ):
+                    answers += (await visitor.get(path)).content
+                answers += (await visitor.send("/gradio_api/run/predict", {"fn_index": GOOD})).content
+            await asyncio.to_thread(process.stop)
+        finally:
+            process.kill()
+    told = {"answers": answers.replace(f'value="{wrong}"'.encode(), b""), "the log": process.log.encode()}
+    told |= {path.name: path.read_bytes() for path in tmp_path.glob("parley.db*")}
+    secrets = {"a password": GOOD, "a wrong password": wrong, "a login's token": token, "the secret of cookies": SECRET}
+    found = [
+        f"{name} in {where}" for where, text in told.items() for name, one in secrets.items() if one.encode() in text
+    ]
+    assert found == []
 
 
 async def test_no_secret_is_in_anything_that_leaves_or_stays(tmp_path: Path, models: Server) -> None:

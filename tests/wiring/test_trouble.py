@@ -5,7 +5,10 @@ With --soak: 50 people, and longer.
 """
 
 import asyncio
+import os
+import random
 import resource
+import signal
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
@@ -17,7 +20,7 @@ import pytest
 from sqlalchemy import text
 
 from app.clock import VirtualClock, WorldClock
-from storage.engine import open_database
+from storage.engine import connect, open_database
 from storage.errors import StorageError
 from storage.seats import last_us
 from tests.fakes import studies
@@ -162,6 +165,35 @@ async def test_postgresql_restarted(tmp_path: Path, people: int, seed: int, soak
             assert b"Internal Server Error" not in heard
             assert b"psycopg" not in heard
             check_crowd(served.database, found)
+
+
+def kill_one_at_work(address: str, chance: random.Random) -> None:
+    """`kill -9` to a process of PostgreSQL's that serves Parley; PostgreSQL then ends all others and recovers."""
+    own = connect(address)
+    told = "backend_type = 'client backend' AND pid <> pg_backend_pid()"
+    with own.connect() as connection:
+        found = connection.execute(text(f"SELECT pid FROM pg_stat_activity WHERE {told}")).scalars().all()
+    own.dispose()
+    os.kill(chance.choice(found), signal.SIGKILL)
+
+
+async def test_a_process_of_postgresql_is_killed(tmp_path: Path, people: int, seed: int, soak: bool) -> None:
+    """Nothing is lost or done twice; with --soak it is 100 times."""
+    print(f"seed {seed}")
+    chance = random.Random(seed)
+    with one_that_restarts(tmp_path / "postgres") as (address, _):
+        settings = settings_for(tmp_path, database_url=address)
+        async with serving(settings, studies.short(tmp_path)) as served:
+            async with crowd(served.url, "short", people, seed) as found:
+                for _ in range(100 if soak else 2):
+                    await found.more(4 * people)
+                    await asyncio.to_thread(kill_one_at_work, address, chance)
+                    await found.more(4 * people)
+            heard = b"".join(part for bot in found.arrived for part in bot.heard)
+            assert b"Internal Server Error" not in heard
+            assert b"psycopg" not in heard
+            check_crowd(served.database, found)
+        assert "was terminated by signal 9" in (tmp_path / "postgres/log").read_text(encoding="utf-8")
 
 
 async def test_a_disk_that_is_full_under_postgresql(tmp_path: Path, people: int, seed: int, soak: bool) -> None:

@@ -6,61 +6,33 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from app.backends.base import BackendOptions, Delta, End, Request, Text
 from app.clock import WorldClock
 from app.library import load_study
 from app.replies.turns import Owed, Turns
 from app.runtime import Runtime
-from app.settings import Settings
 from experiments.core.session import owed
 from storage.engine import Database, open_database
 from storage.errors import StorageError
 from tests.fakes import studies
-from tests.fakes.backends import registered
 from tests.fakes.let_go import let_go
 from tests.fakes.served import settings_for
+from tests.fakes.waiting_model import ASKED, waiting
 from tests.wiring.reading import facts, query
 
 pytestmark = pytest.mark.anyio
-ASKED: list[asyncio.Event] = []
-"""For each time that the model was asked, what lets it go on after its first word."""
-
-
-class Waiting:
-    """A backend that says a word, and the rest when it is let."""
-
-    Options = BackendOptions
-
-    def __init__(self, settings: Settings, sleep: Any, *_: Any) -> None:
-        pass
-
-    async def stream(self, request: Request) -> AsyncGenerator[Delta]:
-        ASKED.append(asyncio.Event())
-        yield Text("One ")
-        await ASKED[-1].wait()
-        yield Text("two.")
-        yield End("stop", "waiting-v1", 10, 2)
-
-    async def close(self) -> None:
-        pass
-
-
-@pytest.fixture(scope="module", autouse=True)
-def waiting() -> Iterator[None]:
-    with registered("waiting", Waiting):
-        yield
 
 
 @pytest.fixture(autouse=True)
-def nobody_asked() -> None:
-    ASKED.clear()
+def waits() -> Iterator[None]:
+    with waiting():
+        yield
 
 
 class Pair:

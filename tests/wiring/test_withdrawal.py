@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from storage.participants import Participants
+from storage.verify import verify
 from tests.fakes import studies
 from tests.fakes.commanding import parley
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import SECRET, Served, serving, settings_for
-from tests.wiring.reading import check_sound, facts, query
+from tests.wiring.reading import check_sound, exported, facts, query
 
 pytestmark = pytest.mark.anyio
 CANARY, PID = "zq_canary_qz", "5f3a0c6e9d1b2a7c4e8f0d12"
@@ -32,8 +33,13 @@ async def took_part(served: Served, bot: HttpBot, until: str | None) -> None:
 
 @pytest.mark.parametrize("until", ["remarks", "with_ai", None], ids=["at a form", "in a chat", "at the end"])
 @pytest.mark.parametrize("how", ["page", "command"])
-async def test_nothing_stays_of_who_withdraws(tmp_path: Path, until: str | None, how: str) -> None:
+async def test_nothing_stays_of_who_withdraws(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, until: str | None, how: str
+) -> None:
     settings = settings_for(tmp_path)
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    monkeypatch.setenv("SQLITE_TMPDIR", str(tmp_path / "tmp"))
     async with serving(settings, studies.short(tmp_path)) as served, HttpBot(served.url, "1", canary=CANARY) as bot:
         await took_part(served, bot, until)
         assert until == "remarks" or CANARY in everything(tmp_path)
@@ -58,15 +64,43 @@ async def test_nothing_stays_of_who_withdraws(tmp_path: Path, until: str | None,
         assert query(served.database, "SELECT outcome FROM seat") == [("withdrawn",)]
         assert query(served.database, "SELECT by FROM erasure") == [("participant" if how == "page" else "researcher",)]
         check_sound(served.database)
+        assert verify(served.database, "short").differences == ()
+        assert CANARY not in exported(served.database, "short", tmp_path / "out")
     assert CANARY not in everything(tmp_path), "no byte of it is left in the database's files"
+    assert not {CANARY, PID} & words_in(tmp_path), "nor in anything that was written beside them"
     again = parley("withdraw", PID, "--yes", folder=tmp_path, PARLEY_SECRET=SECRET)
     assert "was erased before" in again.stdout
+
+
+def words_in(folder: Path) -> set[str]:
+    """Which of the words that are looked for any file of a folder holds."""
+    found = [file.read_bytes() for file in folder.rglob("*") if file.is_file()]
+    return {word for word in (CANARY, PID) if any(word.encode() in held for held in found)}
 
 
 def everything(folder: Path) -> str:
     """Every byte of the database's files; read by another process, as closing a file here would end SQLite's locks."""
     files = sorted(map(str, folder.glob("parley.db*")))
     return subprocess.run(["cat", *files], capture_output=True, check=True).stdout.decode("latin-1")
+
+
+async def test_who_declines_leaves_nothing_but_that_they_did(tmp_path: Path) -> None:
+    async with serving(settings_for(tmp_path), studies.short(tmp_path)) as served, HttpBot(served.url, "1") as bot:
+        await bot.arrive("short")
+        hash_ = query(served.database, "SELECT hash FROM study")[0][0]
+        here = {"kind": "here", "path": "consent", "ago_ms": 0}
+        await bot.send("POST", "/api/telemetry", {"key": "0" * 32, "records": [here]})
+        await bot.do("decline", {"agreed": "on", "comment": CANARY})
+        assert bot.screen.outcome == "no_consent"
+        enrolled, *told = facts(served.database, bot.stream)
+        assert (enrolled.kind, enrolled.data["hash"]) == ("enrolled", hash_)
+        assert [(fact.kind, dict(fact.data)) for fact in told] == [
+            ("declined", {}), ("finished", {"outcome": "no_consent"}),
+        ]  # fmt: skip
+        for table in ("draft", "telemetry", "attempt", "user_answers", "conversations"):
+            assert query(served.database, f'SELECT count(*) FROM "{table}"') == [(0,)], table
+        assert query(served.database, "SELECT outcome, count(*) FROM seat GROUP BY outcome") == [("no_consent", 1)]
+    assert CANARY not in everything(tmp_path)
 
 
 async def test_costs_stay_counted_when_their_session_is_erased(tmp_path: Path) -> None:

@@ -1,0 +1,62 @@
+"""A question without an answer, of every kind: it is painted empty, kept as nothing, and told where it is required."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter
+
+from app.web.paint import StudyLook, paint
+from experiments.core.fields import KINDS, AnyField, Field, read_form
+from experiments.core.screen import Panel, Progress, Screen
+
+ADAPTER: TypeAdapter[Field] = TypeAdapter(AnyField)
+ASKED: tuple[dict[str, Any], ...] = (
+    {"ask": "single", "name": "one", "options": ["First", "Second"]},
+    {"ask": "multiple", "name": "some", "options": ["First", "Second"]},
+    {"ask": "scale", "name": "step", "scale": "helpfulness"},
+    {"ask": "number", "name": "age", "minimum": 0, "maximum": 99},
+    {"ask": "slider", "name": "place", "minimum": -50, "maximum": 50},
+    {"ask": "short", "name": "word"},
+    {"ask": "long", "name": "text"},
+    {"ask": "tick", "name": "box"},
+)
+NAMES = [one["name"] for one in ASKED]
+EMPTY: dict[str, Any] = {"missing": {}} | {
+    repr(nothing): dict.fromkeys(NAMES, nothing) for nothing in (None, "", " ", [])
+}
+OPTIONAL = [ADAPTER.validate_python(one | {"required": False}) for one in ASKED]
+REQUIRED = [ADAPTER.validate_python(one) for one in ASKED]
+
+
+def test_every_kind_of_question_is_here() -> None:
+    assert {type(field) for field in REQUIRED} == set(KINDS)
+
+
+@pytest.mark.parametrize("given", EMPTY)
+def test_no_answer_is_kept_as_none(given: str) -> None:
+    read = read_form(OPTIONAL, EMPTY[given])
+    assert (read.values, read.faults) == (dict.fromkeys(NAMES), {})
+
+
+@pytest.mark.parametrize("given", EMPTY)
+def test_where_one_is_required_each_question_is_told_and_nothing_is_kept(given: str) -> None:
+    read = read_form(REQUIRED, EMPTY[given])
+    assert (list(read.faults), read.values) == (NAMES, {})
+
+
+@pytest.mark.parametrize("fields", [OPTIONAL, REQUIRED], ids=["optional", "required"])
+def test_nothing_stands_in_a_form_before_somebody_has_put_it_there(fields: list[Field]) -> None:
+    """And whether a question may be left open can be read before the form is sent."""
+    screen = Screen("step", 1, Panel("", (), tuple(fields)), Progress("", 0.5), ("submit",))
+    form = str(paint(screen, study=StudyLook("A study"), shown=None, draft={}).updates["left"]["value"])
+    controls = re.findall(r"<(?:input|textarea)\b[^>]*>", form)
+    assert {found for one in controls for found in re.findall(r'name="(\w+)"', one)} == set(NAMES)
+    assert [one for one in controls if re.search(r"\s(checked|selected)\b", one)] == []
+    written = [one for one in controls if not re.search(r'type="(radio|checkbox|range)"', one)]
+    assert [one for one in written if re.search(r'\bvalue="[^"]', one)] == []
+    # HTML takes no first line feed of a textarea for text
+    assert re.findall(r"<textarea[^>]*>\n?([^<]*)</textarea>", form) == [""]
+    assert form.count("(optional)") == (len(fields) if fields is OPTIONAL else 0)

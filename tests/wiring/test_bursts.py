@@ -1,0 +1,138 @@
+"""Fifty people who come at the same moment, again and again, to four arms with a quota: each arm gets as many as the
+others, and none more than its own; with a third of them leaving, every place is filled again.
+
+With --soak: 100 bursts on each kind of database.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.bots.random_bot import RandomBot
+from app.bots.simulate import START_US
+from app.clock import VirtualClock
+from app.counting import Live
+from app.library import load_study
+from app.runtime import Runtime
+from app.settings import Settings
+from experiments.core.resolve import Study
+from experiments.errors import Refused
+from storage.engine import Database, open_database
+from storage.studies import Studies
+from storage.watching.people import tally_of
+from tests.fakes import studies
+from tests.fakes.let_go import let_go
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(300)]
+ARMS, PEOPLE, QUOTA, PROCESSES = 4, 50, 10, 2
+LEASE_S = 600
+LEAVES = 0.3
+
+
+class Place:
+    """A study of four arms, ten places each, that several processes give out."""
+
+    def __init__(self, database: Database, study: Study, settings: Settings) -> None:
+        self.database, self.study = database, study
+        self.clock = VirtualClock(START_US)
+        url = settings.database_url
+        self.others = [open_database(url) for _ in range(PROCESSES)]
+        self.runtimes = [Runtime(other, settings, self.clock) for other in self.others]
+
+    async def burst(self) -> list[Live]:
+        """All come at once; those who got a place."""
+        told = await asyncio.gather(
+            *(self.runtimes[n % PROCESSES].enrol(self.study, origin="person") for n in range(PEOPLE)),
+            return_exceptions=True,
+        )
+        for refused in told:
+            assert isinstance(refused, (Live, Refused)), refused
+        return [live for live in told if isinstance(live, Live)]
+
+    async def stay_or_leave(self, lives: list[Live], chance: random.Random) -> None:
+        """Most finish, others vanish or withdraw."""
+        for number, live in enumerate(lives):
+            runtime = self.runtimes[number % PROCESSES]
+            if chance.random() >= LEAVES:
+                await self._finish(runtime, live)
+            elif chance.random() < 0.5:
+                await runtime.participant(live.stream, "withdraw", "", {}, seen=0)
+
+    async def _finish(self, runtime: Runtime, live: Live) -> None:
+        bot = RandomBot(live.stream)
+        while not live.screen.ended:
+            seen = live.screen
+            kind, values = bot.act(seen)
+            live = await runtime.participant(live.stream, kind, seen.path, values, seen=seen.seen)
+
+    def taken(self) -> list[int]:
+        """How many places of each arm are taken."""
+        found = tally_of(self.database, self.study.name, "person", self.clock.now_us(), LEASE_S).cells
+        return [done + live for _, done, live in found]
+
+    async def close(self) -> None:
+        for runtime in self.runtimes:
+            await runtime.close()
+        for other in self.others:
+            let_go(other)
+
+
+async def place(folder: Path, database: Database, number: int) -> Place:
+    raw: dict[str, Any] = {
+        "study": f"arms{number}",
+        "title": "Arms",
+        "factors": {"arm": ["a", "b", "c", "d"]},
+        "caps": [{"most": ARMS * QUOTA}],
+        "times": {"lease_s": LEASE_S},
+        "flow": [{"step": "consent", "text": "Do you agree?"}, {"step": "finish", "code": "DONE"}],
+    }
+    study = load_study(str(studies.write(folder, raw)))
+    Studies(database).register(study)
+    url = database.url.render_as_string(hide_password=False)
+    return Place(database, study, Settings(_env_file=None, database_url=url))
+
+
+async def test_fifty_at_once_are_spread_evenly_and_no_quota_is_overrun(
+    tmp_path: Path, each_database: Database, soak: bool
+) -> None:
+    for number in range(100 if soak else 3):
+        arms = await place(tmp_path, each_database, number)
+        came = await arms.burst()
+        assert len(came) == ARMS * QUOTA
+        assert Counter(live.state.factors["arm"] for live in came) == dict.fromkeys("abcd", QUOTA)
+        assert await arms.burst() == [], "who comes later finds no place"
+        await arms.close()
+
+
+async def test_a_burst_that_does_not_fill_the_study_is_spread_to_one(
+    tmp_path: Path, each_database: Database, soak: bool
+) -> None:
+    for number in range(100 if soak else 3):
+        arms = await place(tmp_path, each_database, number)
+        few = await asyncio.gather(
+            *(arms.runtimes[n % PROCESSES].enrol(arms.study, origin="person") for n in range(30 + number % 7))
+        )
+        counted = Counter(live.state.factors["arm"] for live in few).values()
+        assert max(counted) - min(counted) <= 1
+        await arms.close()
+
+
+async def test_places_of_those_who_left_are_all_filled_again(
+    tmp_path: Path, each_database: Database, seed: int, soak: bool
+) -> None:
+    chance = random.Random(seed)
+    for number in range(30 if soak else 2):
+        arms = await place(tmp_path, each_database, number)
+        await arms.stay_or_leave(await arms.burst(), chance)
+        assert max(arms.taken()) <= QUOTA
+        arms.clock.advance(LEASE_S + 1)
+        assert sum(arms.taken()) < ARMS * QUOTA, "some have left"
+        await arms.burst()
+        assert arms.taken() == [QUOTA] * ARMS
+        await arms.close()

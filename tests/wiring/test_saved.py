@@ -1,0 +1,124 @@
+"""What somebody is told is saved is saved: no answer comes before the commit, and an answer that never comes is asked
+for again."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Coroutine
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, event
+
+from storage.engine import Database, open_database
+from tests.fakes import studies
+from tests.fakes.crowd import Crowd, check_crowd
+from tests.fakes.dying import DIED, command_that_dies
+from tests.fakes.http_bot import HttpBot
+from tests.fakes.served import Process, serving, settings_for
+from tests.wiring.reading import query
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(300)]
+A_WHILE_S = 0.2
+"""Long enough for an answer that waits for nothing."""
+TABLES = ("event", "draft", "session")
+
+
+class Gate:
+    """Stops the writer just before its next commit."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._shut, self._let = threading.Event(), threading.Event()
+        self.reached = threading.Event()
+        event.listen(database, "commit", self._commit)
+
+    def _commit(self, _: Connection) -> None:
+        if threading.current_thread().name == "parley-writer" and self._shut.is_set():
+            self._shut.clear()
+            self.reached.set()
+            self._let.wait(60)
+
+    async def holds_up(self, doing: Coroutine[Any, Any, Any]) -> Any:
+        """Do something whose answer must wait for its commit."""
+        self.reached.clear()
+        self._let.clear()
+        self._shut.set()
+        before = self._stored()
+        task = asyncio.ensure_future(doing)
+        try:
+            assert await asyncio.to_thread(self.reached.wait, 60), "nothing was written"
+            done, _ = await asyncio.wait({task}, timeout=A_WHILE_S)
+            assert not done, "it was told before it was saved"
+            assert self._stored() == before
+        finally:
+            self._let.set()
+        told = await task
+        assert self._stored() != before
+        return told
+
+    def _stored(self) -> list[Any]:
+        return [query(self._database, f"SELECT * FROM {name}") for name in TABLES]
+
+
+async def test_nothing_is_acknowledged_before_its_commit(tmp_path: Path, database_url: str) -> None:
+    """Neither the beginning, nor any click to the end, nor a draft, nor a withdrawal."""
+    settings = settings_for(tmp_path, database_url=database_url)
+    async with (
+        serving(settings, studies.short(tmp_path)) as served,
+        HttpBot(served.url, "1") as bot,
+        HttpBot(served.url, "2") as other,
+    ):
+        gate = Gate(served.database)
+        await gate.holds_up(bot.arrive("short"))
+        acts = 0
+        while not bot.screen.ended:
+            chat = bot.screen.panel.chat
+            if chat and chat.waiting:
+                await bot.step()
+                continue
+            typed = {"path": bot.screen.path, "values": {"text": f"Half a word {acts}"}}
+            await gate.holds_up(bot.send("POST", "/api/draft", typed))
+            await gate.holds_up(bot.step())
+            acts += 1
+        assert acts == len(bot.acts) > 5
+        await other.arrive("short")
+        await gate.holds_up(other.do("withdraw", {}))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("database_url", ["sqlite", pytest.param("postgresql", marks=pytest.mark.soak)], indirect=True)
+async def test_a_server_that_dies_between_the_commit_and_the_answer_does_nothing_twice(
+    tmp_path: Path, database_url: str
+) -> None:
+    """It dies at the beginning and at every click; whoever gets no answer asks again with the same key."""
+    env = {"PARLEY_DATABASE_URL": database_url}
+    process = Process(tmp_path, (studies.short(tmp_path),), env=env, run=command_that_dies)
+    await asyncio.to_thread(process.start)
+
+    async def keep_alive() -> None:
+        while True:
+            if not process.alive:
+                with suppress(RuntimeError):  # it may die of the next request before it has told that it is up
+                    await asyncio.to_thread(process.start)
+            await asyncio.sleep(0.02)
+
+    keeping = asyncio.create_task(keep_alive())
+    try:
+        async with HttpBot(process.url, "dies", canary="words", patience_s=60) as bot:
+            await bot.arrive("short")
+            await bot.finish()
+            for act in bot.acts:
+                assert (await bot.redo(act)).note == ""
+        keeping.cancel()
+        await asyncio.to_thread(process.stop)
+    finally:
+        keeping.cancel()
+        process.kill()
+    assert len((tmp_path / DIED).read_text(encoding="utf-8").split()) == 1 + len(bot.acts)
+    database = open_database(database_url)
+    check_crowd(database, Crowd(process.url, "short", 0, arrived=[bot]))
+    database.dispose()
