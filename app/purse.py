@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -116,10 +117,11 @@ class Purse:
         return known if known and known.at_us <= self._clock.now_us() < known.until_us else None
 
     def _read(self, study: Study, now_us: int) -> _Known:
+        begun_s = time.perf_counter()
         operations = operations_of(self._database, study.name)
         found = {where: spending(self._database, study, where, now_us) for where in operations.budgets}
         full = not operations.pilot and is_full(self._database, study, operations.caps_of(study.file.caps), now_us)
-        took_us = self._clock.now_us() - now_us
+        took_us = round((time.perf_counter() - begun_s) * 1e6)
         return _Known(now_us, now_us + FRESH_US + READING_SHARE * took_us, operations, found, full)
 
     def _tell(self, study: str, used_up: bool) -> None:
