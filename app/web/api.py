@@ -11,6 +11,7 @@ import logging
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import asdict
 from functools import partial
+from hashlib import blake2s
 from typing import Annotated, Any, Literal
 
 import orjson
@@ -28,6 +29,7 @@ from app.web.look import StudyLook, page_words
 from app.web.paint import Sheet, shows_talk
 from app.web.tongue import browsers
 from experiments.core.screen import Screen
+from experiments.core.session import STALE
 from experiments.core.telemetry import AnyRecord
 from experiments.core.telemetry import records as records_telemetry
 from experiments.errors import Refused
@@ -54,6 +56,11 @@ Values = Annotated[
 ]
 
 
+Whose = Annotated[str, Field(max_length=40)] | None
+"""Which session the page shows, as it was told: what is done in a tab that still shows another than the browser has now
+is refused. Nothing is compared where it is not said."""
+
+
 class Body(BaseModel):
     """What all requests have in common; unknown keys are ignored."""
 
@@ -77,6 +84,7 @@ class Act(Body):
     seen: Annotated[int, Field(ge=0)]
     key: Annotated[str, Field(min_length=8, max_length=64, pattern="^[!-~]+$")]
     """Random, another for each click; the same request may be sent again with the same key."""
+    whose: Whose = None
     values: Values = {}
 
 
@@ -84,6 +92,7 @@ class Draft(BaseModel):
     """What is typed and not yet sent."""
 
     path: Annotated[str, Field(max_length=500)]
+    whose: Whose = None
     values: Values = {}
 
 
@@ -94,6 +103,7 @@ class Telemetry(BaseModel):
 
     key: Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
     """Random, another for each batch; a batch that comes twice is kept once."""
+    whose: Whose = None
     records: Annotated[tuple[AnyRecord, ...], Field(max_length=100)]
 
 
@@ -159,6 +169,9 @@ class ParticipantApi:
         if live is None:
             return _nobody(request)
         try:
+            if _is_anothers(body.whose, live):
+                body = body.model_copy(update={"shown": None})  # nothing of it may stay on the page
+                raise Refused("stale", STALE)
             after = await self._runtime.participant(
                 live.stream, body.kind, body.path, body.values, seen=body.seen, key=body.key
             )
@@ -174,7 +187,7 @@ class ParticipantApi:
         live = await self._known(request)
         if live is None:
             return _nobody(request)
-        present = body.path == live.screen.path
+        present = body.path == live.screen.path and not _is_anothers(body.whose, live)
         if present:
             await self._runtime.save_draft(live.stream, body.path, body.values)
         return JSONResponse({"saved": present})
@@ -184,7 +197,8 @@ class ParticipantApi:
         live = await self._known(request)
         if live is None:
             return _nobody(request)
-        self._runtime.record_telemetry(live, body.key, body.records)
+        if not _is_anothers(body.whose, live):
+            self._runtime.record_telemetry(live, body.key, body.records)
         return Response(status_code=204)
 
     async def reply(self, asked: Annotated[Listen, Query()], request: Request) -> Response:
@@ -226,7 +240,16 @@ class ParticipantApi:
             painting = partial(sheet.paint, **known)
             # Long texts with formulas take a while: in a thread, so that nobody else is held up. The rest is too short.
             answer = (await asyncio.to_thread(painting) if shows_talk(screen) else painting()).as_json()
-        return orjson.dumps(answer)
+        return orjson.dumps({**answer, "whose": whose(live.stream)})
+
+
+def whose(stream: str) -> str:
+    """A session's name for the page, which tells nothing."""
+    return blake2s(stream.encode(), digest_size=8).hexdigest()
+
+
+def _is_anothers(said: str | None, live: Live) -> bool:
+    return said is not None and said != whose(live.stream)
 
 
 def _nobody(request: Request) -> Response:

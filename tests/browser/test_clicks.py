@@ -63,3 +63,28 @@ def test_a_second_tab_is_told_and_shown_the_right_screen(fast: Process, new_cont
     second.finish()
     first.reload()
     assert first.finished
+
+
+def test_a_tab_of_who_was_at_the_browser_before_sends_and_keeps_nothing_for_who_is_there_now(
+    fast: Process, new_context: NewContext
+) -> None:
+    """The first one's tab is open still when somebody else has begun in that browser; both are at the same place."""
+    context = new_context()
+    first = Visitor(context.new_page(), fast.url)
+    first.arrive("short")
+    first.fill_in()
+    context.clear_cookies()
+    second = Visitor(context.new_page(), fast.url)
+    second.arrive("short")
+    before = count(fast, "submitted")
+    first.page.wait_for_timeout(2_500)  # in which a draft is kept
+    expect(first.page.locator("#saved")).to_be_empty()
+    first.press(first.page.locator("#left form button[type=submit]"))
+    expect(first.page.locator("#note")).to_contain_text("already answered")
+    expect(first.page.locator("#left input:checked")).to_have_count(0)
+    assert count(fast, "submitted") == before
+    second.page.reload()
+    second.ready()
+    expect(second.page.locator("#left input:checked")).to_have_count(0)
+    first.go_on()
+    assert count(fast, "submitted") == before + 1

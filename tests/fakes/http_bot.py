@@ -53,6 +53,7 @@ class Act:
     path: str
     seen: int
     values: Mapping[str, Any]
+    whose: str = ""
 
     @property
     def body(self) -> dict[str, Any]:
@@ -120,9 +121,8 @@ class HttpBot:
     async def arrive(self, study: str, query: str = "") -> None:
         """Open the start page, press its button, look."""
         start = await self.send("GET", f"/s/{study}{query}")
-        ticket = TICKET.search(
-            start.text
-        )  # or a request that got no answer would be somebody else's when it comes again
+        # With it, as a request that got no answer would be somebody else's when it comes again.
+        ticket = TICKET.search(start.text)
         response = await self.send("POST", f"/s/{study}{query}", data={"ticket": ticket[1]} if ticket else None)
         assert (response.status_code, response.headers.get("location")) == (303, "/"), response.text
         await self.look()
@@ -143,7 +143,8 @@ class HttpBot:
     def intend(self, kind: str, values: Mapping[str, Any], **forged: Any) -> Act:
         """The request for an action, not sent yet; its key is another for each action."""
         key = f"{self._seed}:{len(self.acts)}:{self.screen.seen}:{kind}"[-64:].rjust(8, "0")
-        return replace(Act(key, kind, self.screen.path, self.screen.seen, values), **forged)
+        screen, whose = self.screen, self.answer.plain["whose"] if self.answer else ""
+        return replace(Act(key, kind, screen.path, screen.seen, values, whose), **forged)
 
     async def redo(self, act: Act) -> Answer:
         """Send an action, perhaps once more."""
@@ -210,11 +211,10 @@ class HttpBot:
     async def send(self, method: str, path: str, body: Mapping[str, Any] | None = None, **more: Any) -> httpx2.Response:
         """One request; again, while the server is away, as long as patience lasts."""
         give_up = time.monotonic() + self._patience_s
+        more |= {} if body is None else {"json": body}
         while True:
             try:
-                response = await self.client.request(
-                    method, path, **({"json": body} | more if body is not None else more)
-                )
+                response = await self.client.request(method, path, **more)
             except httpx2.TransportError:
                 if time.monotonic() > give_up:
                     raise

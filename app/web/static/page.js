@@ -13,7 +13,7 @@ const OUTPUTS = $("script[data-outputs]").dataset.outputs.split(" ");
 const DRAFT_MS = 2000; // most screens are answered before, which spares the server their drafts
 const watching = import("./watch.js").catch(() => null); // an ad blocker may refuse it: the page does without
 // What the server said last.
-let now = { path: null, seen: null, shown: null, marks: {}, actions: [], messages: [], slots: [], updates: {} };
+let now = { path: null, seen: null, whose: null, shown: null, marks: {}, actions: [], messages: [], slots: [], updates: {} };
 let busy = false; // an act is on its way
 let unsaved = null; // the timer of a draft to be saved
 
@@ -80,7 +80,8 @@ function note(text, again, fades = false) {
 }
 
 async function show(painting) {
-  if (painting.path === now.path && painting.seen < now.seen) return; // of two that were asked for, the older one
+  const same = painting.whose === now.whose && painting.path === now.path;
+  if (same && painting.seen < now.seen) return; // of two that were asked for, the older one
   const before = now;
   now = painting;
   const moved = before.marks.left !== now.marks.left;
@@ -157,9 +158,9 @@ async function look() {
 async function act(kind, values, from, key = newKey()) {
   if (busy) return;
   setBusy(true, from);
-  const { path, seen, shown } = now;
+  const { path, seen, whose, shown } = now;
   try {
-    const painting = await post("/api/act", { kind, path, seen, shown, key, values }, slow);
+    const painting = await post("/api/act", { kind, path, seen, whose, shown, key, values }, slow);
     if (!painting.refused) accepted(values);
     await show(painting);
     if (kind === "say" && !painting.refused) emptied(values.text);
@@ -241,7 +242,7 @@ function refresh() {
 function draft() {
   const values = Object.assign({}, ...$$("form[data-act]").map(valuesOf));
   if (now.layout !== "page") values.text = box()?.value ?? "";
-  return { path: now.path, values };
+  return { path: now.path, whose: now.whose, values };
 }
 
 function forgetDraft() {
@@ -269,7 +270,7 @@ async function save() {
   try {
     const typed = draft();
     if (JSON.stringify(typed) === JSON.stringify(kept)) return;
-    await post("/api/draft", typed);
+    if (!(await post("/api/draft", typed)).saved) return; // one is elsewhere, in another tab: a click tells
     kept = typed;
     const mark = $("#saved");
     const words = Object.values(typed.values).some((value) => value.length) ? WORDS.saved : "";

@@ -5,7 +5,7 @@
 import { newKey } from "./api.js";
 import { WORDS } from "./words.js";
 
-const EVERY_MS = 15_000; // how often is sent what there is
+const EVERY_MS = 30_000; // how often is sent what there is
 const PATIENCE_MS = 10_000; // how long an answer is waited for
 const ALIVE_MS = 60_000; // how often the server is told that somebody is there
 const PAUSE_MS = 2_000; // a longer gap between two keys is no typing
@@ -29,6 +29,7 @@ let messagePaste = "allow"; // what pasting into the message box does
 // ---- What is to be sent
 
 let queue = [];
+let whose = null; // the session that the page shows
 let again = null; // a batch that did not arrive
 let sending = false;
 
@@ -57,7 +58,7 @@ async function post({ key, records }, keepalive) {
     const response = await fetch("/api/telemetry", {
       method: "POST",
       headers: { "content-type": "application/json" },
-      body: JSON.stringify({ key, records: told }),
+      body: JSON.stringify({ key, whose, records: told }),
       keepalive,
       priority: "low",
       signal: AbortSignal.timeout?.(PATIENCE_MS),
@@ -111,6 +112,8 @@ function told() {
 
 // Called by page.js when a screen is painted.
 export const watch = safely((now, say, keep) => {
+  if (now.whose !== whose) [queue, again, screen] = [[], null, null]; // what was counted is another's
+  ({ whose } = now);
   note = say;
   save = now.ended ? null : keep;
   messagePaste = now.paste;

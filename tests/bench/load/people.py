@@ -22,7 +22,7 @@ from tests.bench.load.wire import Reply, Wire
 THINK_S = (1.0, 3.0)
 DRAFT_S = 2.0
 """After so long without a key the page keeps what is typed."""
-TOLD_S = 15.0
+TOLD_S = 30.0
 """So often the page tells of itself."""
 SCREEN = {"kind": "screen", "shown_ms": 2000, "visible_ms": 2000, "reading_ms": 1500, "typing_ms": 300, "ago_ms": 10}
 """What it tells of a screen, beside which one it is."""
@@ -95,7 +95,7 @@ class Participant:
             await asyncio.sleep(think_s)
             return
         await asyncio.sleep(typing_s + DRAFT_S)
-        body = orjson.dumps({"path": self._now["path"], "values": values})
+        body = orjson.dumps({"path": self._now["path"], "whose": self._now.get("whose"), "values": values})
         await self._expect(await self._wire.ask("POST", "/api/draft", body), 200)
         await asyncio.sleep(think_s - typing_s - DRAFT_S)
 
@@ -103,7 +103,8 @@ class Participant:
         begun = time.perf_counter()
         key = f"{self._chance.getrandbits(128):032x}"
         at = {"path": self._now["path"], "seen": self._now["seen"]}
-        await self._ask("/api/act", {"kind": kind, **at, "key": key, "values": values}, "click")
+        does = {"kind": kind, **at, "whose": self._now.get("whose"), "key": key, "values": values}
+        await self._ask("/api/act", does, "click")
         self._left.append({**at, **SCREEN})
         if self._now["note"] or self._now["faults"]:
             raise RuntimeError(f"{kind} {number} was refused: {self._now['note']} {self._now['faults']}")
@@ -114,7 +115,8 @@ class Participant:
         """What watch.js tells of the screens that were left."""
         records, self._left, self._told = self._left, [], time.monotonic()
         if self._now["telemetry"]:
-            body = orjson.dumps({"key": f"{self._chance.getrandbits(128):032x}", "records": records})
+            key = f"{self._chance.getrandbits(128):032x}"
+            body = orjson.dumps({"key": key, "whose": self._now.get("whose"), "records": records})
             await self._expect(await self._wire.ask("POST", "/api/telemetry", body), 204)
 
     async def _listen(self, begun: float) -> None:
