@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -280,8 +280,10 @@ class Life(RuleBasedStateMachine):
 
 
 TestLife = Life.TestCase
-if settings.get_current_profile_name() != "soak":
-    TestLife.settings = settings(max_examples=8, stateful_step_count=25, suppress_health_check=[HealthCheck.too_slow])
+if settings.get_current_profile_name() != "soak":  # without shrinking, which takes longer than a test may
+    TestLife.settings = settings(
+        max_examples=8, stateful_step_count=25, phases=[Phase.generate], suppress_health_check=[HealthCheck.too_slow]
+    )
 
 
 @pytest.mark.parametrize("ahead", range(15))
