@@ -29,13 +29,15 @@ from app.web.look import StudyLook, page_words
 from app.web.paint import Sheet, shows_talk
 from app.web.tongue import browsers
 from experiments.core.screen import Screen
-from experiments.core.session import STALE
 from experiments.core.telemetry import AnyRecord
 from experiments.core.telemetry import records as records_telemetry
 from experiments.errors import Refused
 
 View = Literal["page", "screen"]
 NOBODY = "Please open the link to the study again."
+ANOTHERS = (
+    "In another tab of this browser the study was begun anew. Nothing was sent from here; this is where it is."
+)
 OUT_OF_TURN = ("stale", "not_offered", "ended")
 """Refusals of what the present screen does not offer: a second tab's click, or somebody who tries what they can do."""
 
@@ -171,7 +173,7 @@ class ParticipantApi:
         try:
             if _is_anothers(body.whose, live):
                 body = body.model_copy(update={"shown": None})  # nothing of it may stay on the page
-                raise Refused("stale", STALE)
+                raise Refused("stale", ANOTHERS)
             after = await self._runtime.participant(
                 live.stream, body.kind, body.path, body.values, seen=body.seen, key=body.key
             )

@@ -80,7 +80,7 @@ def test_a_tab_of_who_was_at_the_browser_before_sends_and_keeps_nothing_for_who_
     first.page.wait_for_timeout(2_500)  # in which a draft is kept
     expect(first.page.locator("#saved")).to_be_empty()
     first.press(first.page.locator("#left form button[type=submit]"))
-    expect(first.page.locator("#note")).to_contain_text("already answered")
+    expect(first.page.locator("#note")).to_contain_text("begun anew")
     expect(first.page.locator("#left input:checked")).to_have_count(0)
     assert count(fast, "submitted") == before
     second.page.reload()

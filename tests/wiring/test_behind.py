@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from experiments.core.session import STALE
+from app.web.api import ANOTHERS
 from storage import tables
 from tests.fakes import studies
 from tests.fakes.http_bot import Act, HttpBot
@@ -53,7 +53,7 @@ async def test_a_click_there_is_refused_and_the_tab_told_where_the_browser_is_no
     before, now = tabs
     act, stood = before.intend(kind, {"text": PRIVATE}), kept(served)
     answer = await before.redo(act)
-    assert (answer.status, answer.note) == (200, STALE)
+    assert (answer.status, answer.note) == (200, ANOTHERS)
     assert kept(served) == stood
     assert answer.screen == now.screen
     assert not (await before.do("say", {"text": "From here on it is this one's"})).note
