@@ -35,9 +35,7 @@ from experiments.errors import Refused
 
 View = Literal["page", "screen"]
 NOBODY = "Please open the link to the study again."
-ANOTHERS = (
-    "In another tab of this browser the study was begun anew. Nothing was sent from here; this is where it is."
-)
+ANOTHERS = "In another tab of this browser the study was begun anew. Nothing was sent from here; this is where it is."
 OUT_OF_TURN = ("stale", "not_offered", "ended")
 """Refusals of what the present screen does not offer: a second tab's click, or somebody who tries what they can do."""
 
