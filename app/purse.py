@@ -13,8 +13,10 @@ import time
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from app.clock import Clock
+from app.shared import Shared
 from experiments.core.operations import EVERYBODY, Operations, Where
 from experiments.core.participation import Cap
 from experiments.core.resolve import Study
@@ -61,17 +63,14 @@ class Purse:
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database, self._clock = database, clock
         self._known: dict[str, _Known] = {}
-        self._reading: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._reading: defaultdict[str, Shared[_Known]] = defaultdict(Shared)
         self._begun: defaultdict[str, list[int]] = defaultdict(list)
         self._told: set[str] = set()
         self._looking: dict[str, asyncio.Task[None]] = {}
 
     async def closed(self, study: Study) -> str | None:
         """Why nobody new can begin: BUDGET, FULL, or what the researcher said; None while people can."""
-        async with self._reading[study.name]:
-            known = self._fresh(study)
-            if known is None:
-                known = self._known[study.name] = await asyncio.to_thread(self._read, study, self._clock.now_us())
+        known = self._fresh(study) or await self._reading[study.name].get(partial(self._anew, study))
         used_up = EVERYBODY in self._used_up(study, known)
         self._tell(study.name, used_up)
         return known.operations.shut or (BUDGET if used_up else FULL if known.full else None)
@@ -115,6 +114,10 @@ class Purse:
         """What was read and still serves."""
         known = self._known.get(study.name)
         return known if known and known.at_us <= self._clock.now_us() < known.until_us else None
+
+    async def _anew(self, study: Study) -> _Known:
+        known = self._known[study.name] = await asyncio.to_thread(self._read, study, self._clock.now_us())
+        return known
 
     def _read(self, study: Study, now_us: int) -> _Known:
         begun_s = time.perf_counter()

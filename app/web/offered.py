@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from app.errors import BackendError, SettingsError
 from app.runtime import Runtime
+from app.shared import Shared
 from experiments.core.operations import Operations
 from experiments.core.resolve import Study
 from experiments.errors import StudyError
@@ -39,7 +40,7 @@ class Offered:
         self._names = [study.name for study in studies] or None
         self._offers: Mapping[str, Offer] = {study.name: Offer(study) for study in studies}
         self._looked_us: int | None = None
-        self._looking = asyncio.Lock()
+        self._looking: Shared[Mapping[str, Offer]] = Shared()
 
     async def get(self, name: str) -> Offer | None:
         """A study as it is offered now."""
@@ -50,12 +51,16 @@ class Offered:
         return list(await self._now())
 
     async def _now(self) -> Mapping[str, Offer]:
-        async with self._looking:
-            now_us = self._runtime.now_us()
-            if self._looked_us is None or not self._looked_us <= now_us < self._looked_us + FRESH_US:
-                self._offers = await asyncio.to_thread(self._look)
-                self._looked_us = now_us
+        now_us = self._runtime.now_us()
+        if self._looked_us is not None and self._looked_us <= now_us < self._looked_us + FRESH_US:
             return self._offers
+        return await self._looking.get(self._anew)
+
+    async def _anew(self) -> Mapping[str, Offer]:
+        now_us = self._runtime.now_us()
+        self._offers = await asyncio.to_thread(self._look)
+        self._looked_us = now_us
+        return self._offers
 
     def _look(self) -> Mapping[str, Offer]:
         held = standing(self._database, self._names)
