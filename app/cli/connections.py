@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import sys
 import time
 from collections import Counter
 from dataclasses import dataclass
@@ -29,6 +31,9 @@ SPARE = 200
 """Files that are not for connections: the database's, the model servers', the log."""
 TICKS = 10
 """uvicorn ticks ten times a second."""
+TAKEN = 16
+"""So many new connections are taken in a turn of the event loop. libuv takes one for each socket that listens, so that
+with 2,000 at once, where turns are long, who came or came back waited 10 s before anything was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +98,23 @@ class Server(uvicorn.Server):
         """Begin to listen."""
         await super().startup(sockets)
         if self.started:
+            await self._listen_more()
             log.info("Parley %s listens on %s:%d", version("parley"), self.config.host, self.config.port)
+
+    async def _listen_more(self) -> None:
+        """Let more sockets listen where one does; on Windows there is no libuv, and none is needed."""
+        if sys.platform == "win32":
+            return
+        config, loop = self.config, asyncio.get_running_loop()
+
+        def protocol() -> asyncio.Protocol:
+            state = {"server_state": self.server_state, "app_state": self.lifespan.state}
+            return config.http_protocol_class(config=config, **state)  # type: ignore[call-arg]
+
+        for listening in [one for server in self.servers for one in server.sockets]:
+            for _ in range(TAKEN - 1):
+                more = socket(fileno=os.dup(listening.fileno()))
+                self.servers.append(await loop.create_server(protocol, sock=more, backlog=config.backlog))
 
     async def shutdown(self, sockets: list[socket] | None = None) -> None:
         """Answer what has come, take no more, and end."""
