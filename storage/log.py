@@ -29,6 +29,7 @@ from storage.checkpoints import Checkpoints, leave_checkpoints
 from storage.engine import writer
 from storage.erasure import empty_journal
 from storage.errors import Conflict, StorageError, cause
+from storage.pace import Pace
 from storage.prepared import Prepared
 from storage.seats import due, lock
 from storage.telemetry import Telemetry, last_sign_us
@@ -48,10 +49,9 @@ UNFIT = (StatementError, TypeError, ValueError, OverflowError)
 CLOSE = None
 LINGER_S = 0.25
 """For how long telemetry, for which nobody waits, is held to be written with what comes next: a commit less."""
-TOGETHER_S, BUSY_S = 0.002, 0.01
-"""For how long all else is, where the last commit was so short a time ago: many who click share commits, and of who is
-alone nobody waits."""
-
+BUSY_S = 0.01
+"""All else is held for the writer's pace where the last commit was so short a time ago: many who click share commits,
+and of who is alone nobody waits."""
 WRITING_S = 5.0
 """For how long whoever reads a draft waits for one that is being written."""
 
@@ -74,6 +74,7 @@ class Log:
         self._checkpoints = Checkpoints(engine)
         self._drafting: WeakValueDictionary[str, Future[None]] = WeakValueDictionary()
         self._busy_until_s = 0.0
+        self._pace = Pace()
         self._thread = threading.Thread(target=self._run, name="parley-writer", daemon=True)
         self._thread.start()
 
@@ -173,7 +174,7 @@ class Log:
         """Until when a piece of work may wait for others."""
         if isinstance(work, Telemetry):
             return now_s + LINGER_S
-        return now_s + TOGETHER_S if now_s < self._busy_until_s else now_s
+        return now_s + self._pace.wait_s() if now_s < self._busy_until_s else now_s
 
 
 def _counting(batch: Sequence[_Item]) -> int:
