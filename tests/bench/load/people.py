@@ -72,12 +72,14 @@ class Participant:
 
     async def takes_part(self) -> None:
         """From the link to the last screen."""
+        came = time.perf_counter()
         await self._expect(await self._wire.ask("GET", f"/s/{self._study}"), 200)
         await self._expect(await self._wire.ask("POST", f"/s/{self._study}", b""), 303)
         begun = time.perf_counter()
         await self._expect(await self._wire.ask("GET", "/"), 200)
         self._found.note("page", time.perf_counter() - begun)
         await self._ask("/api/look", {}, "look")
+        self._found.note("arrival", time.perf_counter() - came)
         for number, (kind, values) in enumerate(SCRIPT):
             await self._think(values)
             await self._act(number, kind, values)

@@ -103,8 +103,8 @@ def measure_in(folder: Path, server: str, people: int, seconds: float) -> Run:
 def table_of(runs: list[Run]) -> Table:
     """All runs, in a table."""
     table = Table(
-        "server", "people", "requests/s", "click p50/95/99", "page", "first token over", "whole reply over", "errors",
-        "core", "CPU-ms a request", "MB", title="Under load; milliseconds",
+        "server", "people", "requests/s", "click p50/95/99", "arrival", "first token over", "whole reply over",
+        "errors", "core", "CPU-ms a request", "MB", title="Under load; milliseconds",
     )  # fmt: skip
     for run in runs:
         found = run.found
@@ -113,7 +113,7 @@ def table_of(runs: list[Run]) -> Table:
             return " / ".join(f"{found.p(what, share):.0f}" for share in (0.5, 0.95, 0.99))
 
         table.add_row(
-            run.server, str(run.people), f"{found.requests / run.seconds:.0f}", three("click"), three("page"),
+            run.server, str(run.people), f"{found.requests / run.seconds:.0f}", three("click"), three("arrival"),
             three("first token"), three("whole reply"), str(sum(found.errors.values())), f"{100 * run.core:.0f} %",
             f"{run.request_ms:.2f}", f"{run.mb:.0f}",
         )  # fmt: skip
