@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 
 LEAST_S, MOST_S = 0.002, 0.02
-FREE = 0.5
+FREE = 0.6
 """The share of a core up to which there is time to spare."""
 EACH_S = 0.5
 """So often it is looked at."""
