@@ -136,7 +136,6 @@ class Participant:
         if not words or not done:
             raise RuntimeError("a reply was not whole")
         self._now = orjson.loads(after)
-        self._found.requests += self._found.measuring
         self._found.note("first token", words[0] - begun - FIRST_S)
         self._found.note("whole reply", over - begun - WHOLE_S)
 
