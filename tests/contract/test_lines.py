@@ -15,6 +15,7 @@ from yarl import URL
 from app.backends.whole import whole
 from app.backends.wire import lines
 from app.backends.wire.lines import Lines, head
+from app.backends.wire.rests import Rests
 from app.errors import BackendUnavailable
 from app.servers import Server
 from tests.fakes.asking import HASTY, PATIENT, WAYS, asking, create, settings_at, whole_reply
@@ -118,7 +119,7 @@ class Nowhere(asyncio.Transport):
 @pytest.mark.parametrize("ends", ["whole", "broken"])
 def test_the_pause_between_two_pieces_is_over_with_the_answer_and_nothing_of_it_is_lost(ends):
     async def read():
-        line = lines.Line()
+        line = lines.Line(Rests())
         line.connection_made(Nowhere())
         loop = asyncio.get_running_loop()
         loop.call_soon(line.data_received, b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\none")

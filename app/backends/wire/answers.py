@@ -37,10 +37,12 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Coming:
-    """An answer that comes: more of its body, until there is none, and the pause in which it gathers."""
+    """An answer that comes: more of its body, until there is none, the pause in which it gathers, and how often it is
+    read from now on."""
 
     more: Callable[[], Awaitable[bytes]]
     pause: Pause
+    rest: Callable[[float], None]
 
 
 class Unreadable(Exception):

@@ -49,7 +49,8 @@ class ChatCompletions:
     def _chunk(self, chunk: dict[str, Any]) -> str:
         check_event(chunk)
         self._model = string(chunk, "model") or self._model
-        self._usage = part(chunk, "usage") or self._usage
+        if "usage" in chunk:
+            self._usage = part(chunk, "usage") or self._usage
         choices = chunk.get("choices")
         if isinstance(choices, list) and choices and isinstance(choices[0], dict):
             return self._choice(choices[0])
@@ -57,7 +58,7 @@ class ChatCompletions:
 
     def _choice(self, choice: dict[str, Any]) -> str:
         delta = part(choice, "delta")
-        if refused := string(delta, "refusal"):
+        if "refusal" in delta and (refused := string(delta, "refusal")):
             self._refusal = (self._refusal + refused)[:EXCERPT]
         self._finish_reason = string(choice, "finish_reason") or self._finish_reason
         return string(delta, "content") or ""

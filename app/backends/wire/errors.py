@@ -63,7 +63,7 @@ def error_in_stream(error: object) -> BackendError:
 
 def check_event(event: dict[str, Any]) -> None:
     """Raise what an event tells, if it is an error."""
-    if event.get("error") or "error" in (event.get("type"), event.get("object")):
+    if event.get("error") or event.get("type") == "error" or event.get("object") == "error":
         raise error_in_stream(event.get("error") or event)
 
 

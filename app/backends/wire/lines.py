@@ -20,6 +20,7 @@ from yarl import URL
 
 from app.backends.wire.answers import MULTIPLE_CHOICES, Answer, Answers, BadBody, Coming, Unreadable
 from app.backends.wire.errors import broken, late, refused, unpackable, unreachable
+from app.backends.wire.rests import Rests
 from app.pause import Pause
 from app.servers import Server
 
@@ -34,7 +35,8 @@ FRAMING = ("host", "connection", "content-length", "transfer-encoding")
 class Line(asyncio.Protocol):
     """One connection. What is asked is waited for whole by `ask`, or begun and read as it comes by `more`."""
 
-    def __init__(self) -> None:
+    def __init__(self, rests: Rests) -> None:
+        self._rests, self._rest_s = rests, 0.0
         self._answers = Answers()
         self._waiting: asyncio.Future[None] | None = None
         self._error: Exception | None = None
@@ -69,10 +71,17 @@ class Line(asyncio.Protocol):
             raise self._error
         return self._answers.take()
 
+    def rest(self, seconds: float) -> None:
+        """Read what comes of this answer only so often; 0 is at once, as it was before."""
+        self._rest_s = seconds
+        if not seconds and not self.closed:
+            self._transport.resume_reading()
+
     def _send(self, request: bytes, *, in_pieces: bool = False) -> None:
         if self.closed:
             raise ConnectionResetError(CLOSED)
         self._answers.expect()
+        self._rest_s = 0.0
         self._error, self._in_pieces, self.pause = None, in_pieces, Pause()
         self._transport.write(request)
 
@@ -106,6 +115,8 @@ class Line(asyncio.Protocol):
         else:
             if self._answers.over or (self._in_pieces and self._answers.comes):
                 self._tell()
+            if self._rest_s and not self._answers.over:
+                self._rests.rest(self._transport, self._rest_s)
 
     def connection_lost(self, error: Exception | None) -> None:
         """It is closed, which may be how the answer ends."""
@@ -133,6 +144,7 @@ class Lines:
     def __init__(self, server: Server, tls: ssl.SSLContext | None, connect_timeout_s: float) -> None:
         self._server, self._tls, self._connect_timeout_s = server, tls, connect_timeout_s
         self._free: deque[Line] = deque()
+        self._rests = Rests()
 
     async def ask(self, request: bytes) -> Answer:
         """Send a request and give its answer; raises BackendUnavailable or BackendBroken."""
@@ -146,7 +158,7 @@ class Lines:
             refusal = await line.begin(request)
             if refusal is not None:
                 raise refused(*refusal)
-            yield Coming(line.more, line.pause)
+            yield Coming(line.more, line.pause, line.rest)
 
     @asynccontextmanager
     async def _line(self) -> AsyncIterator[Line]:
@@ -199,7 +211,9 @@ class Lines:
         opened = await start_connection(places, happy_eyeballs_delay=SECOND_ADDRESS_S, loop=loop)
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         name = host if self._tls else None
-        _, line = await loop.create_connection(Line, sock=opened, ssl=self._tls, server_hostname=name)
+        _, line = await loop.create_connection(
+            lambda: Line(self._rests), sock=opened, ssl=self._tls, server_hostname=name
+        )
         return line
 
 

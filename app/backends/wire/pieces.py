@@ -48,7 +48,7 @@ class Pieces:
                     raise refused(response.status, response.headers, await _beginning(response))
                 pause = Pause()
                 response.content.on_eof(pause.end)
-                yield Coming(response.content.readany, pause)
+                yield Coming(response.content.readany, pause, _never)
         except (aiohttp.ClientError, OSError) as error:
             raise _no_connection(error, self._server) from None
 
@@ -80,6 +80,10 @@ def _no_connection(error: Exception, server: Server) -> BackendError:
             return unpackable(server, error)
         case _:
             return broken(server, error)
+
+
+def _never(_: float) -> None:
+    """aiohttp reads what comes as it comes."""
 
 
 async def _beginning(response: aiohttp.ClientResponse, limit: int = 20_000) -> bytes:

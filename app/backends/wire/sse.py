@@ -40,11 +40,13 @@ class Events:
     def feed(self, chunk: bytes) -> Iterator[bytes]:
         """Take the next bytes, give the data of the events that they complete."""
         for line in self._lines(chunk):
-            if not line and self._data:
+            if line.startswith(b"data: "):
+                self._keep(line[6:])
+            elif not line and self._data:
                 data, self._data, self._size = b"\n".join(self._data), [], 0
                 yield data
-            elif line.startswith(b"data"):
-                self._read(line)
+            elif line == b"data" or line.startswith(b"data:"):
+                self._keep(line[5:])
 
     def _lines(self, chunk: bytes) -> list[bytes]:
         lines = (self._rest + chunk).splitlines(keepends=True)
@@ -56,13 +58,11 @@ class Events:
             self._started, lines[0] = True, lines[0].removeprefix(BOM)
         return [line.rstrip(b"\r\n") for line in lines]
 
-    def _read(self, line: bytes) -> None:
-        name, _, value = line.partition(b":")
-        if name == b"data":
-            self._size += len(line)
-            if self._size > MAX_EVENT_BYTES:
-                raise malformed(line, "an event without end")
-            self._data.append(value.removeprefix(b" "))
+    def _keep(self, value: bytes) -> None:
+        self._size += len(value)
+        if self._size > MAX_EVENT_BYTES:
+            raise malformed(value, "an event without end")
+        self._data.append(value)
 
 
 @dataclass(slots=True)
@@ -79,7 +79,7 @@ class Objects:
             self._seen = (self._seen + chunk)[:EXCERPT]
         for data in self._events.feed(chunk):
             self._any = True
-            yield None if data.strip() == b"[DONE]" else read_object(data)
+            yield read_object(data) if data.startswith(b"{") or data.strip() != b"[DONE]" else None
 
     def check(self) -> None:
         """Raise BackendBroken if there has been no event."""

@@ -25,6 +25,7 @@ from app.backends.wire.answers import MAX_BODY_BYTES, MULTIPLE_CHOICES, Answer, 
 from app.backends.wire.decoder import Decoder, gathered
 from app.backends.wire.errors import masked, refused
 from app.backends.wire.lines import Lines, head
+from app.backends.wire.rests import rest_s
 from app.errors import BackendBroken, BackendError, BackendRejected
 from app.servers import Server, revealed
 from app.settings import Settings
@@ -78,12 +79,14 @@ class Transport:
                     came = False
                     for delta in gathered(decoder.feed(chunk)):
                         if isinstance(delta, End):
+                            answer.rest(0)
                             await answer.pause.last(DRAIN_S)
                             yield delta
                             return
                         came = True
                         yield delta
                     if came:
+                        answer.rest(rest_s(self._replies))
                         await answer.pause.last(gather_s(self._replies))
                 for delta in decoder.end():
                     yield delta
