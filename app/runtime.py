@@ -27,6 +27,7 @@ from app.replies.models import Models
 from app.replies.patient import Attempt, Means, ask_patiently, attempt_values
 from app.replies.turns import Turns, alone
 from app.settings import Settings
+from app.told import told
 from experiments.core.events import Action, Job
 from experiments.core.hurry import refuse_hurry
 from experiments.core.model import Model
@@ -55,8 +56,8 @@ MOST_SWEPT = 200
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 MOST_KEPT = 5_000
 TURNS = 2
-"""Turns of the event loop for which a click waits once it is written, so that the model is asked before the page is
-painted: one for the reply's task, one for the client that sends the request."""
+"""Turns of the event loop for which a click that a model answers waits once it is written, so that the model is asked
+before the page is painted: one for the reply's task, one for the client that sends the request."""
 
 log = logging.getLogger(__name__)
 
@@ -222,7 +223,7 @@ class Runtime:
 
     async def save_draft(self, stream: str, path: str, data: Mapping[str, Any]) -> None:
         """Keep what has been typed at a place and not yet sent."""
-        await asyncio.wrap_future(self.log.save_draft(Draft(stream, path, data, self._clock.now_us())))
+        await told(self.log.save_draft(Draft(stream, path, data, self._clock.now_us())))
 
     def record_telemetry(self, live: Live, batch: str, told: Sequence[Record]) -> None:
         """Keep what a page told of itself, as far as it may be kept; nobody waits for it."""
@@ -260,20 +261,20 @@ class Runtime:
         if (job := at_once(live.study, state)) is not None and depends(job):
             return await self._count(live, partial(counted, live, action))
         after = live.after(events, state)
-        await asyncio.wrap_future(self.log.append(written(live, after, action)))
+        await told(self.log.append(written(live, after, action)))
         return await self._written(after)
 
     async def _count(self, live: Live, make: Callable[[Others], Append]) -> Live:
         """Write facts that depend on what others have."""
-        made = await asyncio.wrap_future(self.log.append_counted(Counted(live.stream, self._clock.now_us(), make)))
+        made = await told(self.log.append_counted(Counted(live.stream, self._clock.now_us(), make)))
         return await self._written(live.after(made.events))
 
     async def _written(self, after: Live) -> Live:
         """See to what is owed once facts are written."""
         self._keep(after)
-        self._answering.settle(after.stream, after.study, after.state)
-        for _ in range(TURNS):
-            await asyncio.sleep(0)
+        if self._answering.settle(after.stream, after.study, after.state):
+            for _ in range(TURNS):
+                await asyncio.sleep(0)
         return after
 
     def _means(self, stream: str, job: Job, state: State, study: Study | None = None) -> Means:

@@ -52,8 +52,9 @@ class Answering:
         """Whether a reply is on its way."""
         return key in self._running
 
-    def settle(self, stream: str, study: Study, state: State) -> None:
-        """See that every owed reply is on its way, once, and that those are stopped that shall be."""
+    def settle(self, stream: str, study: Study, state: State) -> bool:
+        """See that every owed reply is on its way, once, and that those are stopped that shall be; whether any began."""
+        began = False
         for job in owed(study, state):
             if job.kind != "reply":
                 continue
@@ -61,9 +62,10 @@ class Answering:
             if key not in self._running:
                 reply = Reply(stopped=bool(job.data.get("stopped")))
                 task = asyncio.create_task(self._answer(key, Owed(study, state, job), reply))
-                self._running[key] = _Running(reply, task)
+                self._running[key], began = _Running(reply, task), True
             elif job.data.get("stopped"):
                 self._running[key].reply.stop()
+        return began
 
     async def follow(self, key: Key, offset: int) -> AsyncIterator[tuple[str, int]]:
         """A reply on its way, after its first `offset` characters; ends when it is recorded."""
