@@ -211,11 +211,13 @@ class Runtime:
     async def follow(self, stream: str, offset: int, slot: str = "") -> AsyncIterator[tuple[str, int]]:
         """The reply on its way in a session, after its first `offset` characters; ends when it is recorded."""
         live = await self.live(stream)
-        if live is not None and (stream, live.screen.path, slot) not in self._answering:
+        reply = self._answering.reply((stream, live.screen.path, slot)) if live else None
+        if live is not None and reply is None:
             live = await self.afresh(stream)  # it is over, or known to another process only
-        path = live.screen.path if live else ""
-        async for piece in self._answering.follow((stream, path, slot), offset):
-            yield piece
+            reply = self._answering.reply((stream, live.screen.path, slot)) if live else None
+        if reply is not None:
+            async for piece in reply.follow(offset):
+                yield piece
 
     async def draft(self, stream: str, path: str) -> dict[str, Any]:
         """What has been typed at a place and not yet sent."""

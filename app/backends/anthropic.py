@@ -18,7 +18,6 @@ from app.backends.base import (
     Sleep,
     Whole,
     in_order,
-    parse_options,
     system_of,
 )
 from app.backends.registry import backend
@@ -75,7 +74,7 @@ class Anthropic:
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:
         """Give the reply as the server sends it; leaving early closes the connection."""
-        body = _body(request, parse_options(AnthropicOptions, request.options), stream=True)
+        body = _body(request, self._options.read(request.options), stream=True)
         async with aclosing(self._transport.stream(self._path, body, Messages())) as deltas:
             async for delta in deltas:
                 yield delta

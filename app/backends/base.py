@@ -127,14 +127,15 @@ Parsed = TypeVar("Parsed", bound=BackendOptions)
 
 def parse_options(schema: type[Parsed], options: Mapping[str, JSON]) -> Parsed:
     """Read the options of a request, or raise BackendRejected with all that is wrong with them."""
-    faults = option_faults(schema, options)
-    if faults:
-        raise BackendRejected("The model's options cannot be used: " + " ".join(faults), reason="bad_options")
-    return schema.model_validate(dict(options))
+    try:
+        return schema.model_validate(dict(options))
+    except ValidationError as error:
+        faults = " ".join(_fault(fault, list(schema.model_fields)) for fault in error.errors())
+        raise BackendRejected(f"The model's options cannot be used: {faults}", reason="bad_options") from None
 
 
 class Parsing(Generic[Parsed]):
-    """Reads options, and remembers those it has read: a batch comes with the same ones, of few models, for hours."""
+    """Reads options, and remembers those it has read: requests come with the same ones, of few models, for hours."""
 
     def __init__(self, schema: type[Parsed]) -> None:
         self._schema = schema

@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from app.backends.base import JSON, BackendOptions, Delta, End, Parsing, Request, Sleep, Whole, in_order, parse_options
+from app.backends.base import JSON, BackendOptions, Delta, End, Parsing, Request, Sleep, Whole, in_order
 from app.backends.registry import backend
 from app.backends.wire.chat_completions import ChatCompletions, chat_completion
 from app.backends.wire.decoder import Decoder
@@ -71,7 +71,7 @@ class OpenAI:
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:
         """Give the reply as the server sends it; leaving early closes the connection."""
-        options = parse_options(OpenAIOptions, request.options)
+        options = self._options.read(request.options)
         decoder: Decoder = Responses() if options.api == "responses" else ChatCompletions()
         path, body = self._asking(request, options, stream=True)
         async with aclosing(self._transport.stream(path, body, decoder)) as deltas:

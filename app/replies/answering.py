@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,12 +48,8 @@ class Answering:
         """How many replies are on their way."""
         return len(self._running)
 
-    def __contains__(self, key: Key) -> bool:
-        """Whether a reply is on its way."""
-        return key in self._running
-
     def settle(self, stream: str, study: Study, state: State) -> bool:
-        """See that every owed reply is on its way, once, and that those are stopped that shall be; whether any began."""
+        """See that each owed reply is on its way, once, and that those are stopped that shall be; whether any began."""
         began = False
         for job in owed(study, state):
             if job.kind != "reply":
@@ -67,12 +63,10 @@ class Answering:
                 self._running[key].reply.stop()
         return began
 
-    async def follow(self, key: Key, offset: int) -> AsyncIterator[tuple[str, int]]:
-        """A reply on its way, after its first `offset` characters; ends when it is recorded."""
+    def reply(self, key: Key) -> Reply | None:
+        """A reply on its way."""
         running = self._running.get(key)
-        if running is not None:
-            async for piece in running.reply.follow(offset):
-                yield piece
+        return running.reply if running is not None else None
 
     async def settled(self, stream: str) -> None:
         """Wait until no reply is on its way in a session."""

@@ -10,9 +10,10 @@ from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 from starlette.middleware.errors import ServerErrorMiddleware
+from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.clock import Clock, WorldClock
@@ -89,7 +90,8 @@ def build_app(
     app.add_exception_handler(ParleyError, _apologise)
     page.mount(app)
     calls = ParticipantApi(runtime, cookies).calls()
-    inner = ServerErrorMiddleware(Direct(_Doorstep(app, cookies, arrival), calls, _apologise), handler=_apologise)
+    doorstep = _Doorstep(app, cookies, arrival)
+    inner = ServerErrorMiddleware(Direct(doorstep, calls, _apologise), handler=_apologise)
     gate = Gate(
         inner,
         known=cookies.read,
@@ -111,17 +113,22 @@ async def _sweep(runtime: Runtime) -> None:
 
 
 class _Doorstep:
-    """Who comes to `/` without a session is shown to the start page."""
+    """Who comes to `/` without a session is shown to the start page.
 
-    def __init__(self, app: ASGIApp, cookies: Cookies, arrival: Arrival) -> None:
+    The pages around a study are served here, too: FastAPI does as much around each as most of them take to be made.
+    """
+
+    def __init__(self, app: FastAPI, cookies: Cookies, arrival: Arrival) -> None:
         self._app = app
+        plain = [route for route in app.router.routes if type(route) is Route]
+        self._pages = ExceptionMiddleware(Router(plain, default=app), {ParleyError: _apologise})
         self._cookies = cookies
         self._arrival = arrival
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope) if scope["type"] == "http" else None
         if request is None or scope["path"] != "/" or self._cookies.read(request) is not None:
-            await self._app(scope, receive, send)
+            await (self._app if request is None else self._pages)(scope, receive, send)
             return
         try:
             answer = await self._arrival.door(request)
