@@ -7,7 +7,7 @@ transaction that writes what follows, so that nobody else counts the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -55,7 +55,7 @@ class Live:
         """The session with these facts more; `state` is what they make, where that is known."""
         state = state or fold(events, self.state)
         rows = rows_of(self.study, state) if any(event.kind in COMPLETE for event in events) else self.rows
-        return replace(self, state=state, rows=rows)
+        return Live(self.stream, self.study, state, rows)
 
 
 def follows(live: Live, action: Action, tell: Tell | None = None) -> tuple[tuple[Event, ...], State]:
