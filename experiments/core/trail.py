@@ -117,6 +117,10 @@ def trail(study: Study, state: State) -> Trail:
 def _longer(study: Study, state: State, stops: tuple[Stop, ...]) -> Trail | None:
     """The trail that begins so; None where its last place is not come to any more."""
     *behind, last = stops
+    if isinstance(last.node, Step):
+        place = Place(last.path, last.node, last.scope, study, state)
+        if not place.done() and place.holds(last.node.when):
+            return Trail(state.seq, stops, over=False)
     found = _found(study, state, tuple(behind), last.path)
     return found if len(found.stops) > len(behind) else None
 
