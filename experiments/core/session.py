@@ -104,7 +104,7 @@ def screen(study: Study, state: State) -> Screen:
     panel = place.node.panel(place)
     title, button, decline = map(place.fill, (panel.title, panel.button, panel.decline))
     panel = Panel(title, panel.blocks, panel.fields, panel.chat, button, decline)
-    times = timing(study, state)
+    times = timing(place, place.node)
     more = ("extend",) if times.more else ()
     offers = (*place.node.offers(place), *more)
     return Screen(place.path, state.changed, panel, progress(study, state, place), offers, timing=times)
