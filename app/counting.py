@@ -76,8 +76,8 @@ def follows(live: Live, action: Action, tell: Tell | None = None) -> tuple[tuple
 
 def at_once(study: Study, state: State) -> Job | None:
     """What is owed and done at once; None where nothing is, or replies are."""
-    job = next(iter(owed(study, state)), None)
-    return None if job is None or job.kind == "reply" else job
+    jobs = owed(study, state)
+    return jobs[0] if jobs and jobs[0].kind != "reply" else None
 
 
 def depends(job: Job) -> bool:
@@ -87,9 +87,10 @@ def depends(job: Job) -> bool:
 
 def written(live: Live, after: Live, action: Action, enrolment: Enrolment | None = None) -> Append:
     """What is written for an action that took a session from the one to the other."""
-    events = tuple(event for event in after.state.events if event.seq > live.state.seq)
-    done = any(event.kind in ("submitted", "expired") for event in events)
-    spent = Spent(action.path, None if done else tuple(action.data)) if action.by == "participant" else None
+    events = tuple([event for event in after.state.events if event.seq > live.state.seq])
+    kinds = {event.kind for event in events}
+    whole = "submitted" in kinds or "expired" in kinds
+    spent = Spent(action.path, None if whole else tuple(action.data)) if action.by == "participant" else None
     return Append(
         stream=live.stream,
         study=live.study.name,
@@ -99,7 +100,7 @@ def written(live: Live, after: Live, action: Action, enrolment: Enrolment | None
         enrolment=enrolment,
         spent=spent,
         seat=seat_of(live.study, after.state),
-        erases=any(event.kind == "withdrew" for event in events),
+        erases="withdrew" in kinds,
     )
 
 

@@ -217,4 +217,7 @@ def _stopped(facts: Sequence[Event]) -> bool:
 
 
 def _last(facts: Sequence[Event], *kinds: str) -> str | None:
-    return next((event.kind for event in reversed(facts) if event.kind in kinds), None)
+    for event in reversed(facts):
+        if event.kind in kinds:
+            return event.kind
+    return None
