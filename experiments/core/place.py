@@ -71,7 +71,7 @@ def once(find: Callable[[Study, State], T]) -> Callable[[Study, State], T]:
 
 
 LASTING: dict[str, frozenset[str]] = {}
-"""The names under which a memo holds what serves for the next states too, and the kinds of facts until which it does."""
+"""What serves for the next states too, by its name in a memo, with the kinds of facts until which it does."""
 
 
 def lasting(*until: str) -> Callable[[Callable[[Study, State], T]], Callable[[Study, State], T]]:
