@@ -22,7 +22,7 @@ from experiments.errors import Refused
 from storage.others import Others
 from storage.projections import changed_rows, rows_of
 from storage.schemas.base import Row
-from storage.seating import seat_of, until_us
+from storage.seating import seat_changes, until_us
 from storage.work import Append, Enrolment, Spent
 
 COMPLETE = ("submitted", "voted", "expired", "withdrew")
@@ -99,7 +99,7 @@ def written(live: Live, after: Live, action: Action, enrolment: Enrolment | None
         rows=changed_rows(live.rows, after.rows),
         enrolment=enrolment,
         spent=spent,
-        seat=seat_of(live.study, after.state),
+        seat=seat_changes(live.study, live.state, after.state),
         erases="withdrew" in kinds,
     )
 
