@@ -7,7 +7,7 @@ transaction that writes what follows, so that nobody else counts the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -22,7 +22,7 @@ from experiments.errors import Refused
 from storage.others import Others
 from storage.projections import changed_rows, rows_of
 from storage.schemas.base import Row
-from storage.seating import seat_of, until_us
+from storage.seating import seat_changes, until_us
 from storage.work import Append, Enrolment, Spent
 
 COMPLETE = ("submitted", "voted", "expired", "withdrew")
@@ -55,7 +55,7 @@ class Live:
         """The session with these facts more; `state` is what they make, where that is known."""
         state = state or fold(events, self.state)
         rows = rows_of(self.study, state) if any(event.kind in COMPLETE for event in events) else self.rows
-        return replace(self, state=state, rows=rows)
+        return Live(self.stream, self.study, state, rows)
 
 
 def follows(live: Live, action: Action, tell: Tell | None = None) -> tuple[tuple[Event, ...], State]:
@@ -76,8 +76,8 @@ def follows(live: Live, action: Action, tell: Tell | None = None) -> tuple[tuple
 
 def at_once(study: Study, state: State) -> Job | None:
     """What is owed and done at once; None where nothing is, or replies are."""
-    job = next(iter(owed(study, state)), None)
-    return None if job is None or job.kind == "reply" else job
+    jobs = owed(study, state)
+    return jobs[0] if jobs and jobs[0].kind != "reply" else None
 
 
 def depends(job: Job) -> bool:
@@ -87,9 +87,10 @@ def depends(job: Job) -> bool:
 
 def written(live: Live, after: Live, action: Action, enrolment: Enrolment | None = None) -> Append:
     """What is written for an action that took a session from the one to the other."""
-    events = tuple(event for event in after.state.events if event.seq > live.state.seq)
-    done = any(event.kind in ("submitted", "expired") for event in events)
-    spent = Spent(action.path, None if done else tuple(action.data)) if action.by == "participant" else None
+    events = tuple([event for event in after.state.events if event.seq > live.state.seq])
+    kinds = {event.kind for event in events}
+    whole = "submitted" in kinds or "expired" in kinds
+    spent = Spent(action.path, None if whole else tuple(action.data)) if action.by == "participant" else None
     return Append(
         stream=live.stream,
         study=live.study.name,
@@ -98,8 +99,8 @@ def written(live: Live, after: Live, action: Action, enrolment: Enrolment | None
         rows=changed_rows(live.rows, after.rows),
         enrolment=enrolment,
         spent=spent,
-        seat=seat_of(live.study, after.state),
-        erases=any(event.kind == "withdrew" for event in events),
+        seat=seat_changes(live.study, live.state, after.state),
+        erases="withdrew" in kinds,
     )
 
 

@@ -16,7 +16,7 @@ from experiments.core.field import Invalid, read_text
 from experiments.core.session import decide, fold
 from storage.errors import Conflict, StorageError
 from storage.log import Log
-from storage.seating import seat_of
+from storage.seating import seat_changes, seat_of
 from storage.studies import Studies
 from storage.work import Append
 
@@ -48,7 +48,7 @@ def note_on(log: Log, studies: Studies, stream: str, note: Note) -> None:
         study = studies.get(state.enrolled["hash"])
         events = decide(study, state, action)
         _refuse_twice(seat_of(study, state).excluded, note.kind)
-        seat = seat_of(study, fold(events, state))
+        seat = seat_changes(study, state, fold(events, state))
         work = Append(stream, study.name, events, origin=state.enrolled["origin"], seat=seat)
         try:
             log.append(work).result()

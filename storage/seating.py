@@ -14,7 +14,7 @@ from sqlalchemy import Connection, func, select, update
 from experiments.core.events import Event, is_life
 from experiments.core.flags import LEAK, flags, is_leak
 from experiments.core.funnel import furthest
-from experiments.core.place import State, language_of
+from experiments.core.place import State, language_of, once
 from experiments.core.resolve import Study
 from experiments.core.session import fold
 from experiments.core.telemetry import folded
@@ -23,7 +23,7 @@ from experiments.core.trail import here
 from storage import tables
 from storage.log import facts
 from storage.recorded import ORIGIN
-from storage.seats import Seat, change, take
+from storage.seats import Seat, change, changes, take
 from storage.studies import Studies
 from storage.telemetry import PASTED
 
@@ -33,6 +33,7 @@ ABOUT = frozenset({"flagged", "excluded", "included"})
 _seat, _session = tables.seats.c, tables.sessions.c
 
 
+@once
 def seat_of(study: Study, state: State) -> Seat:
     """What a session's facts say of its seat; of who withdrew no more than that they did."""
     if state.outcome == WITHDRAWN:
@@ -48,6 +49,11 @@ def seat_of(study: Study, state: State) -> Seat:
         flags=_flags(study, state, told),
         excluded=_excluded(told),
     )
+
+
+def seat_changes(study: Study, before: State, after: State) -> dict[str, Any]:
+    """What facts change in a session's seat, by column; a new one is empty."""
+    return changes(seat_of(study, before) if before.seq else Seat(), seat_of(study, after))
 
 
 def _flags(study: Study, state: State, told: list[Event]) -> str:
@@ -81,7 +87,7 @@ def reseat(connection: Connection, studies: Studies) -> None:
         cell, released_us = known.get(stream, ("{}", None))
         gone = state.outcome == WITHDRAWN
         take(connection, stream, {"study": name, "origin": origin, **_own(study, state)}, state.factors)
-        change(connection, stream, seat_of(study, state))
+        change(connection, stream, seat_changes(study, State(), state))
         more: Mapping[str, Any] = {"released_us": released_us, "pasted": 0 if gone else pasted.get(stream, 0)}
         kept = {**more, "cell": cell} if gone else more
         connection.execute(update(tables.seats).where(_seat.stream == stream).values(kept))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from operator import attrgetter
 from typing import Any
 
@@ -62,7 +63,13 @@ class Seat:
 CHANGING = ("outcome", "due_us", "last_us", "place", "furthest", "flags", "excluded")
 _NEW = {**{name: getattr(Seat(), name) for name in CHANGING}, "pasted": 0}
 _changing = attrgetter(*CHANGING)
-_CHANGE = Prepared(lambda _: update(tables.seats).where(_seat.stream == bindparam("at_stream")), CHANGING)
+
+
+@cache
+def updating(names: tuple[str, ...]) -> Prepared:
+    """An update of a seat (`at_stream`) that names these columns alone: SQLite writes each index anew of which a column
+    is named, whether it changes or not."""
+    return Prepared(lambda _: update(tables.seats).where(_seat.stream == bindparam("at_stream")), names)
 
 
 def lock(connection: Connection) -> None:
@@ -76,9 +83,16 @@ def take(connection: Connection, stream: str, seat: Mapping[str, Any], cell: Map
     inserting(tables.seats, tuple(row)).run(connection, [row])
 
 
-def change(connection: Connection, stream: str, seat: Seat) -> None:
+def changes(before: Seat, after: Seat) -> dict[str, Any]:
+    """The columns of a seat that change, with what stands in them then."""
+    columns = zip(CHANGING, _changing(before), _changing(after), strict=True)
+    return {name: now for name, was, now in columns if now != was}
+
+
+def change(connection: Connection, stream: str, changed: Mapping[str, Any]) -> None:
     """Write what facts change in a seat."""
-    _CHANGE.run(connection, [{**dict(zip(CHANGING, _changing(seat), strict=True)), "at_stream": stream}])
+    if changed:
+        updating(tuple(changed)).run(connection, [{**changed, "at_stream": stream}])
 
 
 def release(connection: Connection, stream: str, now_us: int) -> bool:

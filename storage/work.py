@@ -9,7 +9,6 @@ from typing import Any
 from experiments.core.events import Event
 from storage.others import Others
 from storage.schemas.base import Row
-from storage.seats import Seat
 from storage.telemetry import Telemetry
 
 
@@ -38,8 +37,8 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Append:
-    """What is written together: facts of one stream, the rows they imply, the part of a draft that was sent, and what
-    changes in its seat. With `erases` all that was there of the stream before is deleted first."""
+    """What is written together: facts of one stream, the rows they imply, the part of a draft that was sent, and the
+    columns of its seat that change. With `erases` all that was there of the stream before is deleted first."""
 
     stream: str
     study: str
@@ -48,7 +47,7 @@ class Append:
     rows: tuple[Row, ...] = ()
     enrolment: Enrolment | None = None
     spent: Spent | None = None
-    seat: Seat | None = None
+    seat: Mapping[str, Any] = field(default_factory=dict)
     erases: bool = False
 
 

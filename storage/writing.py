@@ -114,8 +114,7 @@ def _write_append(connection: Connection, work: Append) -> None:
         upsert_rows(connection, Whose(work.study, work.stream, work.origin), work.rows)
     if work.spent is not None:
         _spend(connection, work.stream, work.spent)
-    if work.seat is not None:
-        change(connection, work.stream, work.seat)
+    change(connection, work.stream, work.seat)
 
 
 def _spend(connection: Connection, stream: str, spent: Spent) -> None:

@@ -102,7 +102,7 @@ def matches(values: Mapping[str, str], where: Mapping[str, str]) -> bool:
 
 def matching(pool: Sequence[Problem], wanted: Mapping[str, str]) -> list[Problem]:
     """The problems that carry all the wanted tags."""
-    return [item for item in pool if matches(item.tags, wanted)]
+    return [item for item in pool if matches(item.tags, wanted)] if wanted else list(pool)
 
 
 def values_of(pool: Sequence[Problem], tag: str, wanted: Mapping[str, str]) -> list[str]:

@@ -46,7 +46,11 @@ class Field(Config):
 
     def filled(self, fill: Callable[[str], str]) -> Self:
         """The same field with the names in its texts replaced."""
-        return self.model_copy(update={"text": fill(self.text), "help": fill(self.help)})
+        return self.model_copy(update=self._texts(fill))
+
+    def _texts(self, fill: Callable[[str], str]) -> dict[str, Any]:
+        """What `filled` changes; a kind with more texts adds them."""
+        return {"text": fill(self.text), "help": fill(self.help)}
 
 
 class Written(Field):

@@ -83,10 +83,9 @@ class Optioned(Field):
             raise Invalid("Please choose one of the options shown.")
         return text
 
-    def filled(self, fill: Callable[[str], str]) -> Self:
+    def _texts(self, fill: Callable[[str], str]) -> dict[str, Any]:
         """Options are filled too."""
-        options = {key: fill(label) for key, label in self.options.items()}
-        return super().filled(fill).model_copy(update={"options": options})
+        return {**super()._texts(fill), "options": {key: fill(label) for key, label in self.options.items()}}
 
 
 class Single(Optioned):
@@ -100,9 +99,9 @@ class Single(Optioned):
         """The chosen option's stored value."""
         return self.choose(value)
 
-    def filled(self, fill: Callable[[str], str]) -> Self:
+    def _texts(self, fill: Callable[[str], str]) -> dict[str, Any]:
         """The table's heading is filled too."""
-        return super().filled(fill).model_copy(update={"matrix": fill(self.matrix)})
+        return {**super()._texts(fill), "matrix": fill(self.matrix)}
 
     @model_validator(mode="after")
     def _has_options(self) -> Self:
@@ -234,9 +233,9 @@ class Slider(Field):
             raise Invalid("Please choose a place on the line.")
         return places[str(value).strip()]
 
-    def filled(self, fill: Callable[[str], str]) -> Self:
+    def _texts(self, fill: Callable[[str], str]) -> dict[str, Any]:
         """The words at the ends are filled too."""
-        return super().filled(fill).model_copy(update={"left": fill(self.left), "right": fill(self.right)})
+        return {**super()._texts(fill), "left": fill(self.left), "right": fill(self.right)}
 
 
 class Short(Written):

@@ -62,7 +62,7 @@ class Unit:
 
     def answered(self, name: str) -> Any:
         """The answer of that name in any step of the unit; None if there is none."""
-        given = [step.submitted.data.get(name) for step in self.steps if step.submitted]
+        given = [submitted.data.get(name) for step in self.steps if (submitted := step.submitted)]
         return next((value for value in given if value is not None), None)
 
     def step(self, kind: str) -> Done | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from experiments.core.config import Condition
 from experiments.core.events import Data, Event
@@ -51,20 +51,37 @@ class State:
     outcome: str = ""
     """How the session ended; empty while it is live."""
     memo: dict[tuple[str, str], Any] = field(default_factory=dict, init=False, compare=False, repr=False)
-    """What `once` and `trail` have found: pure functions of what is above, as `replace` starts it anew."""
+    """What `once`, `lasting` and `trail` have found: pure functions of what is above, as `replace` starts it anew."""
 
 
 def once(find: Callable[[Study, State], T]) -> Callable[[Study, State], T]:
     """A pure function of a study and a state that is asked for several times a click, and worked out once a state."""
 
+    name = find.__qualname__
+
     @wraps(find)
     def found(study: Study, state: State) -> T:
-        key = (find.__qualname__, study.hash)
-        if key not in state.memo:
-            state.memo[key] = find(study, state)
-        return cast("T", state.memo[key])
+        key, memo = (name, study.hash), state.memo
+        if key not in memo:
+            memo[key] = find(study, state)
+        known: T = memo[key]
+        return known
 
     return found
+
+
+LASTING: dict[str, frozenset[str]] = {}
+"""What serves for the next states too, by its name in a memo, with the kinds of facts until which it does."""
+
+
+def lasting(*until: str) -> Callable[[Callable[[Study, State], T]], Callable[[Study, State], T]]:
+    """The same, and it stays what it is until there is a fact of one of these kinds."""
+
+    def once_until(find: Callable[[Study, State], T]) -> Callable[[Study, State], T]:
+        LASTING[find.__qualname__] = frozenset(until)
+        return once(find)
+
+    return once_until
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +170,7 @@ class Place:
 
     def say(self, text: str) -> str:
         """A text of the study in the session's language."""
-        return self.study.say(text, self.language)
+        return self.study.say(text, language_of(self.study, self.state))
 
     def fill(self, text: str) -> str:
         """The same with the names in it replaced; an unknown one by nothing."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from experiments.core.place import Place, State, language_of, meets
+from experiments.core.place import Place, State, Turn, language_of, lasting, meets
 from experiments.core.resolve import Study
 from experiments.core.screen import Progress
 from experiments.core.study import Each, Node, Phase
@@ -21,7 +21,7 @@ def progress(study: Study, state: State, place: Place | None) -> Progress:
     if place is None:
         return Progress("", 1.0)
     behind = trail(study, state).behind
-    total = max(behind + 1, round(sum(_weight(node, study, state, "") for node in study.flow)))
+    total = max(behind + 1, round(_steps(study, state)))
     return Progress(_words(place), min(1.0, behind / max(1, total - 1)))
 
 
@@ -30,9 +30,10 @@ def _words(place: Place) -> str:
     words = _capital(place.say(phases[-1][0].phase)) if phases else ""
     for depth, turn in enumerate(turns):
         parent = turns[depth - 1].prefix if depth else (f"{phases[-1][1]}/" if phases else "")
-        number, total = _count(place, turn.node, parent, turn.index)
+        loops = _beside(place, turn.node)
+        number, total = _count(place, turn, parent, loops)
         if total > 1 or len(turns) == 1:
-            noun = place.say(noun_of(_first(turn.node, place)))
+            noun = place.say(noun_of(loops[0]))
             count = say(
                 "{what} {number} of {total}", what=noun if words else _capital(noun), number=number, total=total
             )
@@ -49,30 +50,32 @@ def noun_of(node: Each) -> str:
     return node.each.replace("_", " ").replace("-", " ")
 
 
-def _first(node: Each, place: Place) -> Each:
-    """What gives a turn its name: loops that stand beside each other (a check after questions) are counted as one."""
-    return next((other for other in _siblings(place, node) if isinstance(other, Each)), node)
-
-
-def _siblings(place: Place, node: Each) -> Sequence[Node]:
+def _beside(place: Place, node: Each) -> list[Each]:
+    """A loop and those that stand beside it (a check after questions), which are counted as one; the first gives a turn
+    its name."""
     flows: list[Sequence[Node]] = [place.study.flow]
     flows += [phase.flow for phase, _ in place.scope.phases]
     flows += [turn.node.flow for turn in place.scope.turns]
-    return next((flow for flow in flows if any(child is node for child in flow)), (node,))
+    flow = next((flow for flow in flows if any(child is node for child in flow)), (node,))
+    return [other for other in flow if isinstance(other, Each)]
 
 
-def _count(place: Place, node: Each, prefix: str, index: int) -> tuple[int, int]:
+def _count(place: Place, turn: Turn, prefix: str, loops: Sequence[Each]) -> tuple[int, int]:
     """The number of this turn and of all turns among the loops that stand beside each other."""
-    number, total, passed = index + 1, 0, False
-    for other in _siblings(place, node):
-        if not isinstance(other, Each):
-            continue
+    number, total, passed = turn.index + 1, 0, False
+    for other in loops:
         draw = place.state.draws.get(prefix + other.id)
         size = len(draw.items) if draw else (other.take or other.up_to or 1)
-        passed = passed or other is node
+        passed = passed or other is turn.node
         number += 0 if passed else size
         total += size
     return number, total
+
+
+@lasting("enrolled", "assigned", "drawn")
+def _steps(study: Study, state: State) -> float:
+    """How many steps the study will be."""
+    return sum(_weight(node, study, state, "") for node in study.flow)
 
 
 def _weight(node: Node, study: Study, state: State, prefix: str) -> float:

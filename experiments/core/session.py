@@ -13,8 +13,7 @@ that is present (`seen`). Rules for editors: no clock, no chance (see `draws`), 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
-from typing import Any, assert_never
+from typing import assert_never
 
 from experiments.core.annotated import ANNOTATED
 from experiments.core.assign import assigned
@@ -57,27 +56,24 @@ def evolve(state: State, event: Event) -> State:
         return State(event.seq, event.seq, enrolled=event.data, keys=keys, events=(event,), outcome="withdrawn")
     if event.seq != state.seq + 1:
         raise ValueError(f"fact {event.seq} does not follow fact {state.seq}")
-    changed = state.changed if event.kind in NOTES else event.seq
-    keys = state.keys | {event.key} if event.key else state.keys
-    own = _own(state, event)
-    after = replace(state, seq=event.seq, changed=changed, keys=keys, events=(*state.events, event), **own)
-    after.memo.update(carried(state, event))
-    return after
-
-
-def _own(state: State, event: Event) -> dict[str, Any]:
-    """What a fact changes beside what every fact does."""
+    enrolled, seed, factors, draws = state.enrolled, state.seed, state.factors, state.draws
+    facts, outcome = state.facts, state.outcome
     match event.kind:
         case "enrolled":
-            return {"seed": event.data["seed"], "enrolled": event.data}
+            enrolled, seed = event.data, event.data["seed"]
         case "assigned":
-            return {"factors": event.data["factors"]}
+            factors = event.data["factors"]
         case "drawn":
-            draw = Draw(event.data["of"], tuple(event.data["items"]))
-            return {"draws": {**state.draws, event.path: draw}}
-        case _:
-            facts = {**state.facts, event.path: (*state.facts.get(event.path, ()), event)}
-            return {"facts": facts, "outcome": outcome_of(event.data)} if event.kind == "finished" else {"facts": facts}
+            draws = {**draws, event.path: Draw(event.data["of"], tuple(event.data["items"]))}
+        case kind:
+            facts = {**facts, event.path: (*facts.get(event.path, ()), event)}
+            outcome = outcome_of(event.data) if kind == "finished" else outcome
+    changed = state.changed if event.kind in NOTES else event.seq
+    keys = state.keys | {event.key} if event.key else state.keys
+    events = (*state.events, event)
+    after = State(event.seq, changed, seed, enrolled, factors, draws, facts, keys, events, outcome)
+    after.memo.update(carried(state, event))
+    return after
 
 
 @once
@@ -106,9 +102,9 @@ def screen(study: Study, state: State) -> Screen:
     if place is None or not isinstance(place.node, Step):
         return Screen("", state.changed, Panel(), progress(study, state, place), (), ended=place is None)
     panel = place.node.panel(place)
-    says = place.fill
-    panel = replace(panel, title=says(panel.title), button=says(panel.button), decline=says(panel.decline))
-    times = timing(study, state)
+    title, button, decline = map(place.fill, (panel.title, panel.button, panel.decline))
+    panel = Panel(title, panel.blocks, panel.fields, panel.chat, button, decline)
+    times = timing(place, place.node)
     more = ("extend",) if times.more else ()
     offers = (*place.node.offers(place), *more)
     return Screen(place.path, state.changed, panel, progress(study, state, place), offers, timing=times)

@@ -144,9 +144,9 @@ def records(study: Study, state: State) -> bool:
     """Whether telemetry of a session may be kept now: the study says so, and its consent was given."""
     if not study.file.telemetry or state.outcome == "withdrawn":
         return False
-    consents = {path for path, step in study.steps if step.step == "consent"}
-    agreed = (path for path, facts in state.facts.items() for fact in facts if fact.data.get("agreed") is True)
-    return any(folded(path) in consents for path in agreed)
+    agreed = {path for path, facts in state.facts.items() for fact in facts if fact.data.get("agreed") is True}
+    places = {folded(path) for path in agreed}
+    return any(step.step == "consent" and path in places for path, step in study.steps)
 
 
 def kept(study: Study, state: State, told: Sequence[Record]) -> tuple[Record, ...]:

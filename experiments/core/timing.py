@@ -56,17 +56,14 @@ def _dues(study: Study, state: State) -> Iterator[Due]:
         yield Due("step", shown_us(place) + _us(limit.after_s) * (1 + more))
 
 
-def timing(study: Study, state: State) -> Timing:
-    """The times of the present screen: when it may be left, and when the first end comes."""
-    place = here(study, state)
-    if state.outcome or place is None or not isinstance(place.node, Step):
-        return Timing()
-    opens = shown_us(place) + _us(place.node.least_s) if place.node.least_s else None
-    first = next((due for due in dues(study, state) if due.kind != "away"), None)
+def timing(place: Place, step: Step) -> Timing:
+    """The times of the present screen, a step's: when it may be left, and when the first end comes."""
+    opens = shown_us(place) + _us(step.least_s) if step.least_s else None
+    first = next((due for due in dues(place.study, place.state) if due.kind != "away"), None)
     if first is None:
         return Timing(opens)
-    limit = _limit(place) if first.kind == "step" else None
-    warn_s = limit.warn_s if limit else study.file.times.warn_s
+    limit = step.limit if first.kind == "step" else None
+    warn_s = limit.warn_s if limit else place.study.file.times.warn_s
     return Timing(opens, first.at_us - _us(warn_s), first.at_us, bool(limit) and extendable(place))
 
 
@@ -85,8 +82,10 @@ def extendable(place: Place) -> bool:
 def refuse_haste(place: Place, action: Action) -> None:
     """Raise Refused where a screen is left before its least time."""
     least_s = place.node.least_s if isinstance(place.node, Step) else 0
+    if not least_s or action.kind not in LEAVING:
+        return
     left_us = shown_us(place) + _us(least_s) - action.at_us
-    if least_s and action.kind in LEAVING and left_us > 0:
+    if left_us > 0:
         raise Refused("too_early", say(HURRIED, seconds=-(-left_us // SECOND_US)))
 
 
@@ -108,9 +107,11 @@ def expired(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
 
 def overdue(study: Study, state: State, now_us: int, seen_us: int = 0) -> Due | None:
     """What is due by now and not in the last moment, if there was a last sign of life at `seen_us`."""
-    away_us = _us(study.file.times.away_s or 0)
-    late = (due for due in dues(study, state) if due.at_us + GRACE_US <= now_us)
-    return next((due for due in late if due.kind != "away" or seen_us + away_us <= now_us), None)
+    for due in dues(study, state):
+        late = due.at_us + GRACE_US <= now_us
+        if late and (due.kind != "away" or seen_us + _us(study.file.times.away_s or 0) <= now_us):
+            return due
+    return None
 
 
 def _limit(place: Place | None) -> Limit | None:

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from experiments.core.events import Event
-from experiments.core.place import Place, Scope, State, Turn
+from experiments.core.place import LASTING, Place, Scope, State, Turn
 from experiments.core.resolve import Study
 from experiments.core.step import Step
 from experiments.core.study import Each, Node, Phase
 
 TRAIL = "trail"
-DECIDING = ("enrolled", "assigned")
+LASTING[TRAIL] = frozenset({"enrolled", "assigned"})
 """Kinds of facts by which conditions come to hold anywhere in the study."""
 
 
@@ -109,7 +109,7 @@ def trail(study: Study, state: State) -> Trail:
     key = (TRAIL, study.hash)
     known: Trail | None = state.memo.get(key)
     if known is None or known.seq != state.seq:
-        longer = None if known is None else _longer(study, state, known.stops)
+        longer = _longer(study, state, known.stops) if known and known.stops else None
         known = state.memo[key] = longer or _found(study, state, (), "")
     return known
 
@@ -117,6 +117,10 @@ def trail(study: Study, state: State) -> Trail:
 def _longer(study: Study, state: State, stops: tuple[Stop, ...]) -> Trail | None:
     """The trail that begins so; None where its last place is not come to any more."""
     *behind, last = stops
+    if isinstance(last.node, Step):
+        place = Place(last.path, last.node, last.scope, study, state)
+        if not place.done() and place.holds(last.node.when):
+            return Trail(state.seq, stops, over=False)
     found = _found(study, state, tuple(behind), last.path)
     return found if len(found.stops) > len(behind) else None
 
@@ -133,10 +137,8 @@ def _found(study: Study, state: State, behind: tuple[Stop, ...], start: str) -> 
 
 def carried(state: State, event: Event) -> dict[tuple[str, str], Any]:
     """What is known of a state and serves for that after one more fact: the trail, as facts are of its last place and
-    change nothing behind it, but for those that decide which places there are."""
-    if event.kind in DECIDING:
-        return {}
-    return {key: known for key, known in state.memo.items() if key[0] == TRAIL and known.stops}
+    change nothing behind it, but for those that decide which places there are; and what is `lasting`."""
+    return {key: known for key, known in state.memo.items() if key[0] in LASTING and event.kind not in LASTING[key[0]]}
 
 
 def here(study: Study, state: State) -> Place | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from experiments.core.fields import Field, Single
+from experiments.core.choice import ANSWER, choice
+from experiments.core.fields import Field
 from experiments.core.place import Place
 from experiments.core.screen import Asked, Panel, Text
 from experiments.core.step import Step, step
@@ -27,11 +28,11 @@ class Answer(Step):
 
     def asks(self) -> tuple[Field, ...]:
         """The problem, whose options are its own."""
-        return (Field(name="answer", text="{{problem.text}}"),)
+        return (ANSWER,)
 
     def fields(self, place: Place) -> tuple[Field, ...]:
         """The options."""
-        return (Single(name="answer", options={option.key: option.text for option in place.problem.options}),)
+        return (choice(place.problem.options),)
 
     def panel(self, place: Place) -> Panel:
         """The problem and its options."""

@@ -12,9 +12,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field as About
 
+from experiments.core.choice import ANSWER, choice
 from experiments.core.config import Config
 from experiments.core.events import Action, Event, Fact, Job
-from experiments.core.fields import Field, Scale, Single, Written
+from experiments.core.fields import Field, Scale, Written
 from experiments.core.participation import Ending, Paste
 from experiments.core.place import Place
 from experiments.core.screen import Asked, Chat, Panel, Text
@@ -84,7 +85,7 @@ class ChatStep(Step):
 
     def asks(self) -> tuple[Field, ...]:
         """The problem, whose options are its own, if it is answered here; and the scales for each reply."""
-        answer = (Field(name="answer", text="{{problem.text}}"),) if self.answer else ()
+        answer = (ANSWER,) if self.answer else ()
         return (*answer, *self._scales())
 
     def _scales(self) -> tuple[Field, ...]:
@@ -94,7 +95,7 @@ class ChatStep(Step):
         """The problem's options, if it is answered here."""
         if not self.answer:
             return ()
-        return (Single(name="answer", options={option.key: option.text for option in place.problem.options}),)
+        return (choice(place.problem.options),)
 
     def boxes(self, fields: Sequence[Field]) -> tuple[Written, ...]:
         """The box for a message."""
@@ -216,4 +217,7 @@ def _stopped(facts: Sequence[Event]) -> bool:
 
 
 def _last(facts: Sequence[Event], *kinds: str) -> str | None:
-    return next((event.kind for event in reversed(facts) if event.kind in kinds), None)
+    for event in reversed(facts):
+        if event.kind in kinds:
+            return event.kind
+    return None

@@ -13,8 +13,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field as About
 from pydantic import model_validator
 
+from experiments.core.choice import ANSWER, choice
 from experiments.core.events import Action, Data, Event, Fact, Job
-from experiments.core.fields import AnyField, Field, Single
+from experiments.core.fields import AnyField, Field
 from experiments.core.place import Place
 from experiments.core.right import Wanted, example, impossible, passes
 from experiments.core.screen import Asked, Block, Notice, Panel, Text
@@ -102,14 +103,14 @@ class Check(Step):
 
     def asks(self) -> tuple[Field, ...]:
         """The questions; or the problem, whose options are its own."""
-        return (Field(name="answer", text="{{problem.text}}"),) if self.of_problem else self.questions
+        return (ANSWER,) if self.of_problem else self.questions
 
     def fields(self, place: Place) -> tuple[Field, ...]:
         """The questions, with the names in them replaced; or the problem's options. None while there is a warning."""
         if self._warned(place):
             return ()
         if self.of_problem:
-            return (Single(name="answer", options={option.key: option.text for option in place.problem.options}),)
+            return (choice(place.problem.options),)
         return tuple(question.filled(place.fill) for question in self.questions)
 
     def panel(self, place: Place) -> Panel:

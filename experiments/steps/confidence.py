@@ -10,6 +10,8 @@ from experiments.core.scales import CONFIDENCE, QUESTIONS
 from experiments.core.screen import Asked, Panel, Text
 from experiments.core.step import Step, step
 
+ASKED = Single(name="confidence", text=QUESTIONS["confidence"], options=CONFIDENCE)
+
 
 @step
 class Confidence(Step):
@@ -25,7 +27,7 @@ class Confidence(Step):
 
     def asks(self) -> tuple[Field, ...]:
         """ChatBench's question and words (seeds 1.1)."""
-        return (Single(name="confidence", text=QUESTIONS["confidence"], options=CONFIDENCE),)
+        return (ASKED,)
 
     def panel(self, place: Place) -> Panel:
         """The problem, then the question."""

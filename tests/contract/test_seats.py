@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
-from sqlalchemy import insert, select, text
+from sqlalchemy import event, insert, select, text
 
 from app.clock import VirtualClock
 from app.runtime import Runtime
@@ -42,6 +43,26 @@ def test_rebuilt_seats_are_the_live_ones(database: Database) -> None:
     assert seats[streams[0]]["released_us"] == 77
     assert all(row["place"] and row["furthest"] for row in before if row["outcome"] != "withdrawn")
     assert {row["place"] for row in before if row["outcome"] == "complete"} == {"finish"}
+
+
+def test_an_ordinary_click_writes_no_index_of_the_seats(tmp_path: Path) -> None:
+    """SQLite writes each index of which a column is named, though nothing changes in it."""
+    database, told = open_database(f"sqlite:///{tmp_path / 'seats.db'}"), list[str]()
+    database.dispose()
+    event.listen(database, "connect", lambda connection, _: connection.set_trace_callback(told.append))
+    asyncio.run(fill(database, ["demo"], 1, "1"))
+    *clicks, end = [_indexes_written(database, words) for words in told if words.startswith("UPDATE seat SET")]
+    assert len(clicks) > 10
+    assert set().union(*clicks) == {"ix_seat_ended"}  # of those that have ended alone: no page of it for a click
+    assert end == {"ix_seat_counts", "ix_seat_ended"}
+
+
+def _indexes_written(database: Database, update: str) -> set[str]:
+    with database.connect() as connection:
+        pages = dict(connection.execute(text("SELECT rootpage, name FROM sqlite_schema WHERE type = 'index'")).all())
+        steps = connection.exec_driver_sql(f"EXPLAIN {update}").all()
+    opened = {step.p1: pages[step.p2] for step in steps if step.opcode == "OpenWrite" and step.p2 in pages}
+    return {opened[step.p1] for step in steps if step.opcode == "IdxInsert"}
 
 
 def test_a_note_of_a_researcher_is_no_sign_of_life(database: Database) -> None:

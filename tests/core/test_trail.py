@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from experiments.core.events import Action
 from experiments.core.place import State
-from experiments.core.session import decide, fold
+from experiments.core.session import decide, fold, screen
 from experiments.core.trail import Trail, reached, trail
 from tests.fakes.examples import examples
 from tests.fakes.sessions import NAMES, study, whole
@@ -34,6 +34,7 @@ def test_a_trail_that_was_known_at_some_facts_is_the_same_as_one_that_never_was(
         state = fold([event], state)
         if number in looking:
             assert trail(study(name), state) == afresh(name, state)
+            assert screen(study(name), state) == screen(study(name), fold(state.events))
     assert trail(study(name), state) == afresh(name, state)
 
 

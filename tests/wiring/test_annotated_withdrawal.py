@@ -12,7 +12,7 @@ from experiments.core.session import decide, fold
 from storage.engine import Database
 from storage.log import Log
 from storage.projections import differences
-from storage.seating import seat_of
+from storage.seating import seat_changes
 from storage.studies import Studies
 from storage.work import Append
 from tests.wiring.test_annotating import BY_MODEL, annotate, facts, judge, simulated
@@ -26,7 +26,7 @@ def withdraw(database: Database, stream: str) -> None:
     state = fold(log.load(stream))
     study = Studies(database).get(state.enrolled["hash"])
     events = decide(study, state, Action("withdraw", "", {}, state.events[-1].at_us + 1))
-    seat = seat_of(study, fold(events, state))
+    seat = seat_changes(study, state, fold(events, state))
     log.append(Append(stream, study.name, events, origin="bot", seat=seat, erases=True)).result()
     log.close()
 
