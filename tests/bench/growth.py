@@ -119,7 +119,9 @@ def main(given: list[str] | None = None) -> int:
         out.print(f"  {often} x {error}", markup=False)
     if wanted.docs:
         turns = f"{wanted.rounds} x {wanted.seconds:.0f} s each, medians"
-        where = f"Measured on {report.measured_on()}: {wanted.people} at once beside {there}; {turns}."
+        where = (
+            f"Measured on {report.measured_on(servers.served_by())}: {wanted.people} at once beside {there}; {turns}."
+        )
         report.write("growth", f"{where}\n\n{report.drawn_as(table)}")
     return int(any(word == "MISSED" for *_, word in lines))
 

@@ -41,6 +41,6 @@ def drawn_as(table: Table) -> str:
     return drawn([str(one.header) for one in columns], zip(*(map(str, one.cells) for one in columns), strict=True))
 
 
-def measured_on() -> str:
-    """Where this is measured."""
-    return f"{os.cpu_count()} cores, Python {platform.python_version()}, {platform.system()} {platform.machine()}"
+def measured_on(python: str = "") -> str:
+    """Where this is measured, and with which Python if that is another than this one."""
+    return f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {python or platform.python_version()}"

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from rich.console import Console
 
 from tests.bench import report
+from tests.bench.load import servers
 from tests.bench.load.run import Run, measure, table_of
 
 
@@ -75,7 +76,9 @@ def main(given: list[str] | None = None) -> int:
     told = "\n".join(judged(run, bare.get(run.people)) for run in barred)
     out.print(table, told)
     if wanted.docs:
-        report.write("load", f"Measured on {report.measured_on()}:\n\n{report.drawn_as(table)}\n\n{told}")
+        report.write(
+            "load", f"Measured on {report.measured_on(servers.served_by())}:\n\n{report.drawn_as(table)}\n\n{told}"
+        )
     return int(any(missed(run, bare.get(run.people)) for run in barred))
 
 

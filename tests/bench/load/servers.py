@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import sysconfig
 import time
 import urllib.error
 import urllib.request
@@ -24,6 +25,10 @@ START_S = 180.0
 SECRET = "0123456789abcdef0123456789abcdef"
 ROOT = Path(__file__).parents[3]
 SHIPPED = Path(__file__).with_name("shipped")
+PYTHON = os.environ.get("BENCH_PYTHON", sys.executable)
+"""Runs Parley and the bare server with the packages that are installed here. Another one of the same version may be named,
+as that of a developer's machine is often built without optimisation, and what people serve with is not."""
+PATHS = os.pathsep.join(map(str, (SHIPPED, ROOT, sysconfig.get_path("purelib"))))
 
 
 @contextmanager
@@ -72,7 +77,8 @@ def parley(folder: Path, port: int, study: str, **settings: object) -> Iterator[
     """The shipped server as a process of its own, over the database of its folder; gives its number."""
     given = {"database_url": f"sqlite:///{folder}/parley.db", "secret": SECRET, "port": port, "log_level": "WARNING"}
     env = {f"PARLEY_{name.upper()}": str(value) for name, value in {**given, **settings}.items()}
-    command = [str(Path(sys.executable).parent / "parley"), "serve", study]
+    command = [PYTHON, str(Path(sys.executable).parent / "parley"), "serve", study]
+    env["PYTHONPATH"] = PATHS
     with served(command, env, folder, port) as number:
         yield number
 
@@ -88,8 +94,8 @@ def loadable(folder: Path, port: int, model_url: str, people: int) -> Iterator[i
 @contextmanager
 def bare(folder: Path, port: int, model_url: str, _people: int) -> Iterator[int]:
     """The bare server; gives its number."""
-    command = [sys.executable, "-m", "tests.bench.load.bare", str(port), str(folder), model_url]
-    with served(command, {}, folder, port) as number:
+    command = [PYTHON, "-m", "tests.bench.load.bare", str(port), str(folder), model_url]
+    with served(command, {"PYTHONPATH": PATHS}, folder, port) as number:
         yield number
 
 
@@ -99,7 +105,7 @@ def served(
 ) -> Iterator[int]:
     """A server on its core, once it answers, until the block ends; then what it has started ends with it."""
     command = ["taskset", "-c", str(SERVERS_CORE), *command]
-    env = {**os.environ, "PYTHONPATH": f"{SHIPPED}{os.pathsep}{ROOT}", **env}
+    env = {**os.environ, **env}
     with (folder / "server.log").open("w") as log:
         process = subprocess.Popen(command, cwd=folder, env=env, stdout=log, stderr=log, start_new_session=True)
     try:
@@ -121,6 +127,13 @@ def _answers(url: str) -> bool:
             return bool(answer.status == 200)
     except (urllib.error.URLError, OSError):
         return False
+
+
+def served_by() -> str:
+    """The Python that serves: its version, and where it is unless it is this one."""
+    ask = [PYTHON, "-c", "import platform; print(platform.python_version())"]
+    version = subprocess.run(ask, check=True, capture_output=True, text=True).stdout.strip()
+    return version + ("" if sys.executable == PYTHON else f" ({PYTHON})")
 
 
 def used_s(number: int) -> float:

@@ -129,7 +129,9 @@ def main(given: list[str] | None = None) -> int:
         for error, often in run.found.errors.most_common(2):
             out.print(f"  {run.server}, {run.people}: {often} x {error}", markup=False)
     if wanted.docs:
-        report.write("rival", f"Measured on {report.measured_on()}.\n\n{report.drawn_as(table)}\n\n{told}")
+        report.write(
+            "rival", f"Measured on {report.measured_on(servers.served_by())}.\n\n{report.drawn_as(table)}\n\n{told}"
+        )
     return int(most(ours) < max(1, TIMES * rival))
 
 
