@@ -8,6 +8,7 @@ so nothing here runs twice in the life of a session.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from hashlib import sha256
 from uuid import UUID
 
@@ -51,8 +52,11 @@ def spread(supply: Mapping[str, Sequence[str]], take: int) -> dict[str, int]:
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 
+@lru_cache(maxsize=5_000)
 def public_id(seed: str, label: str, length: int = 10) -> str:
-    """An identifier of letters and digits by which a session is known in exports; the seed cannot be told from it."""
+    """An identifier of letters and digits by which a session is known in exports; the seed cannot be told from it.
+
+    Kept, as each of a session's rows has it."""
     number = int.from_bytes(sha256(f"{seed}:{label}".encode()).digest(), "big")
     letters = []
     for _ in range(length):

@@ -170,7 +170,7 @@ class Place:
 
     def say(self, text: str) -> str:
         """A text of the study in the session's language."""
-        return self.study.say(text, language_of(self.study, self.state))
+        return self.study.say(text, self.language) if self.study.file.translations else text
 
     def fill(self, text: str) -> str:
         """The same with the names in it replaced; an unknown one by nothing."""

@@ -64,8 +64,7 @@ class Study:
 
     def say(self, text: str, language: str) -> str:
         """A text of the study in another of its languages; as it is where there is no translation."""
-        words = self.file.translations.get(language)
-        return words.get(text, text) if words else text
+        return self.file.translations.get(language, {}).get(text, text)
 
     def problem(self, pool: str, problem_id: str) -> Problem:
         """A problem of a pool by its id."""
