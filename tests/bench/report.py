@@ -43,4 +43,5 @@ def drawn_as(table: Table) -> str:
 
 def measured_on(python: str = "") -> str:
     """Where this is measured, and with which Python if that is another than this one."""
-    return f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {python or platform.python_version()}"
+    python = python or platform.python_version()
+    return f"{os.cpu_count()} cores, Python {python}, {platform.system()} {platform.machine()}"
