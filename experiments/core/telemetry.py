@@ -144,9 +144,8 @@ def records(study: Study, state: State) -> bool:
     """Whether telemetry of a session may be kept now: the study says so, and its consent was given."""
     if not study.file.telemetry or state.outcome == "withdrawn":
         return False
-    agreed = {path for path, facts in state.facts.items() for fact in facts if fact.data.get("agreed") is True}
-    places = {folded(path) for path in agreed}
-    return any(step.step == "consent" and path in places for path, step in study.steps)
+    agreed = (path for path, facts in state.facts.items() for fact in facts if fact.data.get("agreed") is True)
+    return any(step.step == "consent" and path == folded(at) for at in agreed for path, step in study.steps)
 
 
 def kept(study: Study, state: State, told: Sequence[Record]) -> tuple[Record, ...]:

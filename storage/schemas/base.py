@@ -123,8 +123,10 @@ class Released:
 
     def filled(self, values: Mapping[str, Any], found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         """A row's values with what annotators found, by their names; what the row has already is never replaced."""
-        forms = {column.sql: column.form for column in self.columns}
         full = dict(values)
+        if not found:
+            return full
+        forms = {column.sql: column.form for column in self.columns}
         for annotator, names in self.annotated.items():
             told = found.get(annotator)
             if told is not None and all(values.get(name) is None for name in names):

@@ -192,23 +192,22 @@ QUESTIONS = Released(
 
 def rows(study: Study, state: State) -> list[Row]:
     """The answers and conversations of a session, in the order in which they were given."""
-    return [row for unit in units(study, state) for row in _unit_rows(study, state, unit)]
+    return [row for unit in units(study, state) for row in _unit_rows(state, unit)]
 
 
-def _unit_rows(study: Study, state: State, unit: Unit) -> Iterator[Row]:
+def _unit_rows(state: State, unit: Unit) -> Iterator[Row]:
     for step in unit.steps:
-        submitted = step.submitted
-        if step.kind not in ANSWER_TYPES or submitted is None or submitted.data.get("answer") is None:
+        submitted = step.submitted if step.kind in ANSWER_TYPES else None
+        if submitted is None or submitted.data.get("answer") is None:
             continue
-        values = _answer(study, state, unit, step)
+        values = _answer(state, unit, step.kind, submitted.data["answer"])
         yield Row(ANSWERS.name, submitted.seq, values, FULL_STUDY)
         if step.kind == "chat":
             told = found_by(state.facts.get("", ()), About(unit.prefix + step.id))
             yield Row(CONVERSATIONS.name, submitted.seq, {**values, **_conversation(step, told)}, FULL_STUDY)
 
 
-def _answer(study: Study, state: State, unit: Unit, step: Done) -> dict[str, Any]:
-    chosen = step.submitted.data["answer"] if step.submitted else None
+def _answer(state: State, unit: Unit, kind: str, chosen: Any) -> dict[str, Any]:
     tags = unit.problem.tags
     batch = unit.values.get("batch", tags.get("batch"))
     return {
@@ -219,7 +218,7 @@ def _answer(study: Study, state: State, unit: Unit, step: Done) -> dict[str, Any
         "batch": int(batch) if batch is not None and batch.isdigit() else None,
         "phase": unit.phase,
         "position": unit.position,
-        "answer_type": ANSWER_TYPES[step.kind],
+        "answer_type": ANSWER_TYPES[kind],
         "dataset": unit.problem.dataset,
         "question_id": unit.problem.id,
         "confidence": unit.answered("confidence"),

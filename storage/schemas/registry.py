@@ -32,6 +32,7 @@ def schema(name: str) -> Schema:
     return schemas()[name]
 
 
+@cache
 def released(table: str) -> Released:
     """A released table by its name in the database."""
     return next(item for schema in schemas().values() for item in schema.tables if item.name == table)
