@@ -8,8 +8,8 @@ import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
-from fastapi import FastAPI
-from starlette.middleware.errors import ServerErrorMiddleware
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -76,22 +76,29 @@ def build_app(
     arrival = Arrival(runtime, Participants(database, secret), cookies, offered, again=again)
 
     @asynccontextmanager
-    async def life(_: FastAPI) -> AsyncIterator[None]:
+    async def life(_: Starlette) -> AsyncIterator[None]:
         sweeping = asyncio.create_task(_sweep(runtime))
         yield
         sweeping.cancel()
         await runtime.close()
 
-    app = FastAPI(title="Parley: participant API", lifespan=life, docs_url=None, redoc_url=None, openapi_url=None)
-    app.router.routes += [*arrival.routes(), Walks(secret).route(runtime, cookies)]
-    for path, answer in {"": works(database), "/live": live, "/ready": ready(runtime.log, runtime.now_us)}.items():
-        app.router.routes.append(Route(f"/healthz{path}", answer, methods=["GET", "HEAD"]))
-    app.add_exception_handler(ParleyError, _apologise)
+    checks = {"": works(database), "/live": live, "/ready": ready(runtime.log, runtime.now_us)}
+    app = Starlette(
+        lifespan=life,
+        routes=[
+            *arrival.routes(),
+            Walks(secret).route(runtime, cookies),
+            *(Route(f"/healthz{path}", answer, methods=["GET", "HEAD"]) for path, answer in checks.items()),
+        ],
+        middleware=[
+            Middleware(Direct, ParticipantApi(runtime, cookies).calls(), _apologise),
+            Middleware(_Doorstep, cookies, arrival),
+        ],
+        exception_handlers={ParleyError: _apologise, Exception: _apologise},
+    )
     page.mount(app)
-    calls = ParticipantApi(runtime, cookies).calls()
-    inner = ServerErrorMiddleware(Direct(_Doorstep(app, cookies, arrival), calls, _apologise), handler=_apologise)
     gate = Gate(
-        inner,
+        app,
         known=cookies.read,
         rate=settings.requests_per_second,
         burst=settings.request_burst,
