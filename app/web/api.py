@@ -235,12 +235,12 @@ class ParticipantApi:
             sheet = Sheet(screen, look_of(live))
             asks = not new and not screen.ended and sheet.needs_draft(body.shown)
             draft = await self._runtime.draft(live.stream, screen.path) if asks else {}
-            known: Mapping[str, Any] = {"shown": body.shown, "draft": draft, "note": note, "faults": faults}
-            known = {**known, "now_us": self._runtime.now_us()}
-            painting = partial(sheet.paint, **known)
+            now_us = self._runtime.now_us()
+            painting = partial(sheet.paint, shown=body.shown, draft=draft, note=note, faults=faults, now_us=now_us)
             # Long texts with formulas take a while: in a thread, so that nobody else is held up. The rest is too short.
             answer = (await asyncio.to_thread(painting) if shows_talk(screen) else painting()).as_json()
-        return orjson.dumps({**answer, "whose": whose(live.stream)})
+        answer["whose"] = whose(live.stream)
+        return orjson.dumps(answer)
 
 
 def whose(stream: str) -> str:

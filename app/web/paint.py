@@ -59,13 +59,13 @@ class Painting:
             "path": self.path,
             "seen": self.seen,
             "shown": " ".join(self.marks.values()),
-            "marks": dict(self.marks),
-            "actions": list(self.actions),
-            "updates": {name: dict(update) for name, update in self.updates.items()},
+            "marks": self.marks,
+            "actions": self.actions,
+            "updates": self.updates,
             "layout": self.layout,
             "messages": [_said_json(message, say) for message in self.messages],
             "said": self.said,
-            "slots": list(self.slots),
+            "slots": self.slots,
             "ended": self.ended,
             "timing": _timing_json(self.timing, self.now_us),
             "lang": self.look.language,
@@ -77,7 +77,7 @@ class Painting:
             "telemetry": self.look.telemetry,
             "refused": bool(self.note or self.faults),
             "note": self.note,
-            "faults": dict(self.faults),
+            "faults": self.faults,
         }
 
 
