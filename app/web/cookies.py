@@ -38,12 +38,13 @@ class Cookies:
         name = self._named(study)
         read: dict[str, str | None] = request.scope.setdefault(READ, {})  # the gate and the API ask the same
         if name not in read:
-            read[name] = self._known("; ".join(request.headers.getlist("cookie")), name)
+            told = [value for kind, value in request.scope["headers"] if kind == b"cookie"]
+            read[name] = self._known(b"; ".join(told), name)
         return read[name]
 
-    def _checked(self, cookies: str, name: str) -> str | None:
+    def _checked(self, cookies: bytes, name: str) -> str | None:
         try:
-            stream = self._signer.loads(cookie_parser(cookies).get(name, ""))
+            stream = self._signer.loads(cookie_parser(cookies.decode("latin-1")).get(name, ""))
         except BadSignature:
             return None
         return stream if isinstance(stream, str) else None
