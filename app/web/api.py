@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
 from hashlib import blake2s
@@ -17,14 +17,14 @@ from typing import Annotated, Any, Literal
 import orjson
 from fastapi import APIRouter, Query, Request
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
-from starlette.responses import JSONResponse, Response, StreamingResponse
-from starlette.types import Receive, Scope, Send
+from starlette.responses import JSONResponse, Response
 
 from app.counting import Live
 from app.languages import catalogue
 from app.runtime import Runtime
 from app.web.cookies import Cookies
 from app.web.direct import Call
+from app.web.events import Events
 from app.web.look import StudyLook, page_words
 from app.web.paint import Sheet, shows_talk
 from app.web.tongue import browsers
@@ -122,14 +122,6 @@ class Listen(BaseModel):
     """What the page already shows."""
 
 
-class Events(StreamingResponse):
-    """A stream that ends soon in any case: to watch whether somebody still listens would cost as much as a click."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send all of it; what nobody listens to is dropped."""
-        await self.stream_response(send)
-
-
 class ParticipantApi:
     """The routes under /api, over a runtime; the cookie says whose session it is."""
 
@@ -206,15 +198,13 @@ class ParticipantApi:
         live = await self._known(request)
         if live is None:
             return _nobody(request)
-        headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-        return Events(self._events(live.stream, asked), media_type="text/event-stream", headers=headers)
+        words = self._runtime.follow(live.stream, asked.offset, asked.slot)
+        return Events(words, partial(self._heard, live.stream, asked))
 
-    async def _events(self, stream: str, asked: Listen) -> AsyncIterator[bytes]:
-        async for text, end in self._runtime.follow(stream, asked.offset, asked.slot):
-            yield b"event: delta\ndata: " + orjson.dumps({"text": text, "offset": end}) + b"\n\n"
-        live = await self._runtime.live(stream) if asked.view else None  # who heard a reply here knows it here
-        after = b"{}" if live is None else await self._told(live, Body(shown=asked.shown, view=asked.view or "page"))
-        yield b"event: done\ndata: " + after + b"\n\n"
+    async def _heard(self, stream: str, asked: Listen) -> bytes:
+        """The screen that comes after a reply, if it was asked for; who heard one here knows it here."""
+        live = await self._runtime.live(stream) if asked.view else None
+        return b"{}" if live is None else await self._told(live, Body(shown=asked.shown, view=asked.view or "page"))
 
     async def _known(self, request: Request) -> Live | None:
         stream = self._cookies.read(request)
@@ -235,12 +225,12 @@ class ParticipantApi:
             sheet = Sheet(screen, look_of(live))
             asks = not new and not screen.ended and sheet.needs_draft(body.shown)
             draft = await self._runtime.draft(live.stream, screen.path) if asks else {}
-            known: Mapping[str, Any] = {"shown": body.shown, "draft": draft, "note": note, "faults": faults}
-            known = {**known, "now_us": self._runtime.now_us()}
-            painting = partial(sheet.paint, **known)
+            now_us = self._runtime.now_us()
+            painting = partial(sheet.paint, shown=body.shown, draft=draft, note=note, faults=faults, now_us=now_us)
             # Long texts with formulas take a while: in a thread, so that nobody else is held up. The rest is too short.
             answer = (await asyncio.to_thread(painting) if shows_talk(screen) else painting()).as_json()
-        return orjson.dumps({**answer, "whose": whose(live.stream)})
+        answer["whose"] = whose(live.stream)
+        return orjson.dumps(answer)
 
 
 def whose(stream: str) -> str:

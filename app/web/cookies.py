@@ -9,11 +9,11 @@ from __future__ import annotations
 from functools import lru_cache
 
 from itsdangerous import BadSignature, URLSafeSerializer
-from starlette.requests import Request
+from starlette.requests import Request, cookie_parser
 from starlette.responses import Response
 
 MOST_KNOWN = 10_000
-"""So many cookies are not checked again: what they say does not change, and checking takes as long as a look."""
+"""So many browsers' cookies are not read again: what they say does not change, and checking takes as long as a look."""
 READ = "parley.cookies"
 """Where a request keeps what its cookies were found to say."""
 
@@ -38,22 +38,24 @@ class Cookies:
         name = self._named(study)
         read: dict[str, str | None] = request.scope.setdefault(READ, {})  # the gate and the API ask the same
         if name not in read:
-            read[name] = self._known(request.cookies.get(name, ""))
+            told = [value for kind, value in request.scope["headers"] if kind == b"cookie"]
+            read[name] = self._known(b"; ".join(told), name)
         return read[name]
 
-    def _checked(self, cookie: str) -> str | None:
+    def _checked(self, cookies: bytes, name: str) -> str | None:
         try:
-            stream = self._signer.loads(cookie)
+            stream = self._signer.loads(cookie_parser(cookies.decode("latin-1")).get(name, ""))
         except BadSignature:
             return None
         return stream if isinstance(stream, str) else None
 
     def write(self, response: Response, stream: str, study: str = "") -> None:
         """Let the browser keep the session for a month: as the present one, and as the one in a study if it is said."""
+        signed = str(self._signer.dumps(stream))
         for name in dict.fromkeys((self.name, self._named(study))):
             response.set_cookie(
                 name,
-                str(self._signer.dumps(stream)),
+                signed,
                 max_age=30 * 24 * 3600,
                 httponly=True,
                 secure=self.secure,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import parse_qsl
 
 import orjson
 from pydantic import BaseModel, ValidationError
@@ -61,10 +62,11 @@ class Direct:
 
 async def _read(call: Call, request: Request) -> BaseModel:
     if call.method == "GET":
-        return call.asks.model_validate(dict(request.query_params))
+        query = request.scope["query_string"].decode("latin-1")
+        return call.asks.model_validate(dict(parse_qsl(query, keep_blank_values=True)))
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
         return call.asks.model_validate("no JSON")  # raises
-    return call.asks.model_validate_json(await request.body())
+    return call.asks.model_validate_json((await request.receive())["body"])  # the gate gives it whole
 
 
 def _no_request(error: ValidationError) -> Response:

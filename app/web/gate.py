@@ -34,18 +34,21 @@ POLICY = (
     "img-src 'self' data:; font-src 'self' data:; connect-src 'self'; manifest-src 'self'; form-action 'self'; "
     "base-uri 'self'; frame-ancestors 'none'"
 )
-HEADERS = {
-    "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
-    "referrer-policy": "no-referrer",
-    "permissions-policy": "camera=(), microphone=(), geolocation=()",
-    "cross-origin-opener-policy": "same-origin",
+FOREVER = "public, max-age=31536000, immutable"
+HEADERS: Mapping[bytes, bytes] = {
+    b"x-content-type-options": b"nosniff",
+    b"x-frame-options": b"DENY",
+    b"referrer-policy": b"no-referrer",
+    b"permissions-policy": b"camera=(), microphone=(), geolocation=()",
+    b"cross-origin-opener-policy": b"same-origin",
 }
-_RAW = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
-_OURS = {name for name, _ in _RAW} | {b"server"}
+"""What every answer has, in place of what the application behind says."""
+PRIVATE = {**HEADERS, b"cache-control": b"no-store"}
+OWN_FORM = {**PRIVATE, b"referrer-policy": b"same-origin"}
+"""A form posted from a page without referrer has Origin: null, which tells us nothing; so this one may tell us."""
+_IMMUTABLE = {**HEADERS, b"cache-control": FOREVER.encode()}
 _SHARING = b"access-control-"
 """How headers begin by which another site may read an answer; Gradio adds them for any site that asks."""
-FOREVER = "public, max-age=31536000, immutable"
 
 
 class Gate:
@@ -74,8 +77,7 @@ class Gate:
             await self._http(scope, receive, Answer(scope, send, _protect))
 
     async def _http(self, scope: Scope, receive: Receive, answer: Answer) -> None:
-        headers = Headers(scope=scope)
-        refusal = self._refusal(scope, headers)
+        refusal = self._refusal(scope)
         if refusal is not None:
             await refusal(scope, receive, answer)
             return
@@ -85,17 +87,19 @@ class Gate:
             return
         await self._app(scope, again(body, receive) if scope["method"] == "POST" else receive, answer)
 
-    def _refusal(self, scope: Scope, headers: Headers) -> ASGIApp | None:
+    def _refusal(self, scope: Scope) -> ASGIApp | None:
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
         path = scope["path"]
         if method not in ALLOWED or not ALLOWED[method].fullmatch(path) or "/." in path or "//" in path:
             return PlainTextResponse("not found", 404)
         if method == "POST":
-            origin = headers.get("origin")
-            if origin is not None and origin.partition("://")[2] != headers.get("host"):
-                self._elsewhere.tell(origin, headers.get("host"))
+            headers: dict[bytes, bytes] = dict(reversed(scope["headers"]))  # the first of a name counts
+            origin = headers.get(b"origin")
+            if origin is not None and origin.partition(b"://")[2] != headers.get(b"host"):
+                told = Headers(scope=scope)
+                self._elsewhere.tell(told.get("origin"), told.get("host"))
                 return PlainTextResponse("another site may not ask this", 403)
-            if int(headers.get("content-length") or 0) > MOST_BODY:
+            if int(headers.get(b"content-length") or 0) > MOST_BODY:
                 return PlainTextResponse("too large", 413)
         if path.startswith(("/api/", "/s/", "/walk/")) and self._floods(scope):
             wait = {"retry-after": "2"}
@@ -116,13 +120,13 @@ class Gate:
 
 
 class Answer:
-    """The way back: adds the headers, by `protect` those of the path and the status too, and to a page the nonce.
+    """The way back: adds the headers, which `protect` tells for the path and the status, and to a page the nonce.
 
     `scripts` is what else the page's policy lets run.
     """
 
     def __init__(
-        self, scope: Scope, send: Send, protect: Callable[[MutableHeaders, str, int], None], scripts: str = ""
+        self, scope: Scope, send: Send, protect: Callable[[str, int], Mapping[bytes, bytes]], scripts: str = ""
     ) -> None:
         self._scripts = scripts
         self._path = scope["path"]
@@ -134,12 +138,15 @@ class Answer:
     async def __call__(self, message: Message) -> None:
         """Send a part of the answer."""
         if message["type"] == "http.response.start":
-            kept = [pair for pair in message["headers"] if pair[0] not in _OURS and not pair[0].startswith(_SHARING)]
-            raw = kept + _RAW
-            message["headers"] = raw
-            headers = MutableHeaders(raw=raw)
-            self._protect(headers, self._path, message["status"])
-            if headers.get("content-type", "").startswith("text/html") and "content-disposition" not in headers:
+            ours = self._protect(self._path, message["status"])
+            kept = [
+                (name, value)
+                for name, value in message["headers"]
+                if name not in ours and name != b"server" and not name.startswith(_SHARING)
+            ]
+            message["headers"] = [*kept, *ours.items()]
+            theirs = dict(kept)
+            if theirs.get(b"content-type", b"").startswith(b"text/html") and b"content-disposition" not in theirs:
                 self._start = message
                 return
         elif self._start is not None:
@@ -160,14 +167,12 @@ class Answer:
         await self._send({"type": "http.response.body", "body": page})
 
 
-def _protect(headers: MutableHeaders, path: str, status: int) -> None:
+def _protect(path: str, status: int) -> Mapping[bytes, bytes]:
     if path.startswith("/s/"):
-        # A form posted from a page without referrer has Origin: null, which tells us nothing; so this one may tell us.
-        headers["referrer-policy"] = "same-origin"
+        return OWN_FORM
     if path.startswith("/assets/") and status == 200:
-        headers["cache-control"] = FOREVER
-    elif not path.startswith(("/parley/", "/static/", "/theme.css", "/favicon.ico", "/svelte/")):
-        headers["cache-control"] = "no-store"
+        return _IMMUTABLE
+    return HEADERS if path.startswith(("/parley/", "/static/", "/theme.css", "/favicon.ico", "/svelte/")) else PRIVATE
 
 
 async def whole_body(receive: Receive, most: int) -> bytes | None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from app.languages import Catalogue, catalogue
 from experiments.core.participation import Paste
@@ -16,8 +15,7 @@ PAGE_WORDS: Mapping[str, str] = dict(re.findall(r'^  (\w+): "(.*)",$', _WORDS_JS
 """What the page itself says in English, by the names that its script knows; words.js is where it stands."""
 
 
-@dataclass(frozen=True, slots=True)
-class StudyLook:
+class StudyLook(NamedTuple):
     """What every screen of a study has in common."""
 
     title: str

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import gradio as gr
 from fastapi import FastAPI
+from starlette.applications import Starlette
 from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 
@@ -92,10 +93,9 @@ def _conversation() -> dict[str, gr.components.Component]:
     return {"talk": talk, "chat": chat, "side": side, "box": box, "send": send, "preview": preview}
 
 
-def mount(app: FastAPI) -> FastAPI:
+def mount(app: Starlette) -> None:
     """Put the page at `/` of `app`, and its script and style under `/parley/`. Call it after all routes are added."""
     app.router.routes += [Mount("/parley", StaticFiles(directory=STATIC)), *_made().router.routes]
-    return app
 
 
 @cache

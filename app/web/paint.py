@@ -8,13 +8,12 @@ understand. Nothing goes out that is not in the Screen, and every text passes th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from app.languages import Catalogue
 from app.web.forms import FieldView, groups, view_of
 from app.web.look import StudyLook, labels, page_words
-from app.web.parts import MARK_CHARS, NOT_WHOLE, Draft, Part, digest_of, nothing
+from app.web.parts import MARK_CHARS, NOT_WHOLE, NOTHING, Draft, Part, digest_of
 from experiments.core.fields import Field
 from experiments.core.participation import Paste
 from experiments.core.screen import Asked, Chat, Message, Screen, Timing, Transcript
@@ -22,8 +21,7 @@ from experiments.core.screen import Asked, Chat, Message, Screen, Timing, Transc
 Update = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Painting:
+class Painting(NamedTuple):
     """What the page becomes: updates by component, and the few things that page.js has to know."""
 
     path: str
@@ -45,11 +43,11 @@ class Painting:
     fresh: bool
     """Whether the page has just been loaded, and speaks English yet."""
     timing: Timing
-    paste: Paste = "allow"
+    paste: Paste
     """What pasting into the message box does."""
-    note: str = ""
-    faults: Mapping[str, str] = field(default_factory=dict)
-    now_us: int = 0
+    note: str
+    faults: Mapping[str, str]
+    now_us: int
     """What time it is for the server, from which the page counts."""
 
     def as_json(self) -> dict[str, Any]:
@@ -59,13 +57,13 @@ class Painting:
             "path": self.path,
             "seen": self.seen,
             "shown": " ".join(self.marks.values()),
-            "marks": dict(self.marks),
-            "actions": list(self.actions),
-            "updates": {name: dict(update) for name, update in self.updates.items()},
+            "marks": self.marks,
+            "actions": self.actions,
+            "updates": self.updates,
             "layout": self.layout,
             "messages": [_said_json(message, say) for message in self.messages],
             "said": self.said,
-            "slots": list(self.slots),
+            "slots": self.slots,
             "ended": self.ended,
             "timing": _timing_json(self.timing, self.now_us),
             "lang": self.look.language,
@@ -77,7 +75,7 @@ class Painting:
             "telemetry": self.look.telemetry,
             "refused": bool(self.note or self.faults),
             "note": self.note,
-            "faults": dict(self.faults),
+            "faults": self.faults,
         }
 
 
@@ -162,7 +160,7 @@ def shows_talk(screen: Screen) -> bool:
 def _head(screen: Screen, study: StudyLook) -> Part:
     can_leave = screen.outcome != "withdrawn"
     values = {"study": study, "progress": screen.progress, "ended": screen.ended, "can_leave": can_leave}
-    return Part("head.html.j2", (screen.progress, study, screen.ended, can_leave), lambda _: values, ())
+    return Part("head.html.j2", (screen.progress, *study, screen.ended, can_leave), lambda _: values, ())
 
 
 def _left(screen: Screen, study: StudyLook) -> Part:
@@ -195,7 +193,7 @@ def _left(screen: Screen, study: StudyLook) -> Part:
 def _side(screen: Screen) -> Part:
     chat = screen.panel.chat
     if chat is None:
-        return nothing()
+        return NOTHING
     said = _said(chat)
     missing = max(0, chat.minimum - said)
     actions = [name for name in screen.actions if name in ("retry", "skip", "stop", "vote", "submit")]
@@ -220,7 +218,7 @@ def _talk(screen: Screen, study: StudyLook) -> Part:
     """The rounds of a conversation with several at once."""
     chat = screen.panel.chat
     if chat is None or not chat.columns:
-        return nothing()
+        return NOTHING
     values = {"chat": chat, "study": study, "actions": screen.actions}
     return Part("talk.html.j2", (chat.rounds, "retry" in screen.actions), lambda _: values)
 

@@ -6,11 +6,10 @@ What is the same for many, a part without anything typed in it, is rendered once
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2s
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -33,8 +32,7 @@ _KEPT: dict[tuple[Any, ...], str] = {}
 Draft = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """A part of the page: its template, and what it is about (if that is unchanged, so is the part)."""
 
     template: str
@@ -58,9 +56,8 @@ class Part:
         return html
 
 
-def nothing() -> Part:
-    """A part that is not there."""
-    return Part("nothing.html.j2", (), lambda _: {}, ())
+NOTHING = Part("nothing.html.j2", (), lambda _: {}, ())
+"""A part that is not there."""
 
 
 def _keep(key: tuple[Any, ...], html: str) -> None:

@@ -8,12 +8,11 @@ import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
-from fastapi import FastAPI
-from starlette.middleware.errors import ServerErrorMiddleware
-from starlette.middleware.exceptions import ExceptionMiddleware
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route, Router
+from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.clock import Clock, WorldClock
@@ -77,23 +76,29 @@ def build_app(
     arrival = Arrival(runtime, Participants(database, secret), cookies, offered, again=again)
 
     @asynccontextmanager
-    async def life(_: FastAPI) -> AsyncIterator[None]:
+    async def life(_: Starlette) -> AsyncIterator[None]:
         sweeping = asyncio.create_task(_sweep(runtime))
         yield
         sweeping.cancel()
         await runtime.close()
 
-    app = FastAPI(title="Parley: participant API", lifespan=life, docs_url=None, redoc_url=None, openapi_url=None)
-    app.router.routes += [*arrival.routes(), Walks(secret).route(runtime, cookies)]
-    for path, answer in {"": works(database), "/live": live, "/ready": ready(runtime.log, runtime.now_us)}.items():
-        app.router.routes.append(Route(f"/healthz{path}", answer, methods=["GET", "HEAD"]))
-    app.add_exception_handler(ParleyError, _apologise)
+    checks = {"": works(database), "/live": live, "/ready": ready(runtime.log, runtime.now_us)}
+    app = Starlette(
+        lifespan=life,
+        routes=[
+            *arrival.routes(),
+            Walks(secret).route(runtime, cookies),
+            *(Route(f"/healthz{path}", answer, methods=["GET", "HEAD"]) for path, answer in checks.items()),
+        ],
+        middleware=[
+            Middleware(Direct, ParticipantApi(runtime, cookies).calls(), _apologise),
+            Middleware(_Doorstep, cookies, arrival),
+        ],
+        exception_handlers={ParleyError: _apologise, Exception: _apologise},
+    )
     page.mount(app)
-    calls = ParticipantApi(runtime, cookies).calls()
-    doorstep = _Doorstep(app, cookies, arrival)
-    inner = ServerErrorMiddleware(Direct(doorstep, calls, _apologise), handler=_apologise)
     gate = Gate(
-        inner,
+        app,
         known=cookies.read,
         rate=settings.requests_per_second,
         burst=settings.request_burst,
@@ -113,22 +118,17 @@ async def _sweep(runtime: Runtime) -> None:
 
 
 class _Doorstep:
-    """Who comes to `/` without a session is shown to the start page.
+    """Who comes to `/` without a session is shown to the start page."""
 
-    The pages around a study are served here, too: FastAPI does as much around each as most of them take to be made.
-    """
-
-    def __init__(self, app: FastAPI, cookies: Cookies, arrival: Arrival) -> None:
+    def __init__(self, app: ASGIApp, cookies: Cookies, arrival: Arrival) -> None:
         self._app = app
-        plain = [route for route in app.router.routes if type(route) is Route]
-        self._pages = ExceptionMiddleware(Router(plain, default=app), {ParleyError: _apologise})
         self._cookies = cookies
         self._arrival = arrival
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope) if scope["type"] == "http" else None
         if request is None or scope["path"] != "/" or self._cookies.read(request) is not None:
-            await (self._app if request is None else self._pages)(scope, receive, send)
+            await self._app(scope, receive, send)
             return
         try:
             answer = await self._arrival.door(request)

@@ -290,7 +290,7 @@ def test_the_json_says_what_the_page_needs_and_no_more() -> None:
     said = [("You", "hello"), ("Bot", "hi")]
     assert answer["messages"] == [{"role": role, "text": text, "mark": ""} for role, text in said]
     assert (answer["lang"], answer["dir"], answer["refused"]) == ("en", "ltr", True)
-    assert paint(screen_of(Panel()), study=replace(LOOK, language="ar"), shown=None, draft={}).as_json()["dir"] == "rtl"
+    assert paint(screen_of(Panel()), study=LOOK._replace(language="ar"), shown=None, draft={}).as_json()["dir"] == "rtl"
 
 
 def test_whole_conversations_are_known_to_take_a_while() -> None:

@@ -4,14 +4,15 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from fastapi import FastAPI
+from starlette.applications import Starlette
 
 
 def routes(application: Any) -> Iterator[str]:
     """Every path of an application and of those mounted in it, with something in place of parameters."""
-    while not isinstance(application, FastAPI):
-        yield from getattr(application, "_calls", ())
-        application = getattr(application, "_app", None) or application.app
+    while not isinstance(application, Starlette):
+        application = application._app
+    for layer in application.user_middleware:
+        yield from next((given for given in layer.args if isinstance(given, dict)), ())
     for path in _paths(application.router.routes, ""):
         yield re.sub(r"\{[^}]*\}", "x", path)
 

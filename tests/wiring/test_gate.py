@@ -119,6 +119,12 @@ async def test_another_site_may_not_act(served: Served, client: httpx2.AsyncClie
         assert (await client.post("/s/talk", headers=headers)).status_code == 403
 
 
+async def test_a_request_without_a_host_is_of_no_page_of_ours(served: Served) -> None:
+    for origin in ("null", served.url):
+        asked = f"POST /api/look HTTP/1.0\r\norigin: {origin}\r\ncontent-length: 2\r\n\r\n{{}}"
+        assert (await raw(served, asked.encode())).split()[1] == b"403"
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1", "study.example.org"])
 async def test_no_answer_is_for_another_sites_eyes(served: Served, resident: HttpBot, host: str) -> None:
     """Not even those that Gradio would let every site read wherever the host is none of a developer's machine."""

@@ -11,13 +11,13 @@ import asyncio
 import re
 from collections.abc import Callable, Mapping
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.web.console.visitor import VISITOR, Visitor
-from app.web.gate import Answer, again, whole_body
+from app.web.gate import HEADERS, Answer, again, whole_body
 from app.web.seldom import ELSEWHERE, Seldom
 
 MOST_BODY = 1024 * 1024
@@ -36,7 +36,7 @@ KNOWN: Mapping[str, re.Pattern[str]] = {
 """What a visitor may ask besides."""
 COMPILES = " 'unsafe-eval'"
 """What the console's page may do and no other: Vega compiles each chart's expressions in the browser."""
-FOREVER = "private, max-age=31536000, immutable"
+FOREVER = b"private, max-age=31536000, immutable"
 
 
 class Gate:
@@ -107,13 +107,16 @@ def _to_login(scope: Scope, headers: Headers) -> ASGIApp:
     return JSONResponse({"note": "Please log in.", "login": "/login"}, 401)
 
 
-def _protect(headers: MutableHeaders, path: str, status: int) -> None:
-    # A form posted from a page without referrer has Origin: null; the pages with forms may tell theirs to this host.
-    headers["referrer-policy"] = "same-origin" if path.startswith(("/login", "/welcome/")) else "no-referrer"
+def _protect(path: str, status: int) -> Mapping[bytes, bytes]:
+    ours = dict(HEADERS)
+    if path.startswith(("/login", "/welcome/")):
+        # A form posted from a page without referrer has Origin: null; pages with forms may tell theirs to this host.
+        ours[b"referrer-policy"] = b"same-origin"
     if path.startswith("/assets/") and status == 200:
-        headers["cache-control"] = FOREVER
+        ours[b"cache-control"] = FOREVER
     elif (
         not path.startswith(("/console/", "/login.css", "/static/", "/theme.css", "/favicon.ico", "/svelte/"))
         or status != 200
     ):
-        headers["cache-control"] = "no-store"
+        ours[b"cache-control"] = b"no-store"
+    return ours
