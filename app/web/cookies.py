@@ -14,6 +14,8 @@ from starlette.responses import Response
 
 MOST_KNOWN = 10_000
 """So many browsers' cookies are not read again: what they say does not change, and checking takes as long as a look."""
+MOST_BYTES = 4_096
+"""Longer ones are read each time, as whoever sends thousands of them would fill the memory."""
 READ = "parley.cookies"
 """Where a request keeps what its cookies were found to say."""
 
@@ -38,8 +40,8 @@ class Cookies:
         name = self._named(study)
         read: dict[str, str | None] = request.scope.setdefault(READ, {})  # the gate and the API ask the same
         if name not in read:
-            told = [value for kind, value in request.scope["headers"] if kind == b"cookie"]
-            read[name] = self._known(b"; ".join(told), name)
+            told = b"; ".join(value for kind, value in request.scope["headers"] if kind == b"cookie")
+            read[name] = (self._known if len(told) <= MOST_BYTES else self._checked)(told, name)
         return read[name]
 
     def _checked(self, cookies: bytes, name: str) -> str | None:
