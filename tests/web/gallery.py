@@ -192,7 +192,8 @@ class Gate:
         await self.inner(scope, receive, nonced)
 
 
-served = Gate(mount(app))
+mount(app)
+served = Gate(app)
 
 
 @contextmanager
