@@ -208,13 +208,11 @@ class Runtime:
         """How often a model was asked since a session's last fact."""
         return await asyncio.to_thread(times_asked, self._database, live.stream, live.state.seq, slot)
 
-    async def follow(self, stream: str, offset: int, slot: str = "") -> AsyncIterator[tuple[str, int]]:
+    async def follow(self, live: Live, offset: int, slot: str = "") -> AsyncIterator[tuple[str, int]]:
         """The reply on its way in a session, after its first `offset` characters; ends when it is recorded."""
-        live = await self.live(stream)
-        reply = self._answering.reply((stream, live.screen.path, slot)) if live else None
-        if live is not None and reply is None:
-            live = await self.afresh(stream)  # it is over, or known to another process only
-            reply = self._answering.reply((stream, live.screen.path, slot)) if live else None
+        reply = self._answering.reply((live.stream, live.screen.path, slot))
+        if reply is None and (now := await self.afresh(live.stream)):  # it is over, or known to another process only
+            reply = self._answering.reply((now.stream, now.screen.path, slot))
         if reply is not None:
             async for piece in reply.follow(offset):
                 yield piece

@@ -86,6 +86,9 @@ class Act(Body):
     """Random, another for each click; the same request may be sent again with the same key."""
     whose: Whose = None
     values: Values = {}
+    follow: bool = False
+    """Where a reply has to be waited for: answer as events, `screen` and then all that `reply` tells. The first words
+    come a journey to the server and back earlier."""
 
 
 class Draft(BaseModel):
@@ -172,7 +175,10 @@ class ParticipantApi:
                 log.info("session %s: an action was refused (%s) at %s", live.stream, refused.reason, live.screen.path)
             return await self._answer(await self._runtime.live(live.stream) or live, body, refused)
         moved = after.state.seq > live.state.seq and after.screen.path != body.path
-        return await self._answer(after, body, new=moved)
+        told = await self._told(after, body, new=moved)
+        if body.follow and _speaks(after.screen):
+            return self._events(after, Listen(view=body.view, shown=told.get("shown")), orjson.dumps(told))
+        return _json(told)
 
     async def draft(self, body: Draft, request: Request) -> Response:
         """Whether the draft was kept: it is, if it belongs to the present screen."""
@@ -196,25 +202,30 @@ class ParticipantApi:
     async def reply(self, asked: Annotated[Listen, Query()], request: Request) -> Response:
         """Events `delta` (text, and the offset after it; 0 where the reply begins anew), then `done` (the screen)."""
         live = await self._known(request)
-        if live is None:
-            return _nobody(request)
-        words = self._runtime.follow(live.stream, asked.offset, asked.slot)
-        return Events(words, partial(self._heard, live.stream, asked))
+        return _nobody(request) if live is None else self._events(live, asked)
+
+    def _events(self, live: Live, asked: Listen, first: bytes | None = None) -> Response:
+        words = self._runtime.follow(live, asked.offset, asked.slot)
+        return Events(words, partial(self._heard, live.stream, asked), first)
 
     async def _heard(self, stream: str, asked: Listen) -> bytes:
         """The screen that comes after a reply, if it was asked for; who heard one here knows it here."""
         live = await self._runtime.live(stream) if asked.view else None
-        return b"{}" if live is None else await self._told(live, Body(shown=asked.shown, view=asked.view or "page"))
+        if live is None:
+            return b"{}"
+        return orjson.dumps(await self._told(live, Body(shown=asked.shown, view=asked.view or "page")))
 
     async def _known(self, request: Request) -> Live | None:
         stream = self._cookies.read(request)
         return await self._runtime.live(stream) if stream else None
 
     async def _answer(self, live: Live, body: Body, refused: Refused | None = None, *, new: bool = False) -> Response:
-        return Response(await self._told(live, body, refused, new=new), media_type="application/json")
+        return _json(await self._told(live, body, refused, new=new))
 
-    async def _told(self, live: Live, body: Body, refused: Refused | None = None, *, new: bool = False) -> bytes:
-        """The session's screen as JSON; a `new` one was never shown before, so nothing is typed on it."""
+    async def _told(
+        self, live: Live, body: Body, refused: Refused | None = None, *, new: bool = False
+    ) -> dict[str, Any]:
+        """What is told of the session's screen; a `new` one was never shown before, so nothing is typed on it."""
         screen = live.screen
         say = catalogue(live.language)
         note = say(refused.message) if refused else ""
@@ -230,7 +241,16 @@ class ParticipantApi:
             # Long texts with formulas take a while: in a thread, so that nobody else is held up. The rest is too short.
             answer = (await asyncio.to_thread(painting) if shows_talk(screen) else painting()).as_json()
         answer["whose"] = whose(live.stream)
-        return orjson.dumps(answer)
+        return answer
+
+
+def _json(told: Mapping[str, Any]) -> Response:
+    return Response(orjson.dumps(told), media_type="application/json")
+
+
+def _speaks(screen: Screen) -> bool:
+    """Whether the one model of a chat is at its reply; of several each has a stream of its own."""
+    return screen.panel.chat is not None and "" in screen.panel.chat.slots
 
 
 def whose(stream: str) -> str:

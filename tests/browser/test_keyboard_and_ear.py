@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from tests.browser.axe import LOOKS, TOO_WIDE, Look, nameless
+from tests.browser.broken import cut_after
 from tests.browser.senses import attend
 from tests.browser.visitor import COMPARED, KeyboardVisitor, Visitor
 from tests.browser.waiting import settled, until
@@ -193,9 +194,11 @@ def test_nothing_moves_for_whom_motion_is_unwelcome(
     visitor.arrive("short")
     visitor.until("chat")
     held: list[Route] = []
+    page.route("**/api/act", cut_after("screen"))
     page.route("**/api/reply*", lambda route: held.append(route))
     visitor.type_message("Hello?")
-    visitor.send()
+    with page.expect_request("**/api/reply*"):
+        visitor.send()
     expect(page.locator("#chat .typing")).to_be_visible()
     running = page.evaluate("document.getAnimations().filter((one) => one.playState === 'running').length")
     assert (running > 0) is moves

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
+from tests.browser.broken import cut_after
 from tests.browser.told import attempts, newest_facts
 from tests.browser.visitor import MARK, Visitor
 from tests.browser.waiting import until
@@ -155,4 +156,42 @@ def test_what_a_server_in_trouble_says_is_read_and_one_can_go_on(fast: Process, 
     page.unroute("**/api/act")
     page.get_by_role("button", name="Try again").click()
     visitor.arrived_from(was)
+    assert visitor.note == ""
+
+
+@pytest.mark.parametrize("last", ["screen", "delta"])
+def test_a_reply_whose_events_break_off_is_asked_for_again(slow: Process, new_context: NewContext, last: str) -> None:
+    page = new_context().new_page()
+    visitor = Visitor(page, slow.url)
+    visitor.arrive("short")
+    visitor.until("chat")
+    page.route("**/api/act", cut_after(last), times=1)
+    with page.expect_request("**/api/reply*"):
+        visitor.say(EXPLAIN)
+    visitor.hear_out()
+    *_, said, replied = newest_facts(slow)
+    assert (said.kind, replied.kind) == ("said", "replied")
+    assert visitor.reply.split()[-1] in replied.data["text"]
+    assert visitor.note == ""
+
+
+def test_a_proxy_that_gathers_an_answer_keeps_only_one_click_waiting(fast: Process, new_context: NewContext) -> None:
+    """From then on the page asks for the reply after the click, as it cannot have both at once."""
+    page = new_context().new_page()
+    visitor = Visitor(page, fast.url)
+    visitor.arrive("short")
+    visitor.until("chat")
+    replies: list[str] = []
+    page.on("request", lambda request: replies.append(request.url) if "/api/reply" in request.url else None)
+
+    def gathers(route: Route) -> None:
+        route.fulfill(response=route.fetch())
+
+    page.route("**/api/act", gathers)
+    visitor.say(EXPLAIN)
+    visitor.hear_out()
+    assert not replies
+    with page.expect_request("**/api/reply*"):
+        visitor.say(EXPLAIN)
+    visitor.hear_out()
     assert visitor.note == ""

@@ -66,7 +66,7 @@ def value(where: list[tuple[Any, ...]], *name: str) -> str:
 
 def test_nginx_streams_replies_and_closes_idle_connections_before_parley_does(http: list[tuple[Any, ...]]) -> None:
     server = block(http, "server")
-    reply = block(server, "location", "/api/reply")
+    reply = block(server, "location", "~", "^/api/(act|reply)$")
     assert value(reply, "proxy_buffering") == "off"
     assert int(value(reply, "proxy_read_timeout").rstrip("s")) > Settings.model_fields["reply_timeout_s"].default
     ours = int(re.search(r"timeout_keep_alive=(\d+)", LISTENING)[1])

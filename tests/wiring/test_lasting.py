@@ -51,8 +51,8 @@ async def test_more_sessions_than_are_kept_at_hand_all_hear_their_replies(
     for stream in streams:  # the first was forgotten long ago
         found = await runtime.live(stream)
         assert found is not None
-        await runtime.participant(stream, "say", found.screen.path, {"text": "Hello"}, seen=found.screen.seen)
-        heard = "".join([text async for text, _ in runtime.follow(stream, 0)])
+        said = await runtime.participant(stream, "say", found.screen.path, {"text": "Hello"}, seen=found.screen.seen)
+        heard = "".join([text async for text, _ in runtime.follow(said, 0)])
         await runtime.settled(stream)
         (replied,) = (event for event in facts(database, stream) if event.kind == "replied")
         assert heard.strip() in ("", replied.data["text"])

@@ -64,7 +64,7 @@ async def test_while_a_model_is_waited_for_no_transaction_is_open(tmp_path: Path
         live = await runtime.participant(live.stream, kind, seen.path, values, seen=seen.seen)
     while not ASKED:
         await asyncio.sleep(0.01)
-    listening = runtime.follow(live.stream, 0)
+    listening = runtime.follow(live, 0)
     assert await anext(listening) == ("One ", 4)
     assert await asyncio.to_thread(open_transactions, each_database) == 0
     ASKED[0].set()

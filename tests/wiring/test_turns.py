@@ -95,8 +95,9 @@ async def asked(times: int) -> None:
 
 
 async def heard(runtime: Runtime, stream: str) -> str:
-    text = ""
-    async for piece, end in runtime.follow(stream, 0):
+    text, live = "", await runtime.live(stream)
+    assert live is not None
+    async for piece, end in runtime.follow(live, 0):
         text = text + piece if end else ""
     return text
 

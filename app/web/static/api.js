@@ -8,10 +8,16 @@ export const sleep = (ms) => new Promise((wake) => setTimeout(wake, ms));
 
 // Posts, and tries again while there is no connection or the server is down; `slow` is called before each new try. The
 // same body goes out each time, with its key in it, so what was done once is not done twice. Throws an Error in words.
+// Of an answer that comes as events the first is given, and as its `rest` the others.
 export async function post(path, body, slow = null) {
   for (let attempt = 0; ; attempt++) {
-    const response = await send(path, body);
-    if (response?.ok) return response.json();
+    const sent = performance.now();
+    let response = await send(path, { ...body, ...(body.follow && { follow: comesAtOnce }) });
+    if (response?.ok) {
+      const told = await toldBy(response, sent).catch(() => null);
+      if (told) return told;
+      response = null; // the connection broke
+    }
     const status = response?.status ?? 0;
     if (status === 401) {
       speak(await response.json()); // nobody is known here, so this is the browser's language
@@ -22,6 +28,39 @@ export async function post(path, body, slow = null) {
     if (!slow || attempt >= RETRY_MS.length) throw failure((await noteOf(response)) ?? WORDS.offline, status);
     slow();
     await sleep(RETRY_MS[attempt]);
+  }
+}
+
+// Whether events come as they happen. Some proxies gather them, and a click would wait for its reply: where the first one
+// took longer than all others, the reply is asked for after the click from then on.
+let comesAtOnce = true;
+
+async function toldBy(response, sent) {
+  if (!response.headers.get("content-type")?.startsWith("text/event-stream")) return response.json();
+  const all = events(response);
+  const { value } = await all.next();
+  return { ...JSON.parse(value.data), rest: timed(all, performance.now() - sent) };
+}
+
+async function* timed(rest, first) {
+  const begun = performance.now();
+  for await (const event of rest) {
+    if (event.event === "done") comesAtOnce = performance.now() - begun > first;
+    yield event;
+  }
+}
+
+// Server-sent events as they come, each with its name and its data.
+export async function* events(response) {
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  try {
+    for (let buffer = "", read = await reader.read(); !read.done; read = await reader.read()) {
+      const frames = (buffer + read.value).replace(/\r\n/g, "\n").split("\n\n");
+      buffer = frames.pop();
+      for (const frame of frames) yield Object.fromEntries(frame.split("\n").map((line) => line.split(/: ?(.*)/s)));
+    }
+  } finally {
+    reader.cancel().catch(() => {});
   }
 }
 

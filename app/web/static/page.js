@@ -81,7 +81,7 @@ function note(text, again, fades = false) {
 
 async function show(painting) {
   const same = painting.whose === now.whose && painting.path === now.path;
-  if (same && painting.seen < now.seen) return; // of two that were asked for, the older one
+  if (same && painting.seen < now.seen) return painting.rest?.return(); // of two that were asked for, the older one
   const before = now;
   now = painting;
   const moved = before.marks.left !== now.marks.left;
@@ -160,7 +160,7 @@ async function act(kind, values, from, key = newKey()) {
   setBusy(true, from);
   const { path, seen, whose, shown } = now;
   try {
-    const painting = await post("/api/act", { kind, path, seen, whose, shown, key, values }, slow);
+    const painting = await post("/api/act", { kind, path, seen, whose, shown, key, values, follow: true }, slow);
     if (!painting.refused) accepted(values);
     await show(painting);
     if (kind === "say" && !painting.refused) emptied(values.text);
@@ -196,6 +196,8 @@ async function follow(slot) {
   if (following.has(slot)) return;
   following.add(slot);
   const { path, said, shown } = now;
+  let { rest } = now; // of the answer to the click, if it goes on to the reply
+  now.rest = null;
   const same = () => now.slots.includes(slot) && now.path === path && now.said === said;
   const reply = { slot, shown, text: "", offset: 0, done: false };
   const paintReply = () => (slot ? write(slot, reply.text) : paintChat(reply.text));
@@ -205,10 +207,11 @@ async function follow(slot) {
     if (attempt) await sleep(RETRY_MS[Math.min(attempt, RETRY_MS.length) - 1]);
     const before = reply.offset;
     try {
-      await read(reply, () => same() && paintReply());
+      await read(reply, () => same() && paintReply(), rest);
     } catch (error) {
       if (error.status === 401) failed(error);
     }
+    rest = null;
     if (reply.offset > before) attempt = 0; // dropped after some words: read again at once
     if (attempt > 1 && !reply.done) note(WORDS.connecting);
   }

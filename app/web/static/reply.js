@@ -1,5 +1,6 @@
 // A reply on its way, read from the participant API as server-sent events.
 
+import { events } from "./api.js";
 import { escaped } from "./text.js";
 import { WORDS } from "./words.js";
 
@@ -7,43 +8,41 @@ const STREAM_MS = 60;
 const LATE_MS = 8000;
 export const typing = () => `<span class="typing">${escaped(WORDS.writing)}</span>`;
 
-// Reads the reply from its beginning until the stream ends, and calls `painted` with the text so far, not more often than
-// eyes can follow. Throws if the connection breaks. A connection that was lost is read from the beginning again and not
-// from an offset: after a crash of the server the model was asked anew, and its words may be others. The screen that comes
-// after it is told with its end, for a page that still shows what was `shown` when it was asked for.
-export async function read(reply, painted) {
+// Reads the reply from its beginning until its events end, and calls `painted` with the text so far, not more often than
+// eyes can follow. Throws if the connection breaks. The events are the `rest` of the answer to the click that asked for it,
+// or are asked for. A connection that was lost is read from the beginning again and not from an offset: after a crash of
+// the server the model was asked anew, and its words may be others. The screen that comes after the reply is told with its
+// end, for a page that still shows what was `shown` when it was asked for.
+export async function read(reply, painted, rest) {
   Object.assign(reply, { text: "", offset: 0 });
-  const { slot, shown } = reply;
-  const response = await fetch(`/api/reply?${new URLSearchParams({ view: "page", slot, ...(shown && { shown }) })}`);
-  if (!response.ok) throw Object.assign(new Error("no stream"), { status: response.status });
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  let buffer = "", timer = null;
+  let timer = null;
   const push = () => {
     timer = null;
     if (reply.text || reply.anew) painted();
     reply.anew = false;
   };
   try {
-    while (!reply.done) {
-      const { value, done } = await reader.read();
-      if (done) break;
-      const frames = (buffer + value).replace(/\r\n/g, "\n").split("\n\n");
-      buffer = frames.pop();
-      for (const frame of frames) take(frame, reply);
+    for await (const event of rest ?? await asked(reply)) {
+      take(event, reply);
       timer ??= setTimeout(push, STREAM_MS);
+      if (reply.done) break;
     }
   } finally {
     clearTimeout(timer);
     push();
-    reader.cancel().catch(() => {});
   }
 }
 
-function take(frame, reply) {
-  const lines = Object.fromEntries(frame.split("\n").map((line) => line.split(/: ?(.*)/s)));
-  if (lines.event === "done") Object.assign(reply, { done: true, screen: JSON.parse(lines.data) });
-  if (lines.event !== "delta") return;
-  const { text, offset } = JSON.parse(lines.data);
+async function asked({ slot, shown }) {
+  const response = await fetch(`/api/reply?${new URLSearchParams({ view: "page", slot, ...(shown && { shown }) })}`);
+  if (!response.ok) throw Object.assign(new Error("no stream"), { status: response.status });
+  return events(response);
+}
+
+function take({ event, data }, reply) {
+  if (event === "done") Object.assign(reply, { done: true, screen: JSON.parse(data) });
+  if (event !== "delta") return;
+  const { text, offset } = JSON.parse(data);
   reply.text = offset ? reply.text + text : "";
   reply.anew = !offset; // what came before counts no more, the model is asked anew
   if (text) waitFor(reply.slot);

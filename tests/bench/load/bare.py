@@ -103,10 +103,13 @@ class Bare:
         return Response(self._screen(request.cookies["who"]), media_type="application/json")
 
     async def act(self, request: Request) -> Response:
-        """The next screen, once the fact is on disk."""
+        """The next screen, once the fact is on disk; with the model's words, where something was said."""
         who, body = request.cookies["who"], await request.body()
         self._steps[who] += 1
-        await self._store.put(who, time.time(), orjson.loads(body)["kind"], body.decode())
+        kind = orjson.loads(body)["kind"]
+        await self._store.put(who, time.time(), kind, body.decode())
+        if kind == "say":
+            return StreamingResponse(self._words(who), media_type="text/event-stream")
         return Response(self._screen(who), media_type="application/json")
 
     async def draft(self, request: Request) -> Response:
@@ -120,11 +123,8 @@ class Bare:
         self._store.put(request.cookies["who"], time.time(), "telemetry", (await request.body()).decode())
         return Response(status_code=204)
 
-    async def reply(self, request: Request) -> Response:
-        """The model's words."""
-        return StreamingResponse(self._words(request.cookies["who"]), media_type="text/event-stream")
-
     async def _words(self, who: str) -> AsyncIterator[bytes]:
+        yield b"event: screen\ndata: " + self._screen(who) + b"\n\n"
         said, waiting, last = "", "", 0.0
         body = {"model": "load-1", "messages": [{"role": "user", "content": "help"}], "stream": True}
         async with self._client.post(self._model_url + "/chat/completions", json=body) as response:
@@ -159,7 +159,6 @@ class Bare:
                 Route("/api/act", self.act, methods=["POST"]),
                 Route("/api/draft", self.draft, methods=["POST"]),
                 Route("/api/telemetry", self.telemetry, methods=["POST"]),
-                Route("/api/reply", self.reply),
                 Route("/healthz", self.greet),
             ]
         )

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import quote
 
 import orjson
 
@@ -102,16 +101,17 @@ class Participant:
         await asyncio.sleep(think_s - typing_s - DRAFT_S)
 
     async def _act(self, number: int, kind: str, values: Mapping[str, Any]) -> None:
-        begun = time.perf_counter()
+        begun, says = time.perf_counter(), kind == "say"
         key = f"{self._chance.getrandbits(128):032x}"
         at = {"path": self._now["path"], "seen": self._now["seen"]}
-        does = {"kind": kind, **at, "whose": self._now.get("whose"), "key": key, "values": values}
-        await self._ask("/api/act", does, "click")
+        does = {"kind": kind, **at, "whose": self._now.get("whose"), "key": key, "values": values, "follow": True}
+        if says:
+            await self._say(does, begun)
+        else:
+            await self._ask("/api/act", does, "click")
         self._left.append({**at, **SCREEN})
         if self._now["note"] or self._now["faults"]:
             raise RuntimeError(f"{kind} {number} was refused: {self._now['note']} {self._now['faults']}")
-        if kind == "say":
-            await self._listen(begun)
 
     async def _tell(self) -> None:
         """What watch.js tells of the screens that were left."""
@@ -121,31 +121,38 @@ class Participant:
             body = orjson.dumps({"key": key, "whose": self._now.get("whose"), "records": records})
             await self._expect(await self._wire.ask("POST", "/api/telemetry", body), 204)
 
-    async def _listen(self, begun: float) -> None:
+    async def _say(self, does: Mapping[str, Any], begun: float) -> None:
+        """Click, see the screen, hear the reply: all in one answer."""
         words: list[float] = []
-        asked = f"view=page&slot=&shown={quote(self._now['shown'])}"
+        pieces: list[bytes] = []
 
         def heard(piece: bytes) -> None:
-            if not words and b'"text":"' in piece and b'"text":""' not in piece:
-                words.append(time.perf_counter())
+            now = time.perf_counter()
+            if not pieces and piece.startswith(b"event: screen"):
+                self._found.note("click", now - begun)
+            pieces.append(piece)
+            if not words and b'"text":"' in piece.partition(b"event: delta")[2]:
+                words.append(now)
 
-        reply = await self._wire.ask("GET", f"/api/reply?{asked}", heard=heard)
-        await self._expect(reply, 200)
+        reply = await self._wire.ask("POST", "/api/act", self._asking(does), heard=heard)
         over = time.perf_counter()
+        await self._expect(reply, 200)
         _, done, after = reply.body.rpartition(b"event: done\ndata: ")
-        if not words or not done:
-            raise RuntimeError("a reply was not whole")
+        if not words or not done or not reply.body.startswith(b"event: screen"):
+            raise RuntimeError(f"a reply was not whole: {reply.body[:200].decode(errors='replace')}")
         self._now = orjson.loads(after)
         self._found.note("first token", words[0] - begun - FIRST_S)
         self._found.note("whole reply", over - begun - WHOLE_S)
 
     async def _ask(self, path: str, body: Mapping[str, Any], what: str) -> None:
         begun = time.perf_counter()
-        asked = {**body, "shown": self._now.get("shown"), "view": "page"}
-        reply = await self._wire.ask("POST", path, orjson.dumps(asked))
+        reply = await self._wire.ask("POST", path, self._asking(body))
         self._found.note(what, time.perf_counter() - begun)
         await self._expect(reply, 200)
         self._now = orjson.loads(reply.body)
+
+    def _asking(self, body: Mapping[str, Any]) -> bytes:
+        return orjson.dumps({**body, "shown": self._now.get("shown"), "view": "page"})
 
     async def _expect(self, reply: Reply, status: int) -> None:
         self._found.requests += self._found.measuring
