@@ -33,7 +33,7 @@ class Call:
 
 
 class Direct:
-    """Answers calls; whatever else is asked goes to the application behind. `apologise` answers for our own errors."""
+    """Answers calls; whatever else is asked goes to the application behind. `apologise` answers for what goes wrong."""
 
     def __init__(self, app: ASGIApp, calls: Mapping[str, Call], apologise: Apologise) -> None:
         self._app, self._calls, self._apologise = app, calls, apologise
@@ -44,7 +44,12 @@ class Direct:
         if call is None:
             await self._app(scope, receive, send)
             return
-        response = await self._answer(call, Request(scope, receive))
+        request = Request(scope, receive)
+        try:
+            response = await self._answer(call, request)
+        except Exception as error:  # a named edge, as Starlette's: the cause goes on to the log of the server
+            await (await self._apologise(request, error))(scope, receive, send)
+            raise
         await response(scope, receive, send)
 
     async def _answer(self, call: Call, request: Request) -> Response:
