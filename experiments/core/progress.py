@@ -15,7 +15,6 @@ from experiments.core.study import Each, Node, Phase
 from experiments.core.trail import trail
 from experiments.core.words import say
 
-
 STEPS = frozenset({"enrolled", "assigned", "drawn"})
 """Kinds of facts that say how many steps there are, and in which language."""
 PROGRESS = "progress"
