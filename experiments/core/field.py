@@ -45,8 +45,9 @@ class Field(Config):
         raise NotImplementedError
 
     def filled(self, fill: Callable[[str], str]) -> Self:
-        """The same field with the names in its texts replaced."""
-        return self.model_copy(update=self._texts(fill))
+        """The same field with the names in its texts replaced; itself where there are none, as a copy takes long."""
+        changed = {name: text for name, text in self._texts(fill).items() if text != getattr(self, name)}
+        return self.model_copy(update=changed) if changed else self
 
     def _texts(self, fill: Callable[[str], str]) -> dict[str, Any]:
         """What `filled` changes; a kind with more texts adds them."""

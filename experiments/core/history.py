@@ -6,18 +6,24 @@ the whole session and everything that was in scope, so that a schema needs no pa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar
 
 from experiments.core.events import NOTES, Event
-from experiments.core.place import Place, State
+from experiments.core.place import LASTING, NO_EVENTS, State
 from experiments.core.resolve import Study
 from experiments.core.step import Step
 from experiments.core.study import Phase
 from experiments.core.talk import turns
-from experiments.core.trail import reached
+from experiments.core.trail import TRAIL, Stop, reached, trail
 from problems.item import Problem
+
+T = TypeVar("T")
+UNITS = "units"
+LASTING[UNITS] = LASTING[TRAIL]
+"""Those that are behind are kept, as what is behind stays so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,25 +95,60 @@ def _ratings(turn: int, at_once: Mapping[str, Any], at_end: Mapping[str, Any]) -
 
 def units(study: Study, state: State) -> tuple[Unit, ...]:
     """Every problem that the participant has come to, in order."""
+    key, known = (UNITS, study.hash), trail(study, state)
     phases = [node.id for node in study.flow if isinstance(node, Phase)]
-    grouped: dict[str, list[Place]] = {}
-    for place in reached(study, state):
-        turn = _turn(place)
-        if turn is not None and isinstance(place.node, Step):
-            grouped.setdefault(turn, []).append(place)
-    return tuple(_unit(prefix, places, position, phases) for position, (prefix, places) in enumerate(grouped.items()))
+    grouped: dict[str, list[Stop]] = {}
+    for stop in known.stops:
+        turn = _turn(stop)
+        if turn is not None and isinstance(stop.node, Step):
+            grouped.setdefault(turn, []).append(stop)
+    behind: dict[str, Unit] = state.memo.get(key, {})
+    found = [
+        behind.get(prefix) or _unit(state, prefix, stops, position, phases)
+        for position, (prefix, stops) in enumerate(grouped.items())
+    ]
+    now = known.stops[-1].path if known.stops else ""
+    state.memo[key] = {unit.prefix: unit for unit in found if not now.startswith(unit.prefix)}
+    return tuple(found)
 
 
-def _turn(place: Place) -> str | None:
+def each_unit(*until: str) -> Callable[[Callable[[State, Unit], T]], Callable[[Study, State], list[T]]]:
+    """What a pure function finds of each unit, in order; kept as long as the unit is, and until there is a fact of one
+    of these kinds. Beside the unit it reads nothing of the state but the seed and what such facts tell."""
+
+    def of_each(find: Callable[[State, Unit], T]) -> Callable[[Study, State], list[T]]:
+        name = f"{find.__module__}.{find.__qualname__}"
+        LASTING[name] = LASTING[UNITS] | set(until)
+
+        @wraps(find)
+        def found(study: Study, state: State) -> list[T]:
+            key = (name, study.hash)
+            known: dict[str, tuple[Unit, T]] = state.memo.get(key, {})
+            now: dict[str, tuple[Unit, T]] = {}
+            for unit in units(study, state):
+                kept = known.get(unit.prefix)
+                now[unit.prefix] = kept if kept and kept[0] is unit else (unit, find(state, unit))
+            state.memo[key] = now
+            return [one for _, one in now.values()]
+
+        return found
+
+    return of_each
+
+
+def _turn(stop: Stop) -> str | None:
     """The prefix of the problem's turn: the innermost loop over problems, if that is the innermost loop."""
-    turns = place.scope.turns
+    turns = stop.scope.turns
     return turns[-1].prefix if turns and turns[-1].node.over_problems else None
 
 
-def _unit(prefix: str, places: Iterable[Place], position: int, phases: list[str]) -> Unit:
-    places = list(places)
-    scope = places[0].scope
-    done = tuple(Done(place.node.id, place.node.step, place.facts) for place in places if isinstance(place.node, Step))
+def _unit(state: State, prefix: str, stops: Sequence[Stop], position: int, phases: list[str]) -> Unit:
+    scope = stops[0].scope
+    done = tuple(
+        Done(stop.node.id, stop.node.step, state.facts.get(stop.path, NO_EVENTS))
+        for stop in stops
+        if isinstance(stop.node, Step)
+    )
     phase = phases.index(scope.phases[0][0].id) + 1 if scope.phases else None
     turn = scope.turns[-1]
     assert scope.problem is not None  # noqa: S101  (a turn over problems has one)
@@ -133,8 +174,9 @@ def took_ms(state: State, step: Done) -> int | None:
     """
     if step.submitted is None:
         return None
-    shown = [event for event in state.events[: step.events[0].seq - 1] if event.kind not in NOTES]
-    return (step.submitted.at_us - shown[-1].at_us) // 1000
+    before = (state.events[seq - 1] for seq in range(step.events[0].seq - 1, 0, -1))
+    shown = next(event for event in before if event.kind not in NOTES)
+    return (step.submitted.at_us - shown.at_us) // 1000
 
 
 def answers(state: State) -> dict[str, Any]:

@@ -8,18 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from experiments.core.place import Place, State, Turn, language_of, lasting, meets
+from experiments.core.place import LASTING, Place, State, Turn, language_of, lasting, meets
 from experiments.core.resolve import Study
 from experiments.core.screen import Progress
 from experiments.core.study import Each, Node, Phase
 from experiments.core.trail import trail
 from experiments.core.words import say
 
+STEPS = frozenset({"enrolled", "assigned", "drawn"})
+"""Kinds of facts that say how many steps there are, and in which language."""
+PROGRESS = "progress"
+LASTING[PROGRESS] = STEPS
+
 
 def progress(study: Study, state: State, place: Place | None) -> Progress:
-    """Words and share for the present place; None means that the study has been left behind."""
+    """Words and share for the present place; None means that the study has been left behind. Kept while the place is
+    the same, as a conversation is seen many times."""
     if place is None:
         return Progress("", 1.0)
+    known: tuple[str, Progress] | None = state.memo.get((PROGRESS, study.hash))
+    if known is None or known[0] != place.path:
+        known = state.memo[PROGRESS, study.hash] = (place.path, _progress(study, state, place))
+    return known[1]
+
+
+def _progress(study: Study, state: State, place: Place) -> Progress:
     behind = trail(study, state).behind
     total = max(behind + 1, round(_steps(study, state)))
     return Progress(_words(place), min(1.0, behind / max(1, total - 1)))
@@ -72,7 +85,7 @@ def _count(place: Place, turn: Turn, prefix: str, loops: Sequence[Each]) -> tupl
     return number, total
 
 
-@lasting("enrolled", "assigned", "drawn")
+@lasting(*STEPS)
 def _steps(study: Study, state: State) -> float:
     """How many steps the study will be."""
     return sum(_weight(node, study, state, "") for node in study.flow)

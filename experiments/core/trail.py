@@ -61,16 +61,17 @@ def _leads(path: str, to: str) -> bool:
 def _turns(study: Study, state: State, node: Each, path: str, scope: Scope, start: str) -> Iterator[Place]:
     items = state.draws[path].items
     for index, item in enumerate(items):
-        turn = Turn(node, f"{path}[{index}]/", index, len(items))
-        if start and not start.startswith(turn.prefix):
+        prefix = f"{path}[{index}]/"
+        if start and not start.startswith(prefix):
             continue
+        turn = Turn(node, prefix, index, len(items))
         problem, pool = scope.problem, scope.pool
         if node.over_problems:
             problem, pool = study.problem(node.pool, item[node.each]), node.pool
         inner = Scope({**scope.values, **item}, scope.phases, (*scope.turns, turn), problem, pool)
-        yield from _walk(study, state, node.flow, turn.prefix, inner, start)
+        yield from _walk(study, state, node.flow, prefix, inner, start)
         start = ""
-        if node.until and Place(turn.prefix + "-", node, inner, study, state).holds(node.until):
+        if node.until and Place(prefix + "-", node, inner, study, state).holds(node.until):
             return
 
 

@@ -7,17 +7,18 @@ confidence that was said before it. The attention check is in `user_answers`, as
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 import orjson
 
 from experiments.core.alone import questions
+from experiments.core.annotated import ANNOTATED as ANNOTATION
 from experiments.core.annotated import About
 from experiments.core.annotated import values as found_by
 from experiments.core.chance import public_id
-from experiments.core.history import Done, Unit, units
+from experiments.core.history import Done, Unit, each_unit
 from experiments.core.place import State
 from experiments.core.resolve import Study
 from experiments.core.scales import CONFIDENCE
@@ -192,19 +193,23 @@ QUESTIONS = Released(
 
 def rows(study: Study, state: State) -> list[Row]:
     """The answers and conversations of a session, in the order in which they were given."""
-    return [row for unit in units(study, state) for row in _unit_rows(state, unit)]
+    return [row for made in _unit_rows(study, state) for row in made]
 
 
-def _unit_rows(state: State, unit: Unit) -> Iterator[Row]:
+@each_unit(ANNOTATION)
+def _unit_rows(state: State, unit: Unit) -> list[Row]:
+    found: list[Row] = []
     for step in unit.steps:
         submitted = step.submitted if step.kind in ANSWER_TYPES else None
         if submitted is None or submitted.data.get("answer") is None:
             continue
         values = _answer(state, unit, step.kind, submitted.data["answer"])
-        yield Row(ANSWERS.name, submitted.seq, values, FULL_STUDY)
+        found.append(Row(ANSWERS.name, submitted.seq, values, FULL_STUDY))
         if step.kind == "chat":
             told = found_by(state.facts.get("", ()), About(unit.prefix + step.id))
-            yield Row(CONVERSATIONS.name, submitted.seq, {**values, **_conversation(step, told)}, FULL_STUDY)
+            talked = {**values, **_conversation(step, told)}
+            found.append(Row(CONVERSATIONS.name, submitted.seq, talked, FULL_STUDY))
+    return found
 
 
 def _answer(state: State, unit: Unit, kind: str, chosen: Any) -> dict[str, Any]:

@@ -1,0 +1,58 @@
+"""The units of a session and the rows made of them: kept from fact to fact, they are what the facts alone imply."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments.core.history import units
+from experiments.core.place import State
+from experiments.core.session import fold
+from storage.projections import rows_of
+from tests.fakes.annotated import annotated
+from tests.fakes.examples import examples
+from tests.fakes.sessions import NAMES, study, whole
+
+seeds = st.integers(0, 40).map(str)
+shares = st.floats(0, 1)
+
+
+def states(name: str, seed: str, chance: random.Random, share: float) -> Iterator[State]:
+    """A session fact by fact, between which a share of annotations come."""
+    state = State()
+    for event in whole(name, seed):
+        if chance.random() < share:
+            state = fold(annotated(study(name), state, chance), state)
+        state = fold([replace(event, seq=state.seq + 1)], state)
+        yield state
+
+
+@given(st.sampled_from(NAMES), seeds, st.integers(0, 10**6), shares, shares)
+@examples(40)
+def test_rows_that_were_known_at_some_facts_are_the_same_as_rows_made_anew(
+    name: str, seed: str, luck: int, notes: float, looks: float
+) -> None:
+    chance = random.Random(luck)
+    for state in states(name, seed, chance, notes):
+        if chance.random() > looks and not state.outcome:
+            continue
+        afresh = fold(state.events)
+        assert units(study(name), state) == units(study(name), afresh)
+        assert list(rows_of(study(name), state).items()) == list(rows_of(study(name), afresh).items())
+        beside = fold(annotated(study(name), state, chance), state)  # another that follows, and changes nothing here
+        assert rows_of(study(name), beside) == rows_of(study(name), fold(beside.events))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_unit_that_is_behind_is_not_made_again(name: str) -> None:
+    known: dict[str, object] = {}
+    for state in states(name, "0", random.Random(0), 0.1):
+        found = units(study(name), state)
+        assert all(known.get(unit.prefix, unit) is unit for unit in found)
+        known |= {unit.prefix: unit for unit in found[:-1]}
+    assert bool(known) == (name != "arena")
