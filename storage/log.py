@@ -29,6 +29,7 @@ from storage.checkpoints import Checkpoints, leave_checkpoints
 from storage.engine import writer
 from storage.erasure import empty_journal
 from storage.errors import Conflict, StorageError, cause
+from storage.known import Known
 from storage.pace import Pace
 from storage.prepared import Prepared
 from storage.seats import due, lock
@@ -230,7 +231,7 @@ def _outcomes(connection: Connection, batch: Sequence[_Item]) -> list[Append | B
     for left in reversed(range(TRIES)):
         try:
             if len(batch) == 1:
-                return [_write(connection, batch[0].work, connection.begin)]
+                return [_write(connection, batch[0].work, connection.begin, _known(connection, batch))]
             return _together(connection, batch) or _apart(connection, batch)
         except OperationalError as error:
             if not left or not any(words in str(error.orig) for words in IN_THE_WAY):
@@ -244,9 +245,10 @@ def _together(connection: Connection, batch: Sequence[_Item]) -> list[Append | B
     something is amiss."""
     with connection.begin() as transaction:
         _lock(connection, batch)
+        known = _known(connection, batch)
         outcomes: list[Append | BaseException | None] = []
         for item in batch:
-            outcomes.append(_write(connection, item.work, nullcontext))
+            outcomes.append(_write(connection, item.work, nullcontext, known))
             if isinstance(outcomes[-1], BaseException):
                 transaction.rollback()
                 return []
@@ -257,7 +259,8 @@ def _apart(connection: Connection, batch: Sequence[_Item]) -> list[Append | Base
     """Write a batch in one transaction, each piece in a savepoint of its own."""
     with connection.begin():
         _lock(connection, batch)
-        return [_write(connection, item.work, connection.begin_nested) for item in batch]
+        known = _known(connection, batch)
+        return [_write(connection, item.work, connection.begin_nested, known) for item in batch]
 
 
 def _lock(connection: Connection, batch: Sequence[_Item]) -> None:
@@ -267,14 +270,18 @@ def _lock(connection: Connection, batch: Sequence[_Item]) -> None:
         usage.lock(connection)
 
 
+def _known(connection: Connection, batch: Sequence[_Item]) -> Known:
+    return Known(connection, [item.work.stream for item in batch])
+
+
 def _write(
-    connection: Connection, work: Work, within: Callable[[], AbstractContextManager[Any]]
+    connection: Connection, work: Work, within: Callable[[], AbstractContextManager[Any]], known: Known
 ) -> Append | BaseException | None:
     """Write one piece of work, in a transaction or a savepoint of its own. A conflict, a refusal, or a value that does
     not fit is its own outcome; what ails the database ends the batch."""
     try:
         with within():
-            return write(connection, work)
+            return write(connection, work, known)
     except ParleyError as error:
         return error
     except IntegrityError as error:

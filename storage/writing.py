@@ -9,8 +9,9 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, delete, func, insert, or_, select, update
 
 from storage import tables, usage
-from storage.erasure import EMPTIED, erase, erased
+from storage.erasure import EMPTIED, erase
 from storage.errors import Conflict
+from storage.known import Known
 from storage.others import Others
 from storage.prepared import Prepared, inserting
 from storage.seats import change, lock, take
@@ -47,36 +48,38 @@ _LAST_ORDINAL = Prepared(
 _TRIED = Prepared(lambda _: insert(tables.attempts))
 
 
-def write(connection: Connection, work: Work) -> Append | None:
+def write(connection: Connection, work: Work, known: Known) -> Append | None:
     """Write one piece of work in the transaction that is open; what was appended, where others were counted."""
     match work:
         case Append():
-            _write_append(connection, work)
+            _write_append(connection, work, known)
         case Counted():
             lock(connection)
             made = work.make(Others(connection, work.now_us))
-            _write_append(connection, made)
+            _write_append(connection, made, known)
             return made
         case Attempt():
-            _write_attempt(connection, work.values)
+            _write_attempt(connection, work.values, known)
         case Draft():
-            _write_draft(connection, work)
+            _write_draft(connection, work, known)
         case Telemetry():
-            write_telemetry(connection, work)
+            if not known.is_erased(work.stream):
+                write_telemetry(connection, work)
     return None
 
 
-def _write_draft(connection: Connection, work: Draft) -> None:
-    if not _is_done(connection, work) and not erased(connection, work.stream):
+def _write_draft(connection: Connection, work: Draft, known: Known) -> None:
+    if not _is_done(connection, work) and not known.is_erased(work.stream):
         draft = {"stream": work.stream, "path": work.path, "data": dict(work.data), "at_us": work.at_us}
         upsert(connection, tables.drafts, [draft], ("stream", "path"))
+        known.typed(work.stream)
 
 
-def _write_attempt(connection: Connection, values: Mapping[str, Any]) -> None:
+def _write_attempt(connection: Connection, values: Mapping[str, Any], known: Known) -> None:
     """Attempts for one reply count from 1, also over a restart of the server that was asking."""
     usage.lock(connection)  # two processes may be asking for the same reply
     last = _LAST_TRY.first(connection, values) or 0
-    emptied = EMPTIED if erased(connection, values["stream"]) else {}
+    emptied = EMPTIED if known.is_erased(values["stream"]) else {}
     _TRIED.run(connection, [{**values, **emptied, "number": last + 1}])
     usage.add(connection, values)
 
@@ -86,7 +89,7 @@ def _is_done(connection: Connection, work: Draft) -> bool:
     return _LEFT.first(connection, {"stream": work.stream, "path": work.path}) is not None
 
 
-def _write_append(connection: Connection, work: Append) -> None:
+def _write_append(connection: Connection, work: Append, known: Known) -> None:
     recorded_us = time.time_ns() // 1000
     if work.enrolment:
         _enrol(connection, work.stream, work.enrolment)
@@ -108,11 +111,12 @@ def _write_append(connection: Connection, work: Append) -> None:
     # Only after the insert, which holds the lock: numbers that were erased are free again for who knows nothing of it.
     if work.erases:
         erase(connection, work.stream, work.events[0])
-    elif erased(connection, work.stream):
+        known.forget()
+    elif known.is_erased(work.stream):
         raise Conflict(f"{work.stream}: everything of it was erased")
     if work.rows:
         upsert_rows(connection, Whose(work.study, work.stream, work.origin), work.rows)
-    if work.spent is not None:
+    if work.spent is not None and known.may_have_draft(work.stream):
         _spend(connection, work.stream, work.spent)
     change(connection, work.stream, work.seat)
 
