@@ -6,7 +6,19 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    ScalarSelect,
+    bindparam,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 
 from storage import tables, usage
 from storage.erasure import EMPTIED, erase
@@ -35,17 +47,28 @@ _LEFT = Prepared(
         or_(*(_event.kind == kind for kind in LEFT)),
     )
 )
-_LAST_TRY = Prepared(
-    lambda _: select(func.max(_attempt.number)).where(
-        _attempt.stream == bindparam("stream"),
-        _attempt.turn == bindparam("turn"),
-        _attempt.slot == bindparam("slot"),
-    )
+_before = (
+    _attempt.stream == bindparam("at_stream"),
+    _attempt.turn == bindparam("at_turn"),
+    _attempt.slot == bindparam("at_slot"),
 )
-_LAST_ORDINAL = Prepared(
-    lambda _: select(func.max(tables.sessions.c.ordinal)).where(tables.sessions.c.study == bindparam("study"))
+_TRIED = Prepared(
+    lambda _: insert(tables.attempts).inline().values(number=_next(_attempt.number, *_before)),
+    [column.name for column in _attempt if column.name != "number"],
 )
-_TRIED = Prepared(lambda _: insert(tables.attempts))
+_ENROLLED = Prepared(
+    lambda _: (
+        insert(tables.sessions)
+        .inline()
+        .values(ordinal=_next(tables.sessions.c.ordinal, tables.sessions.c.study == bindparam("at_study")))
+    ),
+    ("stream", "study", "hash", "origin"),
+)
+
+
+def _next(number: Column[int], *whose: ColumnElement[bool]) -> ScalarSelect[int]:
+    """The number after the last there is, from 1."""
+    return select(func.coalesce(func.max(number), 0) + 1).where(*whose).scalar_subquery()
 
 
 def write(connection: Connection, work: Work, known: Known) -> Append | None:
@@ -78,9 +101,9 @@ def _write_draft(connection: Connection, work: Draft, known: Known) -> None:
 def _write_attempt(connection: Connection, values: Mapping[str, Any], known: Known) -> None:
     """Attempts for one reply count from 1, also over a restart of the server that was asking."""
     usage.lock(connection)  # two processes may be asking for the same reply
-    last = _LAST_TRY.first(connection, values) or 0
     emptied = EMPTIED if known.is_erased(values["stream"]) else {}
-    _TRIED.run(connection, [{**values, **emptied, "number": last + 1}])
+    reply = {f"at_{name}": values[name] for name in ("stream", "turn", "slot")}
+    _TRIED.run(connection, [{**values, **emptied, **reply}])
     usage.add(connection, values)
 
 
@@ -132,15 +155,14 @@ def _spend(connection: Connection, stream: str, spent: Spent) -> None:
 
 
 def _enrol(connection: Connection, stream: str, new: Enrolment) -> None:
-    last = _LAST_ORDINAL.first(connection, {"study": new.study}) or 0
     entry = {
         "stream": stream,
         "study": new.study,
         "hash": new.hash,
         "origin": new.origin,
-        "ordinal": last + 1,
+        "at_study": new.study,
     }
-    inserting(tables.sessions, tuple(entry)).run(connection, [entry])
+    _ENROLLED.run(connection, [entry])
     if new.until_us:
         own = ("study", "origin", "language", "begun_us", "until_us")
         take(connection, stream, {name: getattr(new, name) for name in own}, new.cell)
