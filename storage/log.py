@@ -162,8 +162,8 @@ class Log:
         Where pieces come closely it sleeps meanwhile: to wake for each takes more from who clicks than to take it.
         """
         batch: list[_Item] = []
-        until_s = math.inf
-        while len(batch) < MOST_AT_ONCE and _counting(batch) < MOST_COUNTED:
+        counted, until_s = 0, math.inf
+        while len(batch) < MOST_AT_ONCE and counted < MOST_COUNTED:
             try:
                 item = self._queue.get(timeout=None if until_s == math.inf else max(0.0, until_s - time.monotonic()))
             except queue.Empty:
@@ -171,6 +171,7 @@ class Log:
             if item is CLOSE:
                 return batch, True
             batch.append(item)
+            counted += isinstance(item.work, Counted)
             now_s = time.monotonic()
             until_s = min(until_s, self._until_s(item.work, now_s))
             if until_s > now_s and not isinstance(item.work, Telemetry):
@@ -182,10 +183,6 @@ class Log:
         if isinstance(work, Telemetry):
             return now_s + LINGER_S
         return now_s + self._pace.wait_s() if now_s < self._busy_until_s else now_s
-
-
-def _counting(batch: Sequence[_Item]) -> int:
-    return sum(isinstance(item.work, Counted) for item in batch)
 
 
 def load(engine: Engine, stream: str) -> tuple[Event, ...]:
@@ -264,7 +261,7 @@ def _apart(connection: Connection, batch: Sequence[_Item]) -> list[Append | Base
 
 
 def _lock(connection: Connection, batch: Sequence[_Item]) -> None:
-    if _counting(batch):
+    if any(isinstance(item.work, Counted) for item in batch):
         lock(connection)  # before any row is, or two batches might wait for each other
     if any(isinstance(item.work, Attempt) for item in batch):
         usage.lock(connection)
