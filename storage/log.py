@@ -29,6 +29,7 @@ from storage.checkpoints import Checkpoints, leave_checkpoints
 from storage.engine import writer
 from storage.erasure import empty_journal
 from storage.errors import Conflict, StorageError, cause
+from storage.known import Known
 from storage.pace import Pace
 from storage.prepared import Prepared
 from storage.seats import due, lock
@@ -161,8 +162,8 @@ class Log:
         Where pieces come closely it sleeps meanwhile: to wake for each takes more from who clicks than to take it.
         """
         batch: list[_Item] = []
-        until_s = math.inf
-        while len(batch) < MOST_AT_ONCE and _counting(batch) < MOST_COUNTED:
+        counted, until_s = 0, math.inf
+        while len(batch) < MOST_AT_ONCE and counted < MOST_COUNTED:
             try:
                 item = self._queue.get(timeout=None if until_s == math.inf else max(0.0, until_s - time.monotonic()))
             except queue.Empty:
@@ -170,6 +171,7 @@ class Log:
             if item is CLOSE:
                 return batch, True
             batch.append(item)
+            counted += isinstance(item.work, Counted)
             now_s = time.monotonic()
             until_s = min(until_s, self._until_s(item.work, now_s))
             if until_s > now_s and not isinstance(item.work, Telemetry):
@@ -181,10 +183,6 @@ class Log:
         if isinstance(work, Telemetry):
             return now_s + LINGER_S
         return now_s + self._pace.wait_s() if now_s < self._busy_until_s else now_s
-
-
-def _counting(batch: Sequence[_Item]) -> int:
-    return sum(isinstance(item.work, Counted) for item in batch)
 
 
 def load(engine: Engine, stream: str) -> tuple[Event, ...]:
@@ -230,7 +228,7 @@ def _outcomes(connection: Connection, batch: Sequence[_Item]) -> list[Append | B
     for left in reversed(range(TRIES)):
         try:
             if len(batch) == 1:
-                return [_write(connection, batch[0].work, connection.begin)]
+                return [_write(connection, batch[0].work, connection.begin, _known(connection, batch))]
             return _together(connection, batch) or _apart(connection, batch)
         except OperationalError as error:
             if not left or not any(words in str(error.orig) for words in IN_THE_WAY):
@@ -244,9 +242,10 @@ def _together(connection: Connection, batch: Sequence[_Item]) -> list[Append | B
     something is amiss."""
     with connection.begin() as transaction:
         _lock(connection, batch)
+        known = _known(connection, batch)
         outcomes: list[Append | BaseException | None] = []
         for item in batch:
-            outcomes.append(_write(connection, item.work, nullcontext))
+            outcomes.append(_write(connection, item.work, nullcontext, known))
             if isinstance(outcomes[-1], BaseException):
                 transaction.rollback()
                 return []
@@ -257,24 +256,29 @@ def _apart(connection: Connection, batch: Sequence[_Item]) -> list[Append | Base
     """Write a batch in one transaction, each piece in a savepoint of its own."""
     with connection.begin():
         _lock(connection, batch)
-        return [_write(connection, item.work, connection.begin_nested) for item in batch]
+        known = _known(connection, batch)
+        return [_write(connection, item.work, connection.begin_nested, known) for item in batch]
 
 
 def _lock(connection: Connection, batch: Sequence[_Item]) -> None:
-    if _counting(batch):
+    if any(isinstance(item.work, Counted) for item in batch):
         lock(connection)  # before any row is, or two batches might wait for each other
     if any(isinstance(item.work, Attempt) for item in batch):
         usage.lock(connection)
 
 
+def _known(connection: Connection, batch: Sequence[_Item]) -> Known:
+    return Known(connection, [item.work.stream for item in batch])
+
+
 def _write(
-    connection: Connection, work: Work, within: Callable[[], AbstractContextManager[Any]]
+    connection: Connection, work: Work, within: Callable[[], AbstractContextManager[Any]], known: Known
 ) -> Append | BaseException | None:
     """Write one piece of work, in a transaction or a savepoint of its own. A conflict, a refusal, or a value that does
     not fit is its own outcome; what ails the database ends the batch."""
     try:
         with within():
-            return write(connection, work)
+            return write(connection, work, known)
     except ParleyError as error:
         return error
     except IntegrityError as error:

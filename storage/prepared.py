@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import Connection, Dialect, Table, insert
@@ -74,7 +75,9 @@ class Prepared:
         fixed = {name: bind.value for name, bind in compiled.binds.items() if bind.value is not None}
         if compiled.positiontup is None:
             return str(compiled), partial(_named, written, fixed)
-        return str(compiled), partial(_placed, [(name, written[name]) for name in compiled.positiontup], fixed)
+        names = compiled.positiontup
+        processed = [(place, process) for place, name in enumerate(names) if (process := written[name])]
+        return str(compiled), partial(_placed, _picking(names), processed, fixed)
 
 
 def _is_straight(connection: Connection) -> bool:
@@ -92,9 +95,25 @@ def _named(written: Mapping[str, Any], fixed: Values, values: Values) -> dict[st
     return {name: _put(process, values[name] if name in values else fixed[name]) for name, process in written.items()}
 
 
-def _placed(written: Sequence[tuple[str, Any]], fixed: Values, values: Values) -> tuple[Any, ...]:
-    """The parameters in their places, as SQLite's driver takes them."""
-    return tuple([_put(process, values[name] if name in values else fixed[name]) for name, process in written])
+def _placed(
+    pick: Callable[[Values], tuple[Any, ...]],
+    processed: Sequence[tuple[int, Callable[[Any], Any]]],
+    fixed: Values,
+    values: Values,
+) -> tuple[Any, ...]:
+    """The parameters in their places, as SQLite's driver takes them; few of them have to be processed."""
+    placed = pick({**fixed, **values} if fixed else values)
+    if not processed:
+        return placed
+    row = list(placed)
+    for place, process in processed:
+        row[place] = process(row[place])
+    return tuple(row)
+
+
+def _picking(names: Sequence[str]) -> Callable[[Values], tuple[Any, ...]]:
+    """What takes some names' values; of one alone `itemgetter` makes no tuple."""
+    return itemgetter(*names) if len(names) > 1 else lambda values: tuple([values[name] for name in names])
 
 
 def _put(process: Callable[[Any], Any] | None, value: Any) -> Any:

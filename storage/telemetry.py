@@ -14,7 +14,6 @@ from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from storage import tables
 from storage.engine import Database
-from storage.erasure import erased
 from storage.prepared import Prepared
 
 MOST_RECORDS = 5_000
@@ -38,9 +37,7 @@ class Telemetry:
 
 
 def write_telemetry(connection: Connection, work: Telemetry) -> None:
-    """Number and store a batch; what is beyond the cap, or of a session that was erased, is dropped."""
-    if erased(connection, work.stream):
-        return
+    """Number and store a batch; what is beyond the cap is dropped."""
     last = _LAST.first(connection, {"stream": work.stream}) or 0
     rows = [
         {"stream": work.stream, "number": number, "batch": None if number - last > 1 else work.batch, **record}

@@ -6,11 +6,24 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    ScalarSelect,
+    bindparam,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 
 from storage import tables, usage
-from storage.erasure import EMPTIED, erase, erased
+from storage.erasure import EMPTIED, erase
 from storage.errors import Conflict
+from storage.known import Known
 from storage.others import Others
 from storage.prepared import Prepared, inserting
 from storage.seats import change, lock, take
@@ -34,50 +47,63 @@ _LEFT = Prepared(
         or_(*(_event.kind == kind for kind in LEFT)),
     )
 )
-_LAST_TRY = Prepared(
-    lambda _: select(func.max(_attempt.number)).where(
-        _attempt.stream == bindparam("stream"),
-        _attempt.turn == bindparam("turn"),
-        _attempt.slot == bindparam("slot"),
-    )
+_before = (
+    _attempt.stream == bindparam("at_stream"),
+    _attempt.turn == bindparam("at_turn"),
+    _attempt.slot == bindparam("at_slot"),
 )
-_LAST_ORDINAL = Prepared(
-    lambda _: select(func.max(tables.sessions.c.ordinal)).where(tables.sessions.c.study == bindparam("study"))
+_TRIED = Prepared(
+    lambda _: insert(tables.attempts).inline().values(number=_next(_attempt.number, *_before)),
+    [column.name for column in _attempt if column.name != "number"],
 )
-_TRIED = Prepared(lambda _: insert(tables.attempts))
+_ENROLLED = Prepared(
+    lambda _: (
+        insert(tables.sessions)
+        .inline()
+        .values(ordinal=_next(tables.sessions.c.ordinal, tables.sessions.c.study == bindparam("at_study")))
+    ),
+    ("stream", "study", "hash", "origin"),
+)
 
 
-def write(connection: Connection, work: Work) -> Append | None:
+def _next(number: Column[int], *whose: ColumnElement[bool]) -> ScalarSelect[int]:
+    """The number after the last there is, from 1."""
+    return select(func.coalesce(func.max(number), 0) + 1).where(*whose).scalar_subquery()
+
+
+def write(connection: Connection, work: Work, known: Known) -> Append | None:
     """Write one piece of work in the transaction that is open; what was appended, where others were counted."""
     match work:
         case Append():
-            _write_append(connection, work)
+            _write_append(connection, work, known)
         case Counted():
             lock(connection)
             made = work.make(Others(connection, work.now_us))
-            _write_append(connection, made)
+            _write_append(connection, made, known)
             return made
         case Attempt():
-            _write_attempt(connection, work.values)
+            _write_attempt(connection, work.values, known)
         case Draft():
-            _write_draft(connection, work)
+            _write_draft(connection, work, known)
         case Telemetry():
-            write_telemetry(connection, work)
+            if not known.is_erased(work.stream):
+                write_telemetry(connection, work)
     return None
 
 
-def _write_draft(connection: Connection, work: Draft) -> None:
-    if not _is_done(connection, work) and not erased(connection, work.stream):
+def _write_draft(connection: Connection, work: Draft, known: Known) -> None:
+    if not _is_done(connection, work) and not known.is_erased(work.stream):
         draft = {"stream": work.stream, "path": work.path, "data": dict(work.data), "at_us": work.at_us}
         upsert(connection, tables.drafts, [draft], ("stream", "path"))
+        known.typed(work.stream)
 
 
-def _write_attempt(connection: Connection, values: Mapping[str, Any]) -> None:
+def _write_attempt(connection: Connection, values: Mapping[str, Any], known: Known) -> None:
     """Attempts for one reply count from 1, also over a restart of the server that was asking."""
     usage.lock(connection)  # two processes may be asking for the same reply
-    last = _LAST_TRY.first(connection, values) or 0
-    emptied = EMPTIED if erased(connection, values["stream"]) else {}
-    _TRIED.run(connection, [{**values, **emptied, "number": last + 1}])
+    emptied = EMPTIED if known.is_erased(values["stream"]) else {}
+    reply = {f"at_{name}": values[name] for name in ("stream", "turn", "slot")}
+    _TRIED.run(connection, [{**values, **emptied, **reply}])
     usage.add(connection, values)
 
 
@@ -86,7 +112,7 @@ def _is_done(connection: Connection, work: Draft) -> bool:
     return _LEFT.first(connection, {"stream": work.stream, "path": work.path}) is not None
 
 
-def _write_append(connection: Connection, work: Append) -> None:
+def _write_append(connection: Connection, work: Append, known: Known) -> None:
     recorded_us = time.time_ns() // 1000
     if work.enrolment:
         _enrol(connection, work.stream, work.enrolment)
@@ -108,11 +134,12 @@ def _write_append(connection: Connection, work: Append) -> None:
     # Only after the insert, which holds the lock: numbers that were erased are free again for who knows nothing of it.
     if work.erases:
         erase(connection, work.stream, work.events[0])
-    elif erased(connection, work.stream):
+        known.forget()
+    elif known.is_erased(work.stream):
         raise Conflict(f"{work.stream}: everything of it was erased")
     if work.rows:
         upsert_rows(connection, Whose(work.study, work.stream, work.origin), work.rows)
-    if work.spent is not None:
+    if work.spent is not None and known.may_have_draft(work.stream):
         _spend(connection, work.stream, work.spent)
     change(connection, work.stream, work.seat)
 
@@ -128,15 +155,14 @@ def _spend(connection: Connection, stream: str, spent: Spent) -> None:
 
 
 def _enrol(connection: Connection, stream: str, new: Enrolment) -> None:
-    last = _LAST_ORDINAL.first(connection, {"study": new.study}) or 0
     entry = {
         "stream": stream,
         "study": new.study,
         "hash": new.hash,
         "origin": new.origin,
-        "ordinal": last + 1,
+        "at_study": new.study,
     }
-    inserting(tables.sessions, tuple(entry)).run(connection, [entry])
+    _ENROLLED.run(connection, [entry])
     if new.until_us:
         own = ("study", "origin", "language", "begun_us", "until_us")
         take(connection, stream, {name: getattr(new, name) for name in own}, new.cell)

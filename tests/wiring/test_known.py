@@ -1,0 +1,117 @@
+"""What a batch asks for once, of all its sessions: who is erased in it, and what is typed in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import Connection, select
+
+from experiments.core.events import Event
+from storage import tables
+from storage.engine import Database, writer
+from storage.errors import Conflict
+from storage.known import Known
+from storage.log import facts
+from storage.telemetry import Telemetry
+from storage.work import Append, Attempt, Draft, Enrolment, Spent, Work
+from storage.writing import write
+
+STREAM, OTHER = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
+NEW = Enrolment("study", "h", "person")
+
+
+@pytest.fixture
+def connection(each_database: Database) -> Iterator[Connection]:
+    """The writer's."""
+    with writer(each_database) as connection:
+        yield connection
+
+
+def fact(seq: int, kind: str = "said", stream: str = STREAM, **more: object) -> Append:
+    return Append(stream, "study", (Event(seq, 0, "participant", "here", kind, {}),), **more)  # type: ignore[arg-type]
+
+
+def attempt(stream: str = STREAM) -> Attempt:
+    own = {"stream": stream, "turn": 3, "slot": "", "study": "study", "path": "here", "text": "words", "model": "m"}
+    nothing = dict.fromkeys(column.name for column in tables.attempts.c if column.name != "number")
+    return Attempt({**nothing, **own, "backend": "b", "request": {"asked": 1}, "started_us": 1, "total_us": 1})
+
+
+def late() -> list[Work]:
+    """What may still come of somebody who has withdrawn."""
+    told = Telemetry(STREAM, "b", ({"path": "here", "at_us": 1, "kind": "screen", "data": {}},))
+    return [Draft(STREAM, "here", {"text": "late"}, 1), told, attempt()]
+
+
+def together(connection: Connection, works: list[Work]) -> None:
+    with connection.begin():
+        known = Known(connection, [work.stream for work in works])
+        for work in works:
+            write(connection, work, known)
+
+
+def check_nothing_is_left(connection: Connection) -> None:
+    with connection.begin():
+        assert [event.kind for event in facts(connection, STREAM)] == ["withdrew"]
+        for table in (tables.drafts, tables.telemetry):
+            assert connection.execute(select(table.c.stream)).all() == []
+        kept = connection.execute(select(tables.attempts.c.text, tables.attempts.c.request)).all()
+        assert kept == [("", {})]
+
+
+def test_what_comes_after_an_erasure_of_the_same_batch_is_dropped(connection: Connection) -> None:
+    before: list[Work] = [fact(1, "enrolled", enrolment=NEW), Draft(STREAM, "here", {"text": "early"}, 1)]
+    together(connection, [*before, fact(2, "withdrew", erases=True), *late()])
+    check_nothing_is_left(connection)
+
+
+def test_what_comes_in_a_batch_after_that_of_an_erasure_is_dropped(connection: Connection) -> None:
+    together(connection, [fact(1, "enrolled", enrolment=NEW), fact(1, "enrolled", OTHER, enrolment=NEW)])
+    together(connection, [fact(2, "withdrew", erases=True)])
+    together(connection, [fact(2, stream=OTHER), *late()])
+    check_nothing_is_left(connection)
+    for seq in (1, 3):
+        with pytest.raises(Conflict, match="erased"):
+            together(connection, [fact(3, stream=OTHER), fact(seq)])
+    check_nothing_is_left(connection)
+
+
+def test_what_is_undone_was_not_erased(connection: Connection) -> None:
+    together(connection, [fact(1, "enrolled", enrolment=NEW)])
+    with connection.begin():
+        known = Known(connection, [STREAM])
+        with connection.begin_nested() as savepoint:
+            write(connection, fact(2, "withdrew", erases=True), known)
+            savepoint.rollback()
+        write(connection, fact(2), known)
+        assert [event.kind for event in facts(connection, STREAM)] == ["enrolled", "said"]
+
+
+def test_a_session_of_which_nobody_was_to_write_is_asked_for(connection: Connection) -> None:
+    together(connection, [fact(1, "enrolled", enrolment=NEW), fact(2, "withdrew", erases=True)])
+    with pytest.raises(Conflict, match="erased"), connection.begin():
+        write(connection, fact(3), Known(connection, [OTHER]))
+
+
+def test_what_is_typed_and_sent_in_one_batch_is_no_draft(connection: Connection) -> None:
+    typed = Draft(STREAM, "here", {"text": "sent", "more": "kept"}, 1)
+    looked = fact(2, spent=Spent("here"))
+    together(connection, [fact(1, "enrolled", enrolment=NEW), looked, typed, fact(3, spent=Spent("here", ("text",)))])
+    drafts = select(tables.drafts.c.data)
+    with connection.begin():
+        assert connection.execute(drafts).scalars().all() == [{"more": "kept"}]
+    together(connection, [fact(4, spent=Spent("here"))])
+    with connection.begin():
+        assert connection.execute(drafts).all() == []
+
+
+def test_attempts_for_a_reply_and_sessions_of_a_study_count_from_1(connection: Connection) -> None:
+    enrolled: list[Work] = [fact(1, "enrolled", stream, enrolment=NEW) for stream in (STREAM, OTHER)]
+    together(connection, [*enrolled, attempt(), attempt(OTHER), attempt()])
+    together(connection, [attempt()])
+    t, session = tables.attempts.c, tables.sessions.c
+    with connection.begin():
+        tried = connection.execute(select(t.stream, t.number).order_by(t.stream, t.number)).all()
+        assert tried == [(STREAM, 1), (STREAM, 2), (STREAM, 3), (OTHER, 1)]
+        assert connection.execute(select(session.ordinal).order_by(session.stream)).scalars().all() == [1, 2]
