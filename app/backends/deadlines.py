@@ -44,7 +44,7 @@ class Limits(Protocol):
 async def deadlines(ask: Callable[[], AsyncGenerator[Delta]], limits: Limits) -> AsyncGenerator[Delta]:
     """Pass on the deltas of the stream that `ask` gives, whose last is one `End`, or raise a BackendError."""
     progress = _Progress(limits, asyncio.get_running_loop().time())
-    async with aclosing(await progress.begin(ask)) as stream:
+    async with aclosing(_begun(ask)) as stream:
         while True:
             delta = _sound(await progress.next(stream))
             progress.check(delta)
@@ -77,8 +77,13 @@ def storable(text: str) -> str:
     return text.replace("\x00", "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-async def _begun(ask: Callable[[], object]) -> AsyncGenerator[Delta]:
-    stream = ask()
+def _begun(ask: Callable[[], object]) -> AsyncGenerator[Delta]:
+    try:
+        stream = ask()
+    except BackendError:
+        raise
+    except Exception as error:  # a named edge, as in `in_time`
+        raise _raised(error) from error
     if isinstance(stream, AsyncGenerator):
         return stream
     if isinstance(stream, Coroutine):
@@ -97,9 +102,6 @@ class _Progress:
     started: float
     chars: int = 0
     blank: bool = True
-
-    async def begin(self, ask: Callable[[], AsyncGenerator[Delta]]) -> AsyncGenerator[Delta]:
-        return await in_time(_begun(ask), *self._deadline())
 
     async def next(self, stream: AsyncGenerator[Delta]) -> Delta:
         return await in_time(anext(stream), *self._deadline())
@@ -138,8 +140,12 @@ async def in_time(reply: Awaitable[T], until: float, wait: str, seconds: float) 
     except StopAsyncIteration:
         raise BackendBroken("The reply stopped without an end.", reason="no_finish_reason") from None
     except Exception as error:  # a named edge: a backend may come from any package and raise anything
-        log.exception("a backend raised what is no BackendError")
-        raise BackendBroken(f"The backend failed: {type(error).__name__}: {error}", reason="fault") from error
+        raise _raised(error) from error
+
+
+def _raised(error: Exception) -> BackendBroken:
+    log.error("a backend raised what is no BackendError", exc_info=error)
+    return BackendBroken(f"The backend failed: {type(error).__name__}: {error}", reason="fault")
 
 
 def check_length(chars: int, limits: Limits) -> None:
