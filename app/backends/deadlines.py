@@ -46,7 +46,7 @@ async def deadlines(ask: Callable[[], AsyncGenerator[Delta]], limits: Limits) ->
     first_s, gap_s, whole_s = limits.first_token_timeout_s, limits.token_gap_timeout_s, limits.reply_timeout_s
     whole = (started_s + whole_s, "reply", whole_s)
     until = min((started_s + first_s, "first_token", first_s), whole)
-    async with aclosing(_begun(ask)) as stream:
+    async with aclosing(await in_time(clock, _begun(ask), *until)) as stream:
         while True:
             delta = _sound(await in_time(clock, anext(stream), *until))
             if isinstance(delta, End):
@@ -85,13 +85,8 @@ def storable(text: str) -> str:
     return text.replace("\x00", "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _begun(ask: Callable[[], object]) -> AsyncGenerator[Delta]:
-    try:
-        stream = ask()
-    except BackendError:
-        raise
-    except Exception as error:  # a named edge, as in `in_time`
-        raise _raised(error) from error
+async def _begun(ask: Callable[[], object]) -> AsyncGenerator[Delta]:
+    stream = ask()
     if isinstance(stream, AsyncGenerator):
         return stream
     if isinstance(stream, Coroutine):
@@ -115,12 +110,8 @@ async def in_time(clock: Alarm, reply: Awaitable[T], until: float, wait: str, se
     except StopAsyncIteration:
         raise BackendBroken("The reply stopped without an end.", reason="no_finish_reason") from None
     except Exception as error:  # a named edge: a backend may come from any package and raise anything
-        raise _raised(error) from error
-
-
-def _raised(error: Exception) -> BackendBroken:
-    log.error("a backend raised what is no BackendError", exc_info=error)
-    return BackendBroken(f"The backend failed: {type(error).__name__}: {error}", reason="fault")
+        log.exception("a backend raised what is no BackendError")
+        raise BackendBroken(f"The backend failed: {type(error).__name__}: {error}", reason="fault") from error
 
 
 def check_length(chars: int, limits: Limits) -> None:
