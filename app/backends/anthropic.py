@@ -4,7 +4,6 @@
 """
 
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -72,12 +71,10 @@ class Anthropic:
         self._transport = Transport(settings, server, {"anthropic-version": VERSION, **key})
         self._options = Parsing(AnthropicOptions)
 
-    async def stream(self, request: Request) -> AsyncGenerator[Delta]:
+    def stream(self, request: Request) -> AsyncGenerator[Delta]:
         """Give the reply as the server sends it; leaving early closes the connection."""
         body = _body(request, self._options.read(request.options), stream=True)
-        async with aclosing(self._transport.stream(self._path, body, Messages())) as deltas:
-            async for delta in deltas:
-                yield delta
+        return self._transport.stream(self._path, body, Messages())
 
     async def whole(self, request: Request) -> Whole:
         """Give the reply once it is whole: a hundredth of the work of a stream."""

@@ -13,15 +13,13 @@ import logging
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import aclosing
-from dataclasses import dataclass
-from typing import Protocol, TypeVar, assert_never
+from typing import Protocol, TypeVar
 
-from app.backends.alarm import Late, alarm
+from app.backends.alarm import Alarm, Late, alarm
 from app.backends.base import Delta, End, Text
 from app.errors import BackendBroken, BackendError, BackendUnavailable
 
 ACCEPTED = ("stop", "length")
-_NOTHING = Text("")
 _UNFIT = re.compile("[\x00\ud800-\udfff]")
 T = TypeVar("T")
 
@@ -43,23 +41,33 @@ class Limits(Protocol):
 
 async def deadlines(ask: Callable[[], AsyncGenerator[Delta]], limits: Limits) -> AsyncGenerator[Delta]:
     """Pass on the deltas of the stream that `ask` gives, whose last is one `End`, or raise a BackendError."""
-    progress = _Progress(limits, asyncio.get_running_loop().time())
-    async with aclosing(await progress.begin(ask)) as stream:
+    loop, clock = asyncio.get_running_loop(), alarm()
+    chars, blank, started_s = 0, True, loop.time()
+    first_s, gap_s, whole_s = limits.first_token_timeout_s, limits.token_gap_timeout_s, limits.reply_timeout_s
+    whole = (started_s + whole_s, "reply", whole_s)
+    until = min((started_s + first_s, "first_token", first_s), whole)
+    async with aclosing(await in_time(clock, _begun(ask), *until)) as stream:
         while True:
-            delta = _sound(await progress.next(stream))
-            progress.check(delta)
-            if delta != _NOTHING:
-                yield delta
+            delta = _sound(await in_time(clock, anext(stream), *until))
             if isinstance(delta, End):
+                check_end(delta.finish_reason, blank)
+                yield delta
                 return
+            if delta.text:
+                chars += len(delta.text)
+                blank = blank and not delta.text.strip()
+                check_length(chars, limits)
+                yield delta
+            if chars:
+                until = min((loop.time() + gap_s, "token_gap", gap_s), whole)
 
 
 def _sound(delta: object) -> Delta:
     """The same without NUL and halves of surrogate pairs, which databases refuse; raises BackendBroken for what is no
     delta."""
+    if isinstance(delta, Text) and isinstance(delta.text, str):
+        return delta if (fit := storable(delta.text)) is delta.text else Text(fit)
     match delta:
-        case Text(text=str(text)):
-            return delta if storable(text) is text else Text(storable(text))
         case End(finish_reason=str(), model=str() | None, prompt_tokens=sent, completion_tokens=said):
             if all(count is None or (type(count) is int and count >= 0) for count in (sent, said)):
                 return delta
@@ -91,46 +99,10 @@ def _faulty(what: str) -> BackendBroken:
     return BackendBroken(f"The backend failed: {what}.", reason="fault")
 
 
-@dataclass(slots=True)
-class _Progress:
-    limits: Limits
-    started: float
-    chars: int = 0
-    blank: bool = True
-
-    async def begin(self, ask: Callable[[], AsyncGenerator[Delta]]) -> AsyncGenerator[Delta]:
-        return await in_time(_begun(ask), *self._deadline())
-
-    async def next(self, stream: AsyncGenerator[Delta]) -> Delta:
-        return await in_time(anext(stream), *self._deadline())
-
-    def _deadline(self) -> tuple[float, str, float]:
-        """Give when the next delta must be there, which limit says so, and what that limit is."""
-        gap, first, whole = (
-            self.limits.token_gap_timeout_s,
-            self.limits.first_token_timeout_s,
-            self.limits.reply_timeout_s,
-        )
-        now = asyncio.get_running_loop().time()
-        piece = (now + gap, "token_gap", gap) if self.chars else (self.started + first, "first_token", first)
-        return min(piece, (self.started + whole, "reply", whole))
-
-    def check(self, delta: Delta) -> None:
-        match delta:
-            case Text(text):
-                self.chars += len(text)
-                self.blank = self.blank and not text.strip()
-                check_length(self.chars, self.limits)
-            case End(finish_reason):
-                check_end(finish_reason, self.blank)
-            case _:
-                assert_never(delta)
-
-
-async def in_time(reply: Awaitable[T], until: float, wait: str, seconds: float) -> T:
+async def in_time(clock: Alarm, reply: Awaitable[T], until: float, wait: str, seconds: float) -> T:
     """What a backend gives, if it does so until a time of the event loop; whatever it raises is a BackendError."""
     try:
-        return await alarm().wait(reply, until)
+        return await clock.wait(reply, until)
     except BackendError:
         raise
     except Late:

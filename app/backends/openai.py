@@ -5,7 +5,6 @@ what it does we would need the request alone, which is a dictionary, and its var
 """
 
 from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
 from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -69,14 +68,12 @@ class OpenAI:
         self._transport = Transport(settings, server, bearer(server))
         self._options = Parsing(OpenAIOptions)
 
-    async def stream(self, request: Request) -> AsyncGenerator[Delta]:
+    def stream(self, request: Request) -> AsyncGenerator[Delta]:
         """Give the reply as the server sends it; leaving early closes the connection."""
         options = self._options.read(request.options)
         decoder: Decoder = Responses() if options.api == "responses" else ChatCompletions()
         path, body = self._asking(request, options, stream=True)
-        async with aclosing(self._transport.stream(path, body, decoder)) as deltas:
-            async for delta in deltas:
-                yield delta
+        return self._transport.stream(path, body, decoder)
 
     async def whole(self, request: Request) -> Whole:
         """Give the reply once it is whole: a hundredth of the work of a stream."""

@@ -7,7 +7,7 @@ none is worth one more try; a refusal is none. Then come the model's fallbacks, 
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -64,17 +64,13 @@ async def ask_patiently(means: Means, study: Study, job: Data, seed: str, reply:
     """Every attempt, at least one, each recorded as it ends; the last gave the reply, or there is none."""
     made: list[Attempt] = []
     for name in (job["model"], *study.model(job["model"]).fallback):
-        async for attempt in _tries(means, study, job, name, seed, reply):
-            means.record(attempt)
-            made.append(attempt)
-            if attempt.asked.error is None or reply.stopped:
-                return made
+        if await _try(means, study, request_for(study, job, name, seed), name, reply, made):
+            break
     return made
 
 
-async def _tries(means: Means, study: Study, job: Data, name: str, seed: str, reply: Reply) -> AsyncIterator[Attempt]:
-    """Attempts with one model, up to its reply or until no further one is sensible."""
-    request = request_for(study, job, name, seed)
+async def _try(means: Means, study: Study, request: Request, name: str, reply: Reply, made: list[Attempt]) -> bool:
+    """Attempts with one model, up to its reply or until no further one is sensible; whether nobody else is asked."""
     breaker = means.breaker(study, name)
     for number in range(1, means.patience.model_tries + 1):
         means.before(study)
@@ -82,12 +78,16 @@ async def _tries(means: Means, study: Study, job: Data, name: str, seed: str, re
         asked = await _once(means, study, name, request, reply, breaker)
         if study.file.on_leak == "regenerate" and asked.error is None and number < means.patience.model_tries:
             asked = _unless_it_tells(asked, study)
-        yield Attempt(name, request, asked, started_us)
-        wait_s = _wait_s(asked.error, number, means.patience, f"{seed}:{number}")
+        made.append(Attempt(name, request, asked, started_us))
+        means.record(made[-1])
+        if asked.error is None or reply.stopped:
+            return True
+        wait_s = _wait_s(asked.error, number, means.patience, f"{request.seed}:{number}")
         if wait_s is None:
-            return
+            break
         async with reply.stoppable():
             await means.clock.wait(wait_s)
+    return False
 
 
 async def _once(means: Means, study: Study, name: str, request: Request, reply: Reply, breaker: Breaker) -> Asked:

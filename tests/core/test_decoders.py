@@ -127,6 +127,38 @@ def test_no_bytes_break_the_parser_and_no_cut_changes_the_events(data, places):
     assert list(whole.feed(data)) == [event for chunk in cut(data, places) for event in pieces.feed(chunk)]
 
 
+LINES_OF_EVENTS = [
+    b"data: a",
+    b"data: b",
+    b"data:c",
+    b"data: ",
+    b"data",
+    b"id: 1",
+    b": hello",
+    b"data: d\ne",
+    b"\xef\xbb\xbf",
+]
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([*LINES_OF_EVENTS, b""]), st.sampled_from([b"\n", b"\n\n", b"\r\n", b"\r"]))),
+    st.lists(st.integers(0, 300), max_size=5),
+)
+def test_events_that_come_together_are_those_that_come_byte_by_byte(told, places):
+    data = b"".join(line + end for line, end in told)
+    together, alone = Events(), Events()
+    found = [event for chunk in cut(data, places) for event in together.feed(chunk)]
+    assert found == [event for place in range(len(data)) for event in alone.feed(data[place : place + 1])]
+
+
+@given(st.lists(st.sampled_from(LINES_OF_EVENTS), max_size=6), st.lists(st.integers(0, 99), max_size=3))
+def test_the_same_of_events_that_are_alike(told, places):
+    data = b"".join(line + b"\n\n" for line in told)
+    together, alone = Events(), Events()
+    found = [event for chunk in cut(data, places) for event in together.feed(chunk)]
+    assert found == [event for place in range(len(data)) for event in alone.feed(data[place : place + 1])]
+
+
 KEYS = [
     "choices",
     "delta",

@@ -48,7 +48,8 @@ class ChatCompletions:
 
     def _chunk(self, chunk: dict[str, Any]) -> str:
         check_event(chunk)
-        self._model = string(chunk, "model") or self._model
+        if chunk.get("model") != self._model:
+            self._model = string(chunk, "model") or self._model
         if "usage" in chunk:
             self._usage = part(chunk, "usage") or self._usage
         choices = chunk.get("choices")
@@ -60,7 +61,8 @@ class ChatCompletions:
         delta = part(choice, "delta")
         if "refusal" in delta and (refused := string(delta, "refusal")):
             self._refusal = (self._refusal + refused)[:EXCERPT]
-        self._finish_reason = string(choice, "finish_reason") or self._finish_reason
+        if choice.get("finish_reason") is not None:
+            self._finish_reason = string(choice, "finish_reason") or self._finish_reason
         return string(delta, "content") or ""
 
 

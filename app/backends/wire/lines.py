@@ -21,6 +21,7 @@ from yarl import URL
 from app.backends.wire.answers import MULTIPLE_CHOICES, Answer, Answers, BadBody, Coming, Unreadable
 from app.backends.wire.errors import broken, late, refused, unpackable, unreachable
 from app.backends.wire.rests import Rests
+from app.errors import BackendError
 from app.pause import Pause
 from app.servers import Server
 
@@ -29,6 +30,8 @@ KEPT_S = 4.0
 SECOND_ADDRESS_S = 0.25
 """How long the first address of a server is tried before the next is tried beside it."""
 CLOSED = "the server closed it before its answer was whole"
+BREAKS = (OSError, Unreadable, BadBody)
+"""What a connection raises."""
 FRAMING = ("host", "connection", "content-length", "transfer-encoding")
 
 
@@ -148,34 +151,43 @@ class Lines:
 
     async def ask(self, request: bytes) -> Answer:
         """Send a request and give its answer; raises BackendUnavailable or BackendBroken."""
-        async with self._line() as line:
+        line = await self._line()
+        try:
             return await line.ask(request)
+        except BREAKS as error:
+            raise self._told(error) from None
+        finally:
+            self._leave(line)
 
     @asynccontextmanager
     async def open(self, request: bytes) -> AsyncIterator[Coming]:
         """Send a request and give its answer as it comes; raises a BackendError, as a refusal is."""
-        async with self._line() as line:
+        line = await self._line()
+        try:
             refusal = await line.begin(request)
             if refusal is not None:
                 raise refused(*refusal)
             yield Coming(line.more, line.pause, line.rest)
-
-    @asynccontextmanager
-    async def _line(self) -> AsyncIterator[Line]:
-        """A connection for one call; raises BackendUnavailable or BackendBroken in place of what breaks there."""
-        line = self._kept() or await self._connected()
-        try:
-            yield line
-        except (OSError, Unreadable) as error:
-            raise broken(self._server, error) from None
-        except BadBody as error:
-            raise unpackable(self._server, error) from None
+        except BREAKS as error:
+            raise self._told(error) from None
         finally:
-            if line.free:
-                line.used_s = asyncio.get_running_loop().time()
-                self._free.append(line)
-            else:
-                line.close()
+            self._leave(line)
+
+    async def _line(self) -> Line:
+        """A connection for one call."""
+        return self._kept() or await self._connected()
+
+    def _leave(self, line: Line) -> None:
+        """Keep a connection after its call, or close it, if it can bear no other."""
+        if line.free:
+            line.used_s = asyncio.get_running_loop().time()
+            self._free.append(line)
+        else:
+            line.close()
+
+    def _told(self, error: OSError | Unreadable | BadBody) -> BackendError:
+        """What breaks on a connection, in our words."""
+        return (unpackable if isinstance(error, BadBody) else broken)(self._server, error)
 
     def close(self) -> None:
         """Close those that are kept; the others are closed by those who use them."""

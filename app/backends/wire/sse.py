@@ -39,6 +39,8 @@ class Events:
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
         """Take the next bytes, give the data of the events that they complete."""
+        plain, chunk = self._plain(chunk)
+        yield from plain
         for line in self._lines(chunk):
             if line.startswith(b"data: "):
                 self._keep(line[6:])
@@ -47,6 +49,17 @@ class Events:
                 yield data
             elif line == b"data" or line.startswith(b"data:"):
                 self._keep(line[5:])
+
+    def _plain(self, chunk: bytes) -> tuple[list[bytes], bytes]:
+        """The data of events of one line each, as nearly all are, and the bytes behind them; or none, and all bytes."""
+        whole, _, left = (self._rest + chunk).rpartition(b"\n\n")
+        if self._data or len(whole) > MAX_EVENT_BYTES or b"\r" in whole or not whole.startswith(b"data: "):
+            return [], chunk
+        events = whole[6:].split(b"\n\ndata: ")
+        if b"\n" in b"".join(events):
+            return [], chunk
+        self._rest, self._started = b"", True
+        return events, left
 
     def _lines(self, chunk: bytes) -> list[bytes]:
         lines = (self._rest + chunk).splitlines(keepends=True)
@@ -79,7 +92,7 @@ class Objects:
             self._seen = (self._seen + chunk)[:EXCERPT]
         for data in self._events.feed(chunk):
             self._any = True
-            yield read_object(data) if data.startswith(b"{") or data.strip() != b"[DONE]" else None
+            yield read_object(data) if data[:1] == b"{" or data.strip() != b"[DONE]" else None
 
     def check(self) -> None:
         """Raise BackendBroken if there has been no event."""
