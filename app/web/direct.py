@@ -33,7 +33,7 @@ class Call:
 
 
 class Direct:
-    """Answers calls; whatever else is asked goes to the application behind. `apologise` answers for what goes wrong."""
+    """Answers calls; whatever else is asked goes to the application behind. `apologise` answers for our own errors."""
 
     def __init__(self, app: ASGIApp, calls: Mapping[str, Call], apologise: Apologise) -> None:
         self._app, self._calls, self._apologise = app, calls, apologise
@@ -44,12 +44,7 @@ class Direct:
         if call is None:
             await self._app(scope, receive, send)
             return
-        request = Request(scope, receive)
-        try:
-            response = await self._answer(call, request)
-        except Exception as error:  # a named edge, as Starlette's: the cause goes on to the log of the server
-            await (await self._apologise(request, error))(scope, receive, send)
-            raise
+        response = await self._answer(call, Request(scope, receive))
         await response(scope, receive, send)
 
     async def _answer(self, call: Call, request: Request) -> Response:

@@ -90,12 +90,15 @@ def build_app(
             Walks(secret).route(runtime, cookies),
             *(Route(f"/healthz{path}", answer, methods=["GET", "HEAD"]) for path, answer in checks.items()),
         ],
-        middleware=[Middleware(_Doorstep, cookies, arrival)],
+        middleware=[
+            Middleware(Direct, ParticipantApi(runtime, cookies).calls(), _apologise),
+            Middleware(_Doorstep, cookies, arrival),
+        ],
         exception_handlers={ParleyError: _apologise, Exception: _apologise},
     )
     page.mount(app)
     gate = Gate(
-        Direct(app, ParticipantApi(runtime, cookies).calls(), _apologise),
+        app,
         known=cookies.read,
         rate=settings.requests_per_second,
         burst=settings.request_burst,
