@@ -88,7 +88,7 @@ class Watch(threading.Thread):
 def test_hundreds_who_come_at_once_fill_each_cell_and_overrun_none(
     tmp_path: Path, database_url: str, soak: bool
 ) -> None:
-    people, each = (500, 20) if soak else (200, 8)
+    people, each = (500, 20) if soak else (120, 5)
     (tmp_path / "crowd.jsonl").write_text("\n".join(map(json.dumps, ITEMS)), encoding="utf-8")
     path = studies.write(tmp_path, {**RAW, "caps": [{"most": CELLS * each}]})
     database = open_database(database_url)
