@@ -81,8 +81,7 @@ class Purse:
         return tuple(Cap(where=dict(where), most=0) for where in self._used_up(study, known) if where) if known else ()
 
     def _used_up(self, study: Study, known: _Known) -> tuple[Where, ...]:
-        begun = self._begun[study.name] = [at for at in self._begun[study.name] if at >= known.at_us - WRITTEN_US]
-        return known.used_up(len(begun))
+        return known.used_up(len(self._begun[study.name]))
 
     def look(self, study: Study) -> None:
         """With a call of a model: look at the budget anew, but let nobody wait for it who has begun."""
@@ -117,6 +116,7 @@ class Purse:
 
     async def _anew(self, study: Study) -> _Known:
         known = self._known[study.name] = await asyncio.to_thread(self._read, study, self._clock.now_us())
+        self._begun[study.name] = [at for at in self._begun[study.name] if at >= known.at_us - WRITTEN_US]
         return known
 
     def _read(self, study: Study, now_us: int) -> _Known:

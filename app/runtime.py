@@ -138,6 +138,17 @@ class Runtime:
             self._kept.pop(stream, None)
         return await self.live(stream)
 
+    async def glance(self, stream: str) -> tuple[Live | None, Mapping[str, Any] | None]:
+        """The same, and what is typed on its screen and not yet sent, where one look at the database tells both."""
+        known = self._kept.get(stream)
+        if known is None:
+            return await self.live(stream), None
+        last, typed = await asyncio.to_thread(self.log.glance, stream, known.screen.path)
+        if last != known.state.seq:
+            self._kept.pop(stream, None)
+        live = await self.live(stream)
+        return live, typed if live is not None and live.screen.path == known.screen.path else None
+
     async def live(self, stream: str) -> Live | None:
         """A session by its stream; None if there is none. What it is owed is seen to."""
         found = self._kept.get(stream)

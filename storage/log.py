@@ -118,11 +118,16 @@ class Log:
     def draft(self, stream: str, path: str) -> dict[str, Any]:
         """What has been typed at a place and not sent; empty if nothing. What is still being written here is waited
         for, but not without end: a page sends it as it is left, and is back before a slow disk has it."""
+        return self.glance(stream, path)[1]
+
+    def glance(self, stream: str, path: str) -> tuple[int, dict[str, Any]]:
+        """Both `last_seq` and `draft`, in one go."""
         if writing := self._drafting.get(stream):
             wait([writing], WRITING_S)
         with self._engine.connect() as connection:
+            last = _LAST.first(connection, {"stream": stream}) or 0
             found = TYPED.rows(connection, {"at_stream": stream, "at_path": path})
-        return dict(found[0][0]) if found else {}
+        return last, dict(found[0][0]) if found else {}
 
     def last_sign_us(self, stream: str) -> int:
         """When somebody was last at work on something that is no fact; 0 if never."""

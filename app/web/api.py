@@ -155,8 +155,8 @@ class ParticipantApi:
     async def look(self, body: Look, request: Request) -> Response:
         """The screen as it is now."""
         stream = self._cookies.read(request)
-        live = await self._runtime.afresh(stream) if stream else None
-        return _nobody(request) if live is None else await self._answer(live, body)
+        live, typed = await self._runtime.glance(stream) if stream else (None, None)
+        return _nobody(request) if live is None else _json(await self._told(live, body, typed=typed))
 
     async def act(self, body: Act, request: Request) -> Response:
         """The screen after the action, or a note and the screen as it is where the action is refused."""
@@ -173,7 +173,7 @@ class ParticipantApi:
         except Refused as refused:
             if refused.reason in OUT_OF_TURN:  # of what was sent nothing is logged: it may be anything
                 log.info("session %s: an action was refused (%s) at %s", live.stream, refused.reason, live.screen.path)
-            return await self._answer(await self._runtime.live(live.stream) or live, body, refused)
+            return _json(await self._told(await self._runtime.live(live.stream) or live, body, refused))
         moved = after.state.seq > live.state.seq and after.screen.path != body.path
         told = await self._told(after, body, new=moved)
         if body.follow and _speaks(after.screen):
@@ -219,13 +219,17 @@ class ParticipantApi:
         stream = self._cookies.read(request)
         return await self._runtime.live(stream) if stream else None
 
-    async def _answer(self, live: Live, body: Body, refused: Refused | None = None, *, new: bool = False) -> Response:
-        return _json(await self._told(live, body, refused, new=new))
-
     async def _told(
-        self, live: Live, body: Body, refused: Refused | None = None, *, new: bool = False
+        self,
+        live: Live,
+        body: Body,
+        refused: Refused | None = None,
+        *,
+        new: bool = False,
+        typed: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """What is told of the session's screen; a `new` one was never shown before, so nothing is typed on it."""
+        """What is told of the session's screen; a `new` one was never shown before, so nothing is typed on it. What is
+        `typed` there is looked up, unless it is known."""
         screen = live.screen
         say = catalogue(live.language)
         note = say(refused.message) if refused else ""
@@ -235,7 +239,9 @@ class ParticipantApi:
         else:
             sheet = Sheet(screen, look_of(live))
             asks = not new and not screen.ended and sheet.needs_draft(body.shown)
-            draft = await self._runtime.draft(live.stream, screen.path) if asks else {}
+            if asks and typed is None:
+                typed = await self._runtime.draft(live.stream, screen.path)
+            draft = typed or {} if asks else {}
             now_us = self._runtime.now_us()
             painting = partial(sheet.paint, shown=body.shown, draft=draft, note=note, faults=faults, now_us=now_us)
             # Long texts with formulas take a while: in a thread, so that nobody else is held up. The rest is too short.
