@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import asdict
-from functools import partial
+from functools import lru_cache, partial
 from hashlib import blake2s
 from typing import Annotated, Any, Literal
 
@@ -22,7 +22,7 @@ from starlette.responses import JSONResponse, Response
 from app.counting import Live
 from app.languages import catalogue
 from app.runtime import Runtime
-from app.web.cookies import Cookies
+from app.web.cookies import MOST_KNOWN, Cookies
 from app.web.direct import Call
 from app.web.events import Events
 from app.web.look import StudyLook, page_words
@@ -259,6 +259,7 @@ def _speaks(screen: Screen) -> bool:
     return screen.panel.chat is not None and "" in screen.panel.chat.slots
 
 
+@lru_cache(MOST_KNOWN)
 def whose(stream: str) -> str:
     """A session's name for the page, which tells nothing."""
     return blake2s(stream.encode(), digest_size=8).hexdigest()
