@@ -25,7 +25,7 @@ from app.runtime import Runtime
 from app.web.cookies import MOST_KNOWN, Cookies
 from app.web.direct import Call
 from app.web.events import Events
-from app.web.look import StudyLook, page_words
+from app.web.look import StudyLook, common_look, page_words
 from app.web.paint import Sheet, shows_talk
 from app.web.tongue import browsers
 from experiments.core.screen import Screen
@@ -213,7 +213,7 @@ class ParticipantApi:
         live = await self._runtime.live(stream) if asked.view else None
         if live is None:
             return b"{}"
-        return orjson.dumps(await self._told(live, Body(shown=asked.shown, view=asked.view or "page")))
+        return orjson.dumps(await self._told(live, asked))
 
     async def _known(self, request: Request) -> Live | None:
         stream = self._cookies.read(request)
@@ -222,7 +222,7 @@ class ParticipantApi:
     async def _told(
         self,
         live: Live,
-        body: Body,
+        body: Body | Listen,
         refused: Refused | None = None,
         *,
         new: bool = False,
@@ -278,19 +278,8 @@ def _nobody(request: Request) -> Response:
 
 def look_of(live: Live) -> StudyLook:
     """What every screen of the session's study has in common, in the session's language."""
-    file, language = live.study.file, live.language
-    title, contact = (live.study.say(text, language) for text in (file.title, file.contact))
     pilot = live.state.enrolled.get("origin") == "pilot"
-    return StudyLook(
-        title,
-        language,
-        contact,
-        file.dollar_maths,
-        pilot=pilot,
-        paste=file.paste,
-        idle_s=file.times.idle_s,
-        telemetry=records_telemetry(live.study, live.state),
-    )
+    return common_look(live.study, live.language, pilot=pilot, telemetry=records_telemetry(live.study, live.state))
 
 
 def screen_json(screen: Screen) -> dict[str, Any]:

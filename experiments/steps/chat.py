@@ -8,6 +8,7 @@ facts alone. With `rate_each` the next message has to wait until the reply is ra
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Annotated, Literal
 
 from pydantic import Field as About
@@ -18,7 +19,7 @@ from experiments.core.events import Action, Event, Fact, Job
 from experiments.core.fields import Field, Scale, Written
 from experiments.core.participation import Ending, Paste
 from experiments.core.place import Place
-from experiments.core.screen import Asked, Chat, Panel, Text
+from experiments.core.screen import Asked, Block, Chat, Panel, Text
 from experiments.core.spending import messages_left
 from experiments.core.step import Step, read_or_refuse, step
 from experiments.core.talk import (
@@ -86,10 +87,7 @@ class ChatStep(Step):
     def asks(self) -> tuple[Field, ...]:
         """The problem, whose options are its own, if it is answered here; and the scales for each reply."""
         answer = (ANSWER,) if self.answer else ()
-        return (*answer, *self._scales())
-
-    def _scales(self) -> tuple[Field, ...]:
-        return tuple(Scale.model_validate({"scale": name, "ask": "scale"}) for name in self.rate_each)
+        return (*answer, *_scales(self.rate_each))
 
     def fields(self, place: Place) -> tuple[Field, ...]:
         """The problem's options, if it is answered here."""
@@ -103,9 +101,9 @@ class ChatStep(Step):
 
     def rating(self, place: Place) -> tuple[Field, ...]:
         """The scales for the last reply, while they are due."""
-        if _last(place.facts, "replied", "rated", "said") != "replied":
+        if not self.rate_each or _last(place.facts, "replied", "rated", "said") != "replied":
             return ()
-        return tuple(scale.filled(place.fill) for scale in self._scales())
+        return tuple(scale.filled(place.fill) for scale in _scales(self.rate_each))
 
     def done(self, place: Place) -> bool:
         """Whether the problem was answered, left or skipped."""
@@ -113,7 +111,6 @@ class ChatStep(Step):
 
     def panel(self, place: Place) -> Panel:
         """The problem on one side, the conversation on the other."""
-        text = (Text(place.fill(self.text)),) if self.text else ()
         waits, said = _waits(place.facts), count(place.facts, "said")
         left = messages_left(place, self.max_messages - said)
         chat = Chat(
@@ -128,7 +125,7 @@ class ChatStep(Step):
             dollar_maths=place.study.file.dollar_maths,
             paste=self.paste or place.study.file.paste,
         )
-        blocks = (*text, Asked(place.problem.text, copying=self.copying))
+        blocks = _above(place.fill(self.text), place.problem.text, self.copying)
         return Panel(self.title, blocks, self.fields(place), chat, self.button)
 
     def _no_reply(self, place: Place) -> str:
@@ -204,6 +201,18 @@ class ChatStep(Step):
         """A problem and a model; options, if it is answered here."""
         model = {"model"} if "{{model}}" in self.model.replace(" ", "") else set()
         return frozenset({"problem"} | model | ({"options"} if self.answer else set()))
+
+
+@lru_cache(maxsize=100)
+def _scales(names: tuple[str, ...]) -> tuple[Field, ...]:
+    """The scales of these names; made once, as they are the same at every screen."""
+    return tuple(Scale.model_validate({"scale": name, "ask": "scale"}) for name in names)
+
+
+@lru_cache(maxsize=1_000)
+def _above(text: str, problem: str, copying: bool) -> tuple[Block, ...]:
+    """The instructions and the problem, which stay what they are while people talk."""
+    return (*((Text(text),) if text else ()), Asked(problem, copying=copying))
 
 
 def _waits(facts: Sequence[Event]) -> str | None:
