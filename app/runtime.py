@@ -76,8 +76,13 @@ class Runtime:
         self._claims = claims_of(database)
         turn = Turns(self._claims, self.afresh).wait if self._claims else alone
         self._answering = Answering(self._means, self.act, turn)
-        self.replies_on_the_way = partial(len, self._answering)
         self._purse = Purse(database, clock)
+        self.now_us = clock.now_us
+        self.closed = self._purse.closed
+        """Why nobody new can begin a study; None while people can."""
+        self.settled = self._answering.settled
+        """Wait until no reply is on its way in a session."""
+        self.replies_on_the_way = partial(len, self._answering)
 
     def prepare(self, study: Study) -> None:
         """Keep a study, and make its backends, so that a missing setting is told now; raises SettingsError."""
@@ -122,14 +127,6 @@ class Runtime:
         live = Live(stream or str(uuid4()), study, State())
         who = Arriving({**known, **told}, identity, shut)
         return await self._count(live, partial(arrived, live, who))
-
-    async def closed(self, study: Study) -> str | None:
-        """Why nobody new can begin a study; None while people can."""
-        return await self._purse.closed(study)
-
-    def now_us(self) -> int:
-        """What time it is by the clock in use."""
-        return self._clock.now_us()
 
     async def afresh(self, stream: str) -> Live | None:
         """A session as the log has it now, whatever another process has written since it was read here."""
@@ -241,10 +238,6 @@ class Runtime:
         rows = tuple(record.row(self._clock.now_us()) for record in kept(live.study, live.state, told))
         if rows:
             self.log.record_telemetry(Telemetry(live.stream, batch, rows))
-
-    async def settled(self, stream: str) -> None:
-        """Wait until no reply is on its way in a session."""
-        await self._answering.settled(stream)
 
     def _load(self, stream: str) -> Live | None:
         events = self.log.load(stream)
