@@ -131,7 +131,8 @@ class Participant:
             if not pieces and piece.startswith(b"event: screen"):
                 self._found.note("click", now - begun)
             pieces.append(piece)
-            if not words and b'"text":"' in piece.partition(b"event: delta")[2]:
+            said = piece.partition(b"event: delta")[2]
+            if not words and b'"text":"' in said and b'"text":""' not in said:
                 words.append(now)
 
         reply = await self._wire.ask("POST", "/api/act", self._asking(does), heard=heard)
