@@ -25,12 +25,11 @@ from app.runtime import Runtime
 from app.web.cookies import MOST_KNOWN, Cookies
 from app.web.direct import Call
 from app.web.events import Events
-from app.web.look import StudyLook, common_look, page_words
+from app.web.look import look_of, page_words
 from app.web.paint import Sheet, shows_talk
 from app.web.tongue import browsers
 from experiments.core.screen import Screen
 from experiments.core.telemetry import AnyRecord
-from experiments.core.telemetry import records as records_telemetry
 from experiments.errors import Refused
 
 View = Literal["page", "screen"]
@@ -274,12 +273,6 @@ def _nobody(request: Request) -> Response:
     say = browsers(request)
     told = {"note": say(NOBODY), "words": page_words(say), "lang": say.tag, "dir": say.direction}
     return JSONResponse(told, status_code=401)
-
-
-def look_of(live: Live) -> StudyLook:
-    """What every screen of the session's study has in common, in the session's language."""
-    pilot = live.state.enrolled.get("origin") == "pilot"
-    return common_look(live.study, live.language, pilot=pilot, telemetry=records_telemetry(live.study, live.state))
 
 
 def screen_json(screen: Screen) -> dict[str, Any]:

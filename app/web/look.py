@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from app.counting import Live
 from app.languages import Catalogue, catalogue
 from experiments.core.participation import Paste
-from experiments.core.resolve import Study
+from experiments.core.telemetry import records as records_telemetry
 
 _WORDS_JS = (Path(__file__).parent / "static" / "words.js").read_text(encoding="utf-8")
 PAGE_WORDS: Mapping[str, str] = dict(re.findall(r'^  (\w+): "(.*)",$', _WORDS_JS, re.MULTILINE))
@@ -39,26 +40,19 @@ class StudyLook(NamedTuple):
         return catalogue(self.language)
 
 
-MOST_LOOKS = 1_000
-_LOOKS: dict[tuple[str, str, bool, bool], StudyLook] = {}
-
-
-def common_look(study: Study, language: str, *, pilot: bool, telemetry: bool) -> StudyLook:
-    """That of a study in a language; made once, as it is the same at every click."""
-    key = (study.hash, language, pilot, telemetry)
-    known = _LOOKS.get(key)
-    if known is None:
-        if len(_LOOKS) >= MOST_LOOKS:
-            _LOOKS.clear()
-        known = _LOOKS[key] = _look(study, language, pilot=pilot, telemetry=telemetry)
-    return known
-
-
-def _look(study: Study, language: str, *, pilot: bool, telemetry: bool) -> StudyLook:
-    file = study.file
-    title, contact = (study.say(text, language) for text in (file.title, file.contact))
+def look_of(live: Live) -> StudyLook:
+    """What every screen of the session's study has in common, in the session's language."""
+    file, language = live.study.file, live.language
+    title, contact = (live.study.say(text, language) for text in (file.title, file.contact))
     return StudyLook(
-        title, language, contact, file.dollar_maths, pilot, file.paste, idle_s=file.times.idle_s, telemetry=telemetry
+        title,
+        language,
+        contact,
+        file.dollar_maths,
+        pilot=live.state.enrolled.get("origin") == "pilot",
+        paste=file.paste,
+        idle_s=file.times.idle_s,
+        telemetry=records_telemetry(live.study, live.state),
     )
 
 

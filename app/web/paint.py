@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from app.languages import Catalogue
 from app.web.forms import FieldView, groups, view_of
 from app.web.look import StudyLook, labels, page_words
-from app.web.parts import MARK_CHARS, NOT_WHOLE, NOTHING, Draft, Part
+from app.web.parts import MARK_CHARS, NOT_WHOLE, NOTHING, Draft, Part, digest_of
 from experiments.core.fields import Field
 from experiments.core.participation import Paste
 from experiments.core.screen import Asked, Chat, Message, Screen, Timing, Transcript
@@ -86,14 +86,14 @@ class Sheet:
         self._screen, self._study = screen, study
         self._parts = {"head": _head(screen, study), "left": _left(screen, study), "side": _side(screen)}
         self._parts["talk"] = _talk(screen, study)
-        self._digests = {name: part.digest(screen.path, name) for name, part in self._parts.items()}
+        self._digests = {name: digest_of(screen, name, part.about) for name, part in self._parts.items()}
         self._marks = {name: digest[:MARK_CHARS] for name, digest in self._digests.items()}
-        self._marks["box"] = NOTHING.digest(screen.path, "box")[:MARK_CHARS]
+        self._marks["box"] = digest_of(screen, "box", ())[:MARK_CHARS]
 
     def needs_draft(self, shown: str | None) -> bool:
         """Whether it has a form or a message box that the browser does not show yet, half-filled as it was left."""
-        asks = [name for name, part in self._parts.items() if part.fields] + ["box"] * bool(self._screen.panel.chat)
-        known = shown or ""
+        asks = [name for name, part in self._parts.items() if part.asks] + ["box"] * bool(self._screen.panel.chat)
+        known = (shown or "").split()
         return any(self._marks[name] not in known for name in asks)
 
     def paint(
@@ -107,7 +107,7 @@ class Sheet:
     ) -> Painting:
         """The page for it. `shown` is what the last painting said, or None for a page just loaded."""
         screen, study, panel, marks = self._screen, self._study, self._screen.panel, self._marks
-        known = shown or ""
+        known = (shown or "").split()
         updates: dict[str, Update] = {
             name: {"value": part.html(self._digests[name], study.language, draft)}
             for name, part in self._parts.items()
@@ -185,10 +185,9 @@ def _left(screen: Screen, study: StudyLook) -> Part:
             "ends": ends,
         }
 
-    kinds = tuple(map(type, panel.blocks))
-    about = (panel.title, kinds, panel.blocks, panel.button, panel.decline, ends)
-    also = (study, bool(screen.outcome))
-    return Part("left.html.j2", about, values, also, panel.fields, common=Transcript not in kinds)
+    kinds = [type(block).__name__ for block in panel.blocks]
+    about = (panel.title, kinds, panel.blocks, panel.fields, panel.button, panel.decline, ends)
+    return Part("left.html.j2", about, values, (study, bool(screen.outcome)), bool(panel.fields))
 
 
 def _side(screen: Screen) -> Part:
@@ -197,7 +196,7 @@ def _side(screen: Screen) -> Part:
         return NOTHING
     said = _said(chat)
     missing = max(0, chat.minimum - said)
-    actions = tuple([name for name in screen.actions if name in ("retry", "skip", "stop", "vote", "submit")])
+    actions = [name for name in screen.actions if name in ("retry", "skip", "stop", "vote", "submit")]
 
     def values(draft: Draft) -> Mapping[str, Any]:
         return {
@@ -209,10 +208,10 @@ def _side(screen: Screen) -> Part:
             "actions": actions,
         }
 
-    about = (said, len(chat.messages), chat.failed, chat.waiting, actions)
+    about = (said, len(chat.messages), chat.rating, chat.failed, chat.waiting, actions)
     if chat.columns:
-        return Part("voting.html.j2", about, values, None, chat.rating)
-    return Part("side.html.j2", about, values, (chat.remaining, missing), chat.rating)
+        return Part("voting.html.j2", about, values, asks=bool(chat.rating))
+    return Part("side.html.j2", about, values, (chat.remaining, missing), bool(chat.rating))
 
 
 def _talk(screen: Screen, study: StudyLook) -> Part:
@@ -221,16 +220,15 @@ def _talk(screen: Screen, study: StudyLook) -> Part:
     if chat is None or not chat.columns:
         return NOTHING
     values = {"chat": chat, "study": study, "actions": screen.actions}
-    return Part("talk.html.j2", (chat.rounds, "retry" in screen.actions), lambda _: values, common=False)
+    return Part("talk.html.j2", (chat.rounds, "retry" in screen.actions), lambda _: values)
 
 
 def _said_json(message: Message, say: Catalogue) -> dict[str, str]:
-    mark = say(NOT_WHOLE[message.ended]) if message.ended else ""
-    return {"role": message.role, "text": message.text, "mark": mark}
+    return {"role": message.role, "text": message.text, "mark": say(NOT_WHOLE.get(message.ended, ""))}
 
 
 def _said(chat: Chat) -> int:
-    return [message.role for message in chat.messages].count("You")
+    return sum(message.role == "You" for message in chat.messages)
 
 
 def _box(chat: Chat, text: str | None) -> Update:

@@ -5,11 +5,11 @@ What is the same for many, a part without anything typed in it, is rendered once
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache
 from hashlib import blake2s
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import orjson
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -19,18 +19,14 @@ from pydantic import BaseModel
 from app.languages import catalogue
 from app.web import markdown
 from experiments.core.fields import Field
-from experiments.core.screen import Message, Transcript
+from experiments.core.screen import Message, Screen, Transcript
 
-T = TypeVar("T")
 NOT_WHOLE = {"cut_off": "This reply was cut off.", "stopped": "You stopped this reply."}
 """What stands below a reply that is not whole."""
 FORMS = Path(__file__).parent / "forms"
 MARK_CHARS = 12
 MOST_KEPT = 2_000
-MOST_DIGESTS = 10_000
-"""As many as hold those of all who talk now: each screen has one for its problem, and seldom another of its own."""
 _KEPT: dict[tuple[Any, ...], str] = {}
-_DIGESTS: dict[tuple[Any, ...], tuple[str, Sequence[Field]]] = {}
 
 
 Draft = Mapping[str, Any]
@@ -45,26 +41,8 @@ class Part(NamedTuple):
     """What the template is filled with, with what is typed; made where it is rendered, which is seldom."""
     also: tuple[Any, ...] | None = None
     """What else its HTML depends on; None where that is too much to say."""
-    fields: tuple[Field, ...] = ()
-    """What can be typed in it, which it is about too."""
-    common: bool = True
-    """Whether many see the same, so that its digest is worth keeping."""
-
-    @property
-    def asks(self) -> bool:
-        """Whether something can be typed in it."""
-        return bool(self.fields)
-
-    def digest(self, path: str, name: str) -> str:
-        """Its digest at a place. Questions, which have no hash, are mostly the same objects at every screen."""
-        if not self.common:
-            return digest_of(path, name, (*self.about, self.fields))
-        key = (path, name, self.about, *map(id, self.fields))
-        known = _DIGESTS.get(key)
-        if known is None:
-            known = (digest_of(path, name, (*self.about, self.fields)), self.fields)  # that no other may have their ids
-            _keep(_DIGESTS, key, known, MOST_DIGESTS)
-        return known[0]
+    asks: bool = False
+    """Whether something can be typed in it."""
 
     def html(self, digest: str, language: str, draft: Draft) -> str:
         """The part's HTML, with its mark on it; kept for the next one who sees the same, as most do."""
@@ -74,7 +52,7 @@ class Part(NamedTuple):
             template = _templates(language).get_template(self.template)
             html = template.render(self.values(draft), mark=digest[:MARK_CHARS])
             if key is not None:
-                _keep(_KEPT, key, html, MOST_KEPT)
+                _keep(key, html)
         return html
 
 
@@ -82,22 +60,20 @@ NOTHING = Part("nothing.html.j2", (), lambda _: {}, ())
 """A part that is not there."""
 
 
-def _keep(kept: dict[tuple[Any, ...], T], key: tuple[Any, ...], made: T, most: int) -> None:
-    if len(kept) >= most:
-        kept.clear()
-    kept[key] = made
+def _keep(key: tuple[Any, ...], html: str) -> None:
+    if len(_KEPT) >= MOST_KEPT:
+        _KEPT.clear()
+    _KEPT[key] = html
 
 
-def digest_of(path: str, name: str, about: tuple[Any, ...]) -> str:
+def digest_of(screen: Screen, name: str, about: tuple[Any, ...]) -> str:
     """A name of a part's content that no other has; its first MARK_CHARS go to the browser, and tell it nothing."""
-    content = orjson.dumps((path, name, about), default=_told, option=orjson.OPT_NON_STR_KEYS)
+    content = orjson.dumps((screen.path, name, about), default=_told, option=orjson.OPT_NON_STR_KEYS)
     return blake2s(content, digest_size=16).hexdigest()
 
 
 def _told(value: Any) -> Any:
-    """What has no JSON of its own: a question, by its kind and all that it is; a kind of block."""
-    if isinstance(value, type):
-        return value.__name__
+    """What has no JSON of its own: a question, by its kind and all that it is."""
     if isinstance(value, BaseModel):
         return type(value).__name__, value.__dict__
     raise TypeError(f"{type(value).__name__} has no JSON")

@@ -19,7 +19,7 @@ from experiments.core.events import Action, Event, Fact, Job
 from experiments.core.fields import Field, Scale, Written
 from experiments.core.participation import Ending, Paste
 from experiments.core.place import Place
-from experiments.core.screen import Asked, Block, Chat, Panel, Text
+from experiments.core.screen import Asked, Chat, Panel, Text
 from experiments.core.spending import messages_left
 from experiments.core.step import Step, read_or_refuse, step
 from experiments.core.talk import (
@@ -111,6 +111,7 @@ class ChatStep(Step):
 
     def panel(self, place: Place) -> Panel:
         """The problem on one side, the conversation on the other."""
+        text = (Text(place.fill(self.text)),) if self.text else ()
         waits, said = _waits(place.facts), count(place.facts, "said")
         left = messages_left(place, self.max_messages - said)
         chat = Chat(
@@ -125,7 +126,7 @@ class ChatStep(Step):
             dollar_maths=place.study.file.dollar_maths,
             paste=self.paste or place.study.file.paste,
         )
-        blocks = _above(place.fill(self.text), place.problem.text, self.copying)
+        blocks = (*text, Asked(place.problem.text, copying=self.copying))
         return Panel(self.title, blocks, self.fields(place), chat, self.button)
 
     def _no_reply(self, place: Place) -> str:
@@ -207,12 +208,6 @@ class ChatStep(Step):
 def _scales(names: tuple[str, ...]) -> tuple[Field, ...]:
     """The scales of these names; made once, as they are the same at every screen."""
     return tuple(Scale.model_validate({"scale": name, "ask": "scale"}) for name in names)
-
-
-@lru_cache(maxsize=1_000)
-def _above(text: str, problem: str, copying: bool) -> tuple[Block, ...]:
-    """The instructions and the problem, which stay what they are while people talk."""
-    return (*((Text(text),) if text else ()), Asked(problem, copying=copying))
 
 
 def _waits(facts: Sequence[Event]) -> str | None:

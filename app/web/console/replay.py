@@ -16,9 +16,9 @@ from typing import Any
 from markupsafe import Markup
 
 from app.counting import Live
-from app.web.api import look_of
 from app.web.console.desk import Desk
 from app.web.console.reading import Reading
+from app.web.look import look_of
 from app.web.page import STATIC, STYLES
 from app.web.paint import paint
 from experiments.core.answered import as_sent
