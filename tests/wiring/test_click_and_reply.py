@@ -33,26 +33,26 @@ def is_of_events(response: Any) -> bool:
 
 
 @pytest.mark.parametrize("view", ["screen", "page"])
-async def test_the_screen_comes_first_then_the_words_then_the_screen_after_them(
-    served: Served, bot: HttpBot, view: str
-) -> None:
-    await bot.until(path="with_ai")
-    response = await sent(bot, {"text": "Hello"}, view)
-    assert is_of_events(response)
-    (first, screen), *words, (last, after) = told_by(response.text)
-    assert (first, last, {name for name, _ in words}) == ("screen", "done", {"delta"})
-    (replied,) = (event for event in facts(served.database, bot.stream) if event.kind == "replied")
-    assert "".join(piece["text"] for _, piece in words) == replied.data["text"]
-    assert words[-1][1]["offset"] == len(replied.data["text"])
-    if view == "screen":
-        assert [screen["screen"]["panel"]["chat"]["waiting"], after["screen"]["panel"]["chat"]["waiting"]] == [
-            True,
-            False,
-        ]
-    else:
-        assert [screen["slots"], after["slots"]] == [[""], []]
-        assert screen["updates"], "all of the page is new"
-        assert set(after["updates"]) < set(screen["updates"]), "what the page shows is not painted again"
+async def test_the_screen_comes_first_then_the_words_then_the_screen_after_them(tmp_path: Path, view: str) -> None:
+    late = {"first_ms": 1000, "pace_ms": 1}  # later than the click's answer, however busy the machine
+    study = studies.chat(tmp_path, options=late)
+    async with serving(settings_for(tmp_path), study) as slow, HttpBot(slow.url, "heard") as bot:
+        await bot.arrive("talk")
+        await bot.until(path="with_ai")
+        response = await sent(bot, {"text": "Hello"}, view)
+        assert is_of_events(response)
+        (first, screen), *words, (last, after) = told_by(response.text)
+        assert (first, last, {name for name, _ in words}) == ("screen", "done", {"delta"})
+        (replied,) = (event for event in facts(slow.database, bot.stream) if event.kind == "replied")
+        assert "".join(piece["text"] for _, piece in words) == replied.data["text"]
+        assert words[-1][1]["offset"] == len(replied.data["text"])
+        if view == "screen":
+            waits = [told["screen"]["panel"]["chat"]["waiting"] for told in (screen, after)]
+            assert waits == [True, False]
+        else:
+            assert [screen["slots"], after["slots"]] == [[""], []]
+            assert screen["updates"], "all of the page is new"
+            assert set(after["updates"]) < set(screen["updates"]), "what the page shows is not painted again"
 
 
 async def test_where_nothing_has_to_be_waited_for_it_is_a_plain_answer(served: Served, bot: HttpBot) -> None:
