@@ -9,7 +9,7 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-COLLECTING = (50_000, 20, 10)
+COLLECTING = (200_000, 20, 10)
 """After how many new objects those are looked through, and after how often the older ones are as well. With 400 at once
 and Python's own 700 it took 5 % of the processor, and up to 0.15 s at a time."""
 

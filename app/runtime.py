@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
@@ -20,6 +19,7 @@ from uuid import uuid4
 
 from app.clock import Clock
 from app.counting import CLOSED, Arriving, Live, arrived, at_once, counted, depends, follows, written
+from app.kept import Kept
 from app.purse import BUDGET, Purse
 from app.replies.answering import Answering
 from app.replies.buffer import Reply
@@ -54,7 +54,6 @@ MOST_TRIES = 20
 MOST_SWEPT = 200
 """How many sessions the clock is let act on in one round."""
 NOTHING: Mapping[str, Any] = MappingProxyType({})
-MOST_KEPT = 5_000
 TURNS = 2
 """Turns of the event loop for which a click that a model answers waits once it is written, so that the model is asked
 before the page is painted: one for the reply's task, one for the client that sends the request."""
@@ -71,7 +70,7 @@ class Runtime:
         self._database = database
         self._settings = settings
         self._clock = clock
-        self._kept: OrderedDict[str, Live] = OrderedDict()
+        self._kept = Kept()
         self._models = Models(settings, clock)
         self._claims = claims_of(database)
         turn = Turns(self._claims, self.afresh).wait if self._claims else alone
@@ -132,7 +131,7 @@ class Runtime:
         """A session as the log has it now, whatever another process has written since it was read here."""
         known = self._kept.get(stream)
         if known is not None and await asyncio.to_thread(self.log.last_seq, stream) != known.state.seq:
-            self._kept.pop(stream, None)
+            self._kept.drop(stream)
         return await self.live(stream)
 
     async def glance(self, stream: str) -> tuple[Live | None, Mapping[str, Any] | None]:
@@ -142,7 +141,7 @@ class Runtime:
             return await self.live(stream), None
         last, typed = await asyncio.to_thread(self.log.glance, stream, known.screen.path)
         if last != known.state.seq:
-            self._kept.pop(stream, None)
+            self._kept.drop(stream)
         live = await self.live(stream)
         return live, typed if live is not None and live.screen.path == known.screen.path else None
 
@@ -153,7 +152,7 @@ class Runtime:
             found = await asyncio.to_thread(self._load, stream)
             if found is None:
                 return None
-            found = self._keep(found)
+            found = self._kept.put(found)
         before = -1
         while found.state.seq != before and overdue(found.study, found.state, self._clock.now_us()) is not None:
             before, found = found.state.seq, await self._expire(found)  # where a screen has ended, all may have
@@ -190,13 +189,13 @@ class Runtime:
             try:
                 return await self._write(found, action)
             except Conflict:
-                self._kept.pop(stream, None)
+                self._kept.drop(stream)
             except Refused as refused:
                 # Perhaps it is not the page that is behind, but what another process wrote is not known here yet.
                 if read_again or refused.reason != "stale":
                     raise
                 read_again = True
-                self._kept.pop(stream, None)
+                self._kept.drop(stream)
         raise StorageError(f"{stream}: other writers were first {MOST_TRIES} times")
 
     async def note(self, stream: str, data: Mapping[str, Any]) -> None:
@@ -247,16 +246,6 @@ class Runtime:
         study = self.studies.get(state.enrolled["hash"])
         return Live(stream, study, state, rows_of(study, state))
 
-    def _keep(self, live: Live) -> Live:
-        """The newest that is known: what was read before a write may arrive here after it."""
-        known = self._kept.get(live.stream)
-        newest = known if known is not None and known.state.seq > live.state.seq else live
-        self._kept[live.stream] = newest
-        self._kept.move_to_end(live.stream)
-        while len(self._kept) > MOST_KEPT:
-            self._kept.popitem(last=False)
-        return newest
-
     async def _write(self, live: Live, action: Action) -> Live:
         events, state = follows(live, action)
         if not events:
@@ -275,7 +264,7 @@ class Runtime:
 
     async def _written(self, after: Live) -> Live:
         """See to what is owed once facts are written."""
-        self._keep(after)
+        self._kept.put(after)
         if self._answering.settle(after.stream, after.study, after.state):
             for _ in range(TURNS):
                 await asyncio.sleep(0)
