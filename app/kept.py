@@ -11,6 +11,10 @@ MOST_ENDED = 200
 """Nobody clicks in a session that has ended: its page is looked at once more, and tells of itself. All that have
 ended lately would be most of what is kept, and each some hundred objects more for Python to look through for garbage,
 which held everybody up for 0.1 s every few seconds with 1,500 at once (docs/decisions/0007)."""
+MOST_NEW = 1_000
+NEW_US = 2_000_000
+"""For how long a session is as it was begun, until its page first asks for it. To look that up took 3 % of the
+processor, most of it for the way to a thread and back."""
 
 
 class Kept:
@@ -19,6 +23,7 @@ class Kept:
     def __init__(self) -> None:
         self._lives: OrderedDict[str, Live] = OrderedDict()
         self._ended: OrderedDict[str, None] = OrderedDict()
+        self._new: OrderedDict[str, int] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._lives)
@@ -41,6 +46,18 @@ class Kept:
         if len(self._lives) > MOST:
             self.drop(next(iter(self._lives)))
         return newest
+
+    def begin(self, live: Live, now_us: int) -> Live:
+        """Keep a session that was begun here just now."""
+        self._new[live.stream] = now_us
+        if len(self._new) > MOST_NEW:
+            self._new.popitem(last=False)
+        return self.put(live)
+
+    def is_new(self, stream: str, now_us: int) -> bool:
+        """Whether a session was begun here a moment ago and is asked for the first time."""
+        begun_us = self._new.pop(stream, None)
+        return begun_us is not None and now_us - begun_us < NEW_US
 
     def drop(self, stream: str) -> None:
         """Forget a session: the log knows better."""

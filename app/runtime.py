@@ -125,7 +125,7 @@ class Runtime:
         known = {"study": study.name, "hash": study.hash, "origin": origin, "seed": seed or secrets.token_hex(16)}
         live = Live(stream or str(uuid4()), study, State())
         who = Arriving({**known, **told}, identity, shut)
-        return await self._count(live, partial(arrived, live, who))
+        return self._kept.begin(await self._count(live, partial(arrived, live, who)), self._clock.now_us())
 
     async def afresh(self, stream: str) -> Live | None:
         """A session as the log has it now, whatever another process has written since it was read here."""
@@ -135,10 +135,13 @@ class Runtime:
         return await self.live(stream)
 
     async def glance(self, stream: str) -> tuple[Live | None, Mapping[str, Any] | None]:
-        """The same, and what is typed on its screen and not yet sent, where one look at the database tells both."""
+        """The same, and what is typed on its screen and not yet sent, where one look at the database tells both; for
+        who has just begun none is needed, as far as no other process serves people."""
         known = self._kept.get(stream)
         if known is None:
             return await self.live(stream), None
+        if self._claims is None and self._kept.is_new(stream, self._clock.now_us()):
+            return await self.live(stream), NOTHING
         last, typed = await asyncio.to_thread(self.log.glance, stream, known.screen.path)
         if last != known.state.seq:
             self._kept.drop(stream)

@@ -6,7 +6,7 @@ import pytest
 
 from app import kept
 from app.counting import Live
-from app.kept import Kept
+from app.kept import NEW_US, Kept
 from experiments.core.place import State
 from tests.fakes.sessions import study
 
@@ -62,3 +62,16 @@ def test_one_that_goes_for_age_counts_no_longer_as_ended(monkeypatch: pytest.Mon
         here.put(live(name))
     here.put(live(3, seq=2, outcome="complete"))
     assert [name for name in "123" if here.get(name)] == ["2", "3"]
+
+
+def test_one_that_was_begun_here_is_new_once_and_not_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "MOST_NEW", 3)
+    here = Kept()
+    for name in range(4):
+        assert here.begin(live(name), now_us=0) is here.get(str(name))
+    here.put(live(4))
+    assert not here.is_new("0", NEW_US - 1), "too many have begun since"
+    assert here.is_new("1", NEW_US - 1)
+    assert not here.is_new("1", NEW_US - 1)
+    assert not here.is_new("2", NEW_US)
+    assert not here.is_new("4", 0)
