@@ -14,6 +14,7 @@ from starlette.types import ASGIApp
 
 from app.errors import SettingsError
 from app.garbage import seldom_collected
+from app.large_pages import large_pages
 from app.settings import Settings, env_name, reachable
 
 START_TRIES = 300
@@ -30,7 +31,7 @@ def listen(server: ASGIApp, settings: Settings, port: int) -> None:
 
     running = connections.made(server, settings, port)
     gc.collect()  # what is there after it stays, and is not looked through again
-    with seldom_collected(), suppress(KeyboardInterrupt):
+    with seldom_collected(), large_pages(), suppress(KeyboardInterrupt):
         running.run()
     if not running.started:
         sys.exit(NOT_STARTED)

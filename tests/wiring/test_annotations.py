@@ -15,7 +15,6 @@ from sqlalchemy import text
 from app.bots.random_bot import RandomBot
 from app.bots.simulate import START_US, simulate
 from app.clock import VirtualClock, WorldClock
-from app.counting import Live as Known
 from app.library import load_study
 from app.runtime import Runtime
 from app.settings import Settings
@@ -67,17 +66,10 @@ class Live:
     stream: str
     bot: RandomBot
 
-    @property
-    def known(self) -> Known:
-        """The session as the process knows it."""
-        known = self.runtime._kept.get(self.stream)
-        assert known is not None
-        return known
-
     async def click(self, number: int) -> bool:
         """The next click of somebody whose page was painted before; whether there was one."""
         await self.runtime.settled(self.stream)
-        screen = self.known.screen
+        screen = self.runtime._kept.get(self.stream).screen
         if screen.ended:
             return False
         kind, values = self.bot.act(screen)
@@ -120,7 +112,7 @@ async def test_every_click_works_although_a_model_annotates_in_between(live: Liv
     assert list(differences(beside.database)) == []
     (row,) = read_tables(beside.database)["conversations"]
     assert "tried" in row, "the annotation came before the answer that completed the row, and is in it"
-    told = story(live.known.study, events)
+    told = story(live.runtime._kept.get(live.stream).study, events)
     remarks = [one for visit in told.visits for one in visit.remarks] + list(told.remarks)
     assert ("user_effort: user_effort tried", "judge") in {(one.text, one.who) for one in remarks}
 
@@ -180,7 +172,7 @@ async def test_a_finding_is_written_once_however_often_and_by_however_many(live:
 
 async def test_an_annotation_keeps_nobodys_place(live: Live, beside: Beside) -> None:
     about = await finished(live, beside)
-    short = live.known.study
+    short = live.runtime._kept.get(live.stream).study
     before = seat_of(short, fold(load(beside.database, live.stream)))
     beside.write(live.stream, replace(EFFORT, about=about))
     assert seat_of(short, fold(load(beside.database, live.stream))) == before

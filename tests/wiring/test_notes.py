@@ -73,7 +73,6 @@ def excluded(database: Database, study: str = "short") -> list[str | None]:
 async def click(both: Both, bot: RandomBot, number: int) -> bool:
     """The next click of somebody whose page was painted before; whether there was one."""
     known = both.runtime._kept.get(both.stream)
-    assert known is not None
     screen = known.screen
     if screen.ended:
         return False
