@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import re
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
@@ -12,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from app import large_pages as pages
 from app.large_pages import LARGE, SMALL, full, large_pages, make_large
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells where memory is, and makes it large")
@@ -59,6 +62,32 @@ def test_nothing_is_made_large_that_is_no_memory() -> None:
         make_large(1)
 
 
-def test_it_is_over_with_the_block() -> None:
-    with large_pages():
-        pass
+def test_memory_is_gathered_as_it_fills_up_until_the_block_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    monkeypatch.setattr(pages, "EACH_S", 0.01)
+    monkeypatch.setattr(pages, "APART_S", 0.0)
+    monkeypatch.setattr(pages, "make_large", lambda start: made.append(start) or True)
+    with memory(1.0) as start:
+        with large_pages():
+            (thread,) = (one for one in threading.enumerate() if one.name == "parley-pages")
+            give_up = time.monotonic() + 30
+            while start not in made and time.monotonic() < give_up:
+                time.sleep(0.01)
+        thread.join(30)
+        assert not thread.is_alive()
+    assert made.count(start) == 1, "what is large is left alone"
+
+
+def test_a_linux_that_makes_none_is_asked_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(start: int) -> bool:
+        raise OSError(22, "Invalid argument")
+
+    monkeypatch.setattr(pages, "EACH_S", 0.01)
+    monkeypatch.setattr(pages, "make_large", refuse)
+    with caplog.at_level("INFO", "app.large_pages"), memory(1.0), large_pages():
+        (thread,) = (one for one in threading.enumerate() if one.name == "parley-pages")
+        thread.join(30)
+        assert not thread.is_alive()
+    assert "the memory stays in small pages" in caplog.text
