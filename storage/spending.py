@@ -72,11 +72,6 @@ def spending(database: Database, study: Study, where: Where, now_us: int) -> Spe
     since_us = now_us - round(study.file.times.lease_s * 1e6)
     with database.connect() as connection:
         within = _within(connection, name, where)
-        rows = connection.execute(
-            select(_try.stream, func.coalesce(func.sum(_try.cost), 0.0), func.count(_try.cost), _unknown())
-            .where(_try.study == name, _try.model.not_like(f"{SPEAKS}%"))
-            .group_by(_try.stream)
-        ).all()
         finished = select(_fact.stream).where(_fact.kind == FINISHED)
         over = set(connection.execute(finished.where(_fact.stream.in_(_people(name)))).scalars())
         own = _fact.stream == _session.stream, _fact.kind.not_in(NOTES)
@@ -84,6 +79,12 @@ def spending(database: Database, study: Study, where: Where, now_us: int) -> Spe
         here = set(
             connection.execute(_people(name).where(_session.stream.not_in(finished), last_us > since_us)).scalars()
         )
+        # Last: who ends meanwhile is still promised what they may spend, and what they spent before it is not missed.
+        rows = connection.execute(
+            select(_try.stream, func.coalesce(func.sum(_try.cost), 0.0), func.count(_try.cost), _unknown())
+            .where(_try.study == name, _try.model.not_like(f"{SPEAKS}%"))
+            .group_by(_try.stream)
+        ).all()
     if within is not None:
         rows, over, here = [row for row in rows if row[0] in within], over & within, here & within
     known, counted = sum(row[1] for row in rows), sum(row[2] for row in rows)
