@@ -2,16 +2,18 @@
 
 Nobody new can begin as soon as what was spent, with what those in the midst of the study are expected to spend still,
 reaches the budget; so whoever has begun can finish, and the budget holds. What is read serves for a moment; who begins
-in that time, or just before, is counted here (rather twice than never).
+in that time, or was not written yet when it was read, is counted here (rather twice than never).
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
@@ -30,8 +32,6 @@ FRESH_US = 2_000_000
 SOON_S = 0.1
 READING_SHARE = 20
 """A read that took long serves for so many times as long: 0.7 s for 400,000 attempts, so a twentieth of a core."""
-WRITTEN_US = 1_000_000
-"""How long it may take until who begins is in the database."""
 BUDGET, FULL = "budget", "full"
 log = logging.getLogger(__name__)
 
@@ -64,7 +64,8 @@ class Purse:
         self._database, self._clock = database, clock
         self._known: dict[str, _Known] = {}
         self._reading: defaultdict[str, Shared[_Known]] = defaultdict(Shared)
-        self._begun: defaultdict[str, list[int]] = defaultdict(list)
+        self._begun: defaultdict[str, dict[object, float]] = defaultdict(dict)
+        """When each who has begun was written; without end until they are."""
         self._told: set[str] = set()
         self._looking: dict[str, asyncio.Task[None]] = {}
 
@@ -105,9 +106,15 @@ class Purse:
             task.cancel()
         await asyncio.gather(*looking, return_exceptions=True)
 
-    def begins(self, study: Study) -> None:
-        """Somebody begins now."""
-        self._begun[study.name].append(self._clock.now_us())
+    @contextmanager
+    def begins(self, study: Study) -> Iterator[None]:
+        """Somebody begins in the block, at whose end they are written, or could not be."""
+        begun, who = self._begun[study.name], object()
+        begun[who] = math.inf
+        try:
+            yield
+        finally:
+            begun[who] = self._clock.now_us()
 
     def _fresh(self, study: Study) -> _Known | None:
         """What was read and still serves."""
@@ -116,7 +123,9 @@ class Purse:
 
     async def _anew(self, study: Study) -> _Known:
         known = self._known[study.name] = await asyncio.to_thread(self._read, study, self._clock.now_us())
-        self._begun[study.name] = [at for at in self._begun[study.name] if at >= known.at_us - WRITTEN_US]
+        begun = self._begun[study.name]
+        for who in [who for who, written_us in begun.items() if written_us < known.at_us]:
+            del begun[who]
         return known
 
     def _read(self, study: Study, now_us: int) -> _Known:

@@ -121,11 +121,12 @@ class Runtime:
         if (why := await self.closed(study)) is not None and (origin == "person" or why == BUDGET):
             raise Refused("closed", CLOSED.format(study=study.name, why=why))
         shut = (*shut, *self._purse.shut(study))
-        self._purse.begins(study)
         known = {"study": study.name, "hash": study.hash, "origin": origin, "seed": seed or secrets.token_hex(16)}
         live = Live(stream or str(uuid4()), study, State())
         who = Arriving({**known, **told}, identity, shut)
-        return self._kept.begin(await self._count(live, partial(arrived, live, who)), self._clock.now_us())
+        with self._purse.begins(study):
+            begun = await self._count(live, partial(arrived, live, who))
+        return self._kept.begin(begun, self._clock.now_us())
 
     async def afresh(self, stream: str) -> Live | None:
         """A session as the log has it now, whatever another process has written since it was read here."""

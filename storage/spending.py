@@ -79,7 +79,8 @@ def spending(database: Database, study: Study, where: Where, now_us: int) -> Spe
         here = set(
             connection.execute(_people(name).where(_session.stream.not_in(finished), last_us > since_us)).scalars()
         )
-        # Last: who ends meanwhile is still promised what they may spend, and what they spent before it is not missed.
+        # Last, as PostgreSQL lets each statement see what was committed by then: nothing that who ends meanwhile spent
+        # before it is missed.
         rows = connection.execute(
             select(_try.stream, func.coalesce(func.sum(_try.cost), 0.0), func.count(_try.cost), _unknown())
             .where(_try.study == name, _try.model.not_like(f"{SPEAKS}%"))

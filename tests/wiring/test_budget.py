@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterator
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,10 @@ from experiments.core.session import owed
 from experiments.errors import Refused
 from storage.attempts import attempts
 from storage.engine import Database, open_database
+from storage.log import Log
 from storage.operations import decide_on
 from storage.spending import Cost, costs, spending
+from storage.work import Append, Counted
 from tests.fakes import studies
 from tests.fakes.backends import PLAYS, Played, registered
 from tests.fakes.http_bot import HttpBot
@@ -113,6 +116,42 @@ async def test_the_budget_holds_though_all_come_at_once_and_all_who_begin_finish
         await running.begin()
     running.budget(1)
     await running.begin()
+    await running.runtime.close()
+
+
+class Held(Log):
+    """A log that is slow to write who begins: not before it is let."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self.held: list[tuple[Counted, Future[Append]]] = []
+
+    def append_counted(self, work: Counted) -> Future[Append]:
+        self.held.append((work, Future()))
+        return self.held[-1][1]
+
+    def go_on(self) -> None:
+        for work, waiting in self.held:
+            waiting.set_result(super().append_counted(work).result(10))
+
+
+async def test_who_begins_counts_however_long_it_takes_to_write_it(tmp_path: Path) -> None:
+    running = Running(tmp_path)
+    await running.runtime.close()
+    log = Held(running.database)
+    running.runtime = Runtime(running.database, Settings(_env_file=None), running.clock, log)
+    running.budget(LIMIT)  # bears one
+    first = asyncio.create_task(running.begin())
+    while not log.held:
+        await asyncio.sleep(0.01)
+    running.clock.advance(600)  # it is looked at anew
+    with pytest.raises(Refused, match="budget"):
+        await asyncio.wait_for(running.begin(), 5)
+    log.go_on()
+    assert isinstance(await first, Live)
+    running.clock.advance(600)
+    with pytest.raises(Refused, match="budget"):
+        await running.begin()
     await running.runtime.close()
 
 
