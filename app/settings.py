@@ -43,6 +43,13 @@ def _addresses(value: str) -> str:
     return value
 
 
+def _key_set(value: str) -> str:
+    """Keys that came over http would be anybody's."""
+    if "://" in value and not value.startswith("https://"):
+        raise ValueError("must begin with https://, or be the path of a file")
+    return value
+
+
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 LogLevel = Annotated[str, AfterValidator(_level)]
 
@@ -86,6 +93,16 @@ class Settings(BaseSettings):
         None,
         min_length=SECRET_LENGTH,
         description="The key that signs cookies, 32 characters or more; unset, one is made.",
+    )
+    prolific_workspaces: str = Field(
+        "",
+        pattern=r"^[\w-]*(\s*,\s*[\w-]+)*$",
+        description="The ids of your workspaces at Prolific, with commas: by the tokens with which Prolific signs the "
+        "links of their studies people are known to be who they say. None are believed unless set.",
+    )
+    prolific_keys: Annotated[str, AfterValidator(_key_set)] = Field(
+        "https://api.prolific.com/.well-known/study/jwks.json",
+        description="Where Prolific's public keys are: an https address, or a file (JWKS).",
     )
     openai_api_key: Key | None = Field(None, description="The key of the OpenAI-compatible model server.")
     openai_base_url: ServerAddress | None = Field(

@@ -7,8 +7,8 @@ withdrawal, another `parley pay`) has that number already, so nobody is paid twi
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from sqlalchemy import insert, select
@@ -16,6 +16,7 @@ from sqlalchemy.exc import IntegrityError
 
 from experiments.core.bonus import NOTHING, bonus_of, checks_failed
 from experiments.core.events import Event
+from experiments.core.flags import SAME_ID
 from experiments.core.place import State
 from experiments.core.resolve import Study
 from experiments.core.session import fold
@@ -27,10 +28,14 @@ from storage.log import facts
 from storage.participants import Participants, Person
 from storage.studies import Studies
 
+COMPLETE, WITHDRAWN = "complete", "withdrawn"
 LIVE = "live"
 """What stands for the outcome of a session that has not ended."""
 OPEN = "open"
 """What stands for the recruiter of who came without an id."""
+
+
+PROVEN, FIRST = "proven", "first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,11 @@ class Payee:
     checks_failed: int
     minutes: float | None
     seq: int
+    whose: str = PROVEN
+    """Whose the id is, as far as is known: of whom a proof knows, of the browser in which it came first, or of another
+    one, each of which has a name of its own."""
+    second: bool = False
+    """Whether it is complete, and the id is paid by a session of somebody else's."""
 
     @property
     def before(self) -> Decimal:
@@ -71,8 +81,30 @@ class Payment:
 
 
 def payees(database: Database, people: Participants, study: str) -> tuple[Payee, ...]:
-    """Every session of a person in a study, in the order in which they came."""
-    return tuple(_payees(database, people, study))
+    """Every session of a person in a study, in the order in which they came. Of sessions that began under one id in
+    several browsers those of one are paid by themselves; the others are `second`, for a researcher to look at."""
+    found = tuple(_payees(database, people, study))
+    ids: dict[Person, list[Payee]] = {}
+    for payee in found:
+        if payee.id:
+            ids.setdefault(Person(payee.recruiter, payee.id), []).append(payee)
+    gone = {payee.stream for payee in found if payee.outcome == WITHDRAWN}
+    second: set[str] = set()
+    for person, theirs in ids.items():
+        if len({payee.whose for payee in theirs}) > 1 or theirs[0].whose not in (PROVEN, FIRST):
+            paid = _paid_by(theirs, withdrew=not gone.isdisjoint(people.sessions(study, person)))
+            second |= {payee.stream for payee in theirs if payee.outcome == COMPLETE and payee.whose != paid}
+    return tuple(replace(payee, second=payee.stream in second) for payee in found)
+
+
+def _paid_by(theirs: Sequence[Payee], *, withdrew: bool) -> str:
+    """Whose session an id is paid by: whoever was paid for it before; or else who has a proof, or completed the study
+    and came first. Nobody's in a browser after the first where somebody withdrew, who may have been paid."""
+    done = [payee for payee in theirs if payee.outcome == COMPLETE]
+    best = min(done, key=lambda one: (not one.paid, one.whose != PROVEN, one.number), default=None)
+    if best is None or (withdrew and not best.paid and best.whose not in (PROVEN, FIRST)):
+        return ""
+    return best.whose
 
 
 def _payees(database: Database, people: Participants, study: str) -> Iterator[Payee]:
@@ -104,7 +136,14 @@ def _payee(study: Study, state: State, stream: str, number: int, person: Person)
         checks_failed=0 if gone else checks_failed(study, state),
         minutes=None if gone else _minutes(state.events),
         seq=state.seq,
+        whose=_whose(state, stream),
     )
+
+
+def _whose(state: State, stream: str) -> str:
+    if state.enrolled.get("proof", PROVEN) != "none":  # nothing was said of it before ids had to be proven
+        return PROVEN
+    return stream if state.enrolled.get(SAME_ID) else FIRST
 
 
 def _paid(events: Iterable[Event]) -> Mapping[str, Decimal]:

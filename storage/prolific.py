@@ -29,13 +29,15 @@ Statuses = Mapping[str, str]
 @dataclass(frozen=True, slots=True)
 class Lists:
     """Prolific's participants by what is to be done. `bonus` has the sessions of each id for which something is due,
-    `left_out` why somebody complete is in no list."""
+    `left_out` why somebody complete is in no list, `second` the sessions for which an id is not paid, as it is paid by
+    another one."""
 
     bonus: Mapping[str, tuple[Payee, ...]]
     approve: tuple[str, ...]
     no_consent: tuple[str, ...]
     screened_out: tuple[str, ...]
     left_out: Mapping[str, str]
+    second: tuple[Payee, ...] = ()
 
 
 def statuses(path: Path) -> Statuses:
@@ -55,7 +57,7 @@ def lists(payees: Sequence[Payee], known: Statuses | None) -> Lists:
     finished = {payee.id for payee in done}
     bonus: dict[str, tuple[Payee, ...]] = {}
     for payee in done:
-        if payee.due > 0 and not reasons[payee.id]:
+        if payee.due > 0 and not payee.second and not reasons[payee.id]:
             bonus[payee.id] = (*bonus.get(payee.id, ()), payee)
 
     def ended(outcome: str) -> tuple[str, ...]:
@@ -69,6 +71,7 @@ def lists(payees: Sequence[Payee], known: Statuses | None) -> Lists:
         no_consent=ended("no_consent"),
         screened_out=ended("screened_out"),
         left_out={payee.id: reasons[payee.id] for payee in done if reasons[payee.id]},
+        second=tuple(payee for payee in done if payee.second),
     )
 
 

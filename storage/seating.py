@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, func, select, update
 
 from experiments.core.events import Event, is_life
-from experiments.core.flags import LEAK, flags, is_leak
+from experiments.core.flags import LEAK, SAME_ID, flags, is_leak
 from experiments.core.funnel import furthest
 from experiments.core.place import State, language_of, once
 from experiments.core.resolve import Study
@@ -60,7 +60,8 @@ def _flags(study: Study, state: State, told: list[Event]) -> str:
     """All of them once the session has ended; before that only what does not wait for its end."""
     if state.outcome:
         return ",".join(flag.what for flag in flags(study, state))
-    return LEAK if any(is_leak(event) for event in told) else ""
+    early = {LEAK: any(is_leak(event) for event in told), SAME_ID: bool(state.enrolled.get(SAME_ID))}
+    return ",".join(what for what, so in early.items() if so)
 
 
 def _excluded(told: list[Event]) -> str | None:

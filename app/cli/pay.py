@@ -65,7 +65,7 @@ def pay(
     out.print(_table(run))
     _tell_earlier(run, to)
     _tell_left_out(run)
-    strangers = sum(people.find(name, Person(PROLIFIC, id_)) is None for id_ in known or ())
+    strangers = sum(not people.sessions(name, Person(PROLIFIC, id_)) for id_ in known or ())
     if strangers:
         out.print(f"[yellow]{strangers} ids of the status file belong to no session of this study.[/yellow]")
     _tell_files(run, to, dry_run)
@@ -110,6 +110,13 @@ def _tell_left_out(run: Run) -> None:
     """Who is complete and in no list of Prolific's, and who needs a look before."""
     for reason, count in sorted(Counter(run.lists.left_out.values()).items()):
         _say(f"Left out, though complete here: {count} ({reason}).")
+    second = [payee for payee in run.payees if payee.second]
+    if second:
+        numbers = ", ".join(f"{payee.number:,}" for payee in second)
+        _say(
+            f"Not paid by themselves, though complete: {len(second)} (session {numbers}). Another session of the same id "
+            "is paid, and no proof says that both are the same person's. Look at them; pay by hand what is right."
+        )
     failed = sum(payee.checks_failed > 0 for payee in run.payees if payee.outcome == "complete")
     if failed:
         _say(f"{failed} who are complete failed an attention check: look at them before you approve.")

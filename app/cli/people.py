@@ -15,10 +15,12 @@ from app.cli.common import STDOUT, StudyName, app, err, name_of, out, settings_i
 from app.clock import WorldClock
 from app.counting import Live, written
 from app.errors import SettingsError
-from app.web.links import ID, LAB
+from app.web.links import ID, LAB, SIGNED, signed
 from app.web.secret import secret_for
 from experiments.core.events import Action
+from experiments.core.resolve import Study
 from experiments.core.session import decide, fold
+from experiments.errors import allowed
 from storage.engine import Database, open_database, writer
 from storage.errors import Conflict, StorageError
 from storage.finding import sessions_called
@@ -37,11 +39,18 @@ def links(
     study: StudyName,
     count: Annotated[int, typer.Option("-n", "--count", min=1, max=10_000, help="How many links.")] = 10,
     prefix: Annotated[str, typer.Option(help="What the labels begin with; a number follows.")] = "P",
+    sign: Annotated[
+        Path | None, typer.Option(help="Sign the links of these ids instead: a file of a recruiter's ids, one a line.")
+    ] = None,
+    recruiter: Annotated[
+        str, typer.Option(help=f"Whose ids they are: {', '.join(SIGNED)}; the study's own unless given.")
+    ] = "",
     to: Annotated[Path, typer.Option("-o", "--out", help="A csv to write; `-` for standard output.")] = STDOUT,
 ) -> None:
-    """Make personal links for a lab or a list of people: each leads one person to one session, from any device.
+    """Make links that prove who comes: each leads one person to one session, from any device. Personal links for a lab
+    or a list of people, or, with `--sign`, signed links for the ids of a recruiter.
 
-    The same labels give the same links again; nobody can make one without the deployment's secret.
+    The same labels and ids give the same links again; nobody can make one without the deployment's secret.
     """
     settings = settings_in_use()
     database = open_database(settings.database_url)
@@ -49,15 +58,48 @@ def links(
     people = Participants(database, secret_for(settings, database))
     if not ID.fullmatch(prefix or "0"):
         raise SettingsError(f"--prefix {prefix!r}: letters, digits and . _ - are allowed")
-    digits = len(str(count))
-    labels = [f"{prefix}{number:0{digits}}" for number in range(1, count + 1)]
-    rows = [(label, f"{settings.address}/s/{found.name}?{LAB}={people.link(found.name, label)}") for label in labels]
+    if sign is not None:
+        recruiter = _recruiter(found, recruiter)
+        made = [(id_, signed(people, found, recruiter, id_)) for id_ in _ids(sign)]
+    else:
+        labels = [f"{prefix}{number:0{len(str(count))}}" for number in range(1, count + 1)]
+        made = [(label, f"{LAB}={people.link(found.name, label)}") for label in labels]
+    address = f"{settings.address}/s/{found.name}"
+    rows = [("label" if sign is None else "id", "link"), *((called, f"{address}?{query}") for called, query in made)]
     if to == STDOUT:
-        csv.writer(sys.stdout).writerows([("label", "link"), *rows])
+        csv.writer(sys.stdout).writerows(rows)
         return
+    to.touch(mode=0o600)
+    to.chmod(0o600)
     with to.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows([("label", "link"), *rows])
-    out.print(f"{to}: {count:,} links. Whoever has one is taken for that person: hand them out one by one.")
+        csv.writer(file).writerows(rows)
+    out.print(f"{to}: {len(made):,} links. Whoever has one is taken for that person: hand them out one by one.")
+
+
+def _recruiter(study: Study, given: str) -> str:
+    """Whose ids are signed: the study's own recruiter, unless another is given that it lets in; raises SettingsError."""
+    by = study.file.recruitment.by
+    fit = [name for name in SIGNED if not by or name in by]
+    if given in fit or (not given and len(fit) == 1):
+        return given or fit[0]
+    if given in SIGNED or not fit:
+        raise SettingsError(f"{study.name} lets in nobody by such links: its recruitment is by {', '.join(by)}")
+    raise SettingsError(f"--recruiter {given!r}{allowed(given, fit)}")
+
+
+def _ids(file: Path) -> list[str]:
+    """The ids in a file; raises SettingsError where there are none, or one that no link can have."""
+    try:
+        lines = file.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"--sign {file}: cannot be read: {error}") from None
+    found = {number: line.strip() for number, line in enumerate(lines, start=1) if line.strip()}
+    wrong = [f"line {number}: {id_!r}" for number, id_ in found.items() if not ID.fullmatch(id_)]
+    if wrong or not found:
+        raise SettingsError(
+            f"--sign {file}: one id a line is needed, of up to 100 letters, digits and . _ @ : + = ~ -", *wrong[:5]
+        )
+    return list(dict.fromkeys(found.values()))
 
 
 @app.command()
@@ -71,15 +113,15 @@ def returns(
     name = Studies(database).newest(name_of(study)).name
     people = Participants(database, secret_for(settings, database))
     back = [id_ for id_, status in statuses(export).items() if status in OVER]
-    streams = [people.find(name, Person(PROLIFIC, id_)) for id_ in back]
+    theirs = [people.sessions(name, Person(PROLIFIC, id_)) for id_ in back]
     now_us = WorldClock().now_us()
     with writer(database) as connection, connection.begin():
-        released = sum(release(connection, stream, now_us) for stream in streams if stream)
+        released = sum(release(connection, stream, now_us) for streams in theirs for stream in streams)
     out.print(
         f"{len(back):,} were returned, timed out or rejected; {released:,} places are free again. "
         "(The others had ended otherwise, or their places were free already.)"
     )
-    if strangers := streams.count(None):
+    if strangers := theirs.count([]):
         out.print(f"[yellow]{strangers:,} of these ids belong to no session of this study.[/yellow]")
 
 

@@ -14,6 +14,7 @@ from app.cli.common import StudyName, Where, app, name_of, out, settings_in_use
 from app.clock import WorldClock
 from app.errors import SettingsError
 from experiments.core.cells import cells, standings
+from experiments.core.flags import SAME_ID
 from experiments.core.operations import StudyState
 from experiments.core.outcomes import OUTCOMES
 from experiments.core.participation import Cap
@@ -22,9 +23,9 @@ from experiments.errors import allowed
 from storage.engine import Database, open_database
 from storage.operations import decide_on, operations_of
 from storage.origins import ORIGINS
-from storage.seats import Tally, cell_key, counted
+from storage.seats import Tally, cell_key, counted, meant
 from storage.studies import Studies
-from storage.watching.people import first_origin, tally_of
+from storage.watching.people import crowds, first_origin, odd, tally
 
 STANDS: Mapping[StudyState, str] = {
     "draft": "A draft: nobody can begin until it is piloted or opened.",
@@ -121,11 +122,17 @@ def status(
     """Say how a study's sessions stand: each outcome, and each cell against its target."""
     database = open_database(settings_in_use().database_url)
     found = Studies(database).newest(name_of(study))
-    now = tally_of(database, found.name, origin, WorldClock().now_us(), found.file.times.lease_s)
+    with database.connect() as connection:
+        there = crowds(connection, meant(found.name, origin, WorldClock().now_us(), found.file.times.lease_s))
+    now, same_id = tally(there), odd(there).flags.get(SAME_ID, 0)
     held = operations_of(database, found.name)
     caps = held.caps_of(found.file.caps) if origin == "person" else ()
     if as_json:
-        print(json.dumps({"study": found.name, "state": held.state, **_told(now)}, indent=2, ensure_ascii=False))
+        print(
+            json.dumps(
+                {"study": found.name, "state": held.state, **_told(now), SAME_ID: same_id}, indent=2, ensure_ascii=False
+            )
+        )
         return
     if held.state in STANDS:
         out.print(f"[yellow]{STANDS[held.state].format(why=escape(held.shut or ''))}[/yellow]")
@@ -137,6 +144,11 @@ def status(
     out.print(outcomes)
     if found.factors:
         out.print(_cells(found, now, caps))
+    if same_id:
+        out.print(
+            f"[yellow]{same_id:,} began under a recruiter's id that another session had, in another browser (flag "
+            f"{SAME_ID}): no proof says that both are the same person's.[/yellow]"
+        )
 
 
 def _others(database: Database, study: str, origin: str) -> None:

@@ -1,7 +1,8 @@
 """Arrival: the start page that a link leads to, whose button makes the session.
 
-The button keeps link scanners from becoming participants. A recruiter's id leads the same person back to the same
-session from any device; it is in no URL after the first page.
+The button keeps link scanners from becoming participants. An id that is proven (links.py) leads the same person back
+to the same session from any device; an id alone leads nobody anywhere, and every page is the same for each. It is in no
+URL after the first page.
 """
 
 from __future__ import annotations
@@ -9,9 +10,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
@@ -25,20 +25,26 @@ from starlette.routing import Route
 from app.counting import Live
 from app.languages import catalogue
 from app.runtime import Runtime
+from app.web.allowance import Allowance
 from app.web.cookies import Cookies
-from app.web.links import let_in, person_of
+from app.web.links import Claim, Links, let_in
 from app.web.offered import Offer, Offered
-from app.web.seldom import NOT_SECURE, Seldom
+from app.web.returning import Found, Returning
+from app.web.seldom import MANY_FORGED, NOT_SECURE, Seldom
 from app.web.tongue import browsers, offered, wanted
 from experiments.core.outcomes import way_out
 from experiments.core.resolve import Study
 from experiments.core.session import last_words
 from experiments.errors import Fault, Refused, StudyError
+from storage.accounts.tries import neighbourhood
 from storage.errors import Conflict
 from storage.participants import Participants, Person
 
 log = logging.getLogger(__name__)
 TICKET_CHARS = 32
+FORGED_AT_ONCE, FORGED_A_SECOND = 60, 0.2
+"""How many links with a wrong proof one address may bring; a class may sit behind it, with last week's links."""
+TRIES = 10
 
 _TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent / "pages"),
@@ -55,6 +61,7 @@ class Arrival:
         self,
         runtime: Runtime,
         participants: Participants,
+        links: Links,
         cookies: Cookies,
         offered: Offered,
         *,
@@ -62,10 +69,12 @@ class Arrival:
     ) -> None:
         self._runtime = runtime
         self._participants = participants
+        self._links = links
+        self._returning = Returning(runtime, participants, cookies, again=again)
+        self._forged = Allowance(FORGED_A_SECOND, FORGED_AT_ONCE)
         self._cookies = cookies
         self._offered = offered
-        self._again = again
-        self._not_secure = Seldom(NOT_SECURE)
+        self._not_secure, self._many_forged = Seldom(NOT_SECURE), Seldom(MANY_FORGED)
 
     def routes(self) -> list[Route]:
         """`/s/{study}`: read it, then press its button; and `/out`, by which one leaves."""
@@ -81,10 +90,10 @@ class Arrival:
         if offer is None:
             return lost(request)
         study = offer.study
-        who, language = self._who(request, study), wanted(request, study.file)
-        found = await self._here_already(request, study, who)
+        who, language = await self._links.claim(request.query_params, study), wanted(request, study.file)
+        found = await self._returning.found(request, study, who)
         if found.live is None and not let_in(who, study.file.recruitment):
-            return other_link(study, language)
+            return self._not_taken(request, study, who, language)
         if found.once:
             return once(study, language)
         if found.live is None and await self._runtime.closed(study):
@@ -108,20 +117,20 @@ class Arrival:
         if offer is None:
             return lost(request)
         study = offer.study
-        who, language = self._who(request, study), wanted(request, study.file)
-        found = await self._here_already(request, study, who)
+        who, language = await self._links.claim(request.query_params, study), wanted(request, study.file)
+        found = await self._returning.found(request, study, who)
         if found.live is None and not let_in(who, study.file.recruitment):
-            return other_link(study, language)
+            return self._not_taken(request, study, who, language)
         if found.once:
             return once(study, language)
         live = found.live
-        if live is not None and who is not None and found.anew:
-            await self._comes_again(live, who)
+        if live is not None and who.person is not None and found.anew:
+            await self._comes_again(live, who.person)
         if live is None:
             form = parse_qs((await request.body()).decode("ascii", "replace"))
             language = offered(form.get("language", [""])[0], study.file) or language
             try:
-                live = await self._enrol(offer, who, _ticket(form), found.attempt, language)
+                live = await self._enrol(offer, who, _ticket(form), found, language)
             except Refused:
                 return closed(study, language)
             except StudyError as error:
@@ -154,26 +163,15 @@ class Arrival:
             return RedirectResponse(f"/s/{names[0]}?{request.url.query}".rstrip("?"), 303)
         return lost(request) if names else nothing(request)
 
-    def _who(self, request: Request, study: Study) -> Person | None:
-        label = partial(self._participants.labelled, study.name)
-        return person_of(request.query_params, study.file.recruitment, label)
-
-    async def _here_already(self, request: Request, study: Study, person: Person | None) -> Found:
-        """The session that the request's person or browser already has; an id counts more than a cookie."""
-        if person is None:
-            live = await self._session(self._cookies.read(request, study.name), study)
-            return Found(None if live and self._again and live.screen.ended else live)
-        known = await asyncio.to_thread(self._participants.known, study.name, person)
-        live = await self._session(known.stream, study) if known else None
-        if known is None or live is None or (self._again and live.screen.ended):
-            return Found(None, known.attempt + 1 if known else 1)
-        if known.same or study.file.recruitment.again == "resume" or not live.state.outcome:
-            return Found(live, anew=not known.same)
-        return Found(None, known.attempt + 1, once=study.file.recruitment.again == "refuse")
-
-    async def _session(self, stream: str | None, study: Study) -> Live | None:
-        live = await self._runtime.afresh(stream) if stream else None
-        return live if live is not None and live.study.name == study.name else None
+    def _not_taken(self, request: Request, study: Study, who: Claim, language: str) -> Response:
+        """For who comes by a link that is not taken; the same whoever it is, until an address brought many forged."""
+        if who.untold:
+            return sorry(study, language)
+        host = request.client.host if request.client else "unknown"
+        if who.forged and not self._forged.take(neighbourhood(host), time.monotonic()):
+            self._many_forged.tell()
+            return other_link(study, language, status=429)
+        return other_link(study, language)
 
     async def _comes_again(self, live: Live, person: Person) -> None:
         """Keep that somebody goes on under another submission; the log tells that there was one, and not its id."""
@@ -182,25 +180,26 @@ class Arrival:
         await asyncio.to_thread(self._participants.renew, live.stream, person)
         await self._runtime.note(live.stream, {"what": "came back with another submission"})
 
-    async def _enrol(self, offer: Offer, person: Person | None, stream: str, attempt: int, language: str) -> Live:
+    async def _enrol(self, offer: Offer, who: Claim, stream: str, found: Found, language: str) -> Live:
         study = offer.study
         if not offer.ready:
             raise StudyError(study.name, [Fault("models", "this server lacks what they need, as it said before")])
-        identity = self._participants.entry(study.name, person, attempt) if person else None
-        told: dict[str, Any] = {"attempt": attempt} if attempt > 1 else {}
+        told: dict[str, Any] = {"attempt": found.attempt} if found.attempt > 1 else {}
         if len(study.file.offered) > 1:
             told["language"] = language
-        try:
-            return await self._runtime.enrol(study, origin="person", identity=identity, stream=stream, told=told)
-        except (Conflict, Refused) as error:
-            # The same person in another tab was first, or the button was clicked twice.
-            if person is not None:
-                found = await asyncio.to_thread(self._participants.find, study.name, person)
-                stream = found or stream
-            live = await self._runtime.live(stream) if stream else None
-            if live is None or (isinstance(error, Refused) and attempt > 1 and live.state.outcome):
-                raise
-            return live
+        for again in range(TRIES):
+            identity, more = await asyncio.to_thread(self._returning.entry, study.name, who, found, again)
+            try:
+                told |= more
+                return await self._runtime.enrol(study, origin="person", identity=identity, stream=stream, told=told)
+            except (Conflict, Refused) as error:
+                # The button was clicked twice; or the same person in another tab, or anybody under this id, was first.
+                live = await self._returning.first(study, who, stream)
+                if live is not None and not (isinstance(error, Refused) and found.attempt > 1 and live.state.outcome):
+                    return live
+                if isinstance(error, Refused) or who.person is None or who.proven:
+                    raise
+        raise Conflict(f"{study.name}: {TRIES} others began under the same id at the same moment; try again")
 
 
 def _choices(request: Request, study: Study) -> list[dict[str, str]]:
@@ -211,17 +210,6 @@ def _choices(request: Request, study: Study) -> list[dict[str, str]]:
         say = catalogue(tag)
         found.append({"tag": tag, "name": say.name, "direction": say.direction, "link": link})
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What is known of who comes: their session, and whether they come to it `anew`, with another submission; or which
-    attempt it would be, or that they may come only `once`."""
-
-    live: Live | None
-    attempt: int = 1
-    once: bool = False
-    anew: bool = False
 
 
 def _ticket(form: Mapping[str, list[str]]) -> str:
@@ -240,9 +228,9 @@ def sorry(study: Study, language: str) -> Response:
     return page("sorry.html.j2", language, status=503, title=study.say(study.file.title, language))
 
 
-def other_link(study: Study, language: str) -> Response:
-    """For who comes by a link that this study does not take: without the id, or of another recruiter."""
-    return _around(study, "other_link.html.j2", language, status=403)
+def other_link(study: Study, language: str, status: int = 403) -> Response:
+    """For who comes by a link that this study does not take: without the id or a proof, or of another recruiter."""
+    return _around(study, "other_link.html.j2", language, status)
 
 
 def once(study: Study, language: str) -> Response:

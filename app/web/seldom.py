@@ -17,6 +17,7 @@ TOO_MANY = (
     "refused (429): people who are not known yet asked more from one address than PARLEY_PEOPLE_PER_ADDRESS allows; if "
     "that is a proxy's, PARLEY_TRUSTED_PROXIES has to name it"
 )
+MANY_FORGED = "refused (429): many links with a wrong signature came from one address; somebody may be trying ids"
 NOT_SECURE = (
     "people come by https, and PARLEY_PUBLIC_URL does not say so: cookies are not Secure, and links may lead elsewhere"
 )

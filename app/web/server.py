@@ -25,9 +25,11 @@ from app.web.cookies import Cookies, session_of
 from app.web.direct import Direct
 from app.web.gate import Gate
 from app.web.health import live, ready, works
+from app.web.links import Links
 from app.web.logged import place
 from app.web.measures import measures_of
 from app.web.offered import Offered
+from app.web.prolific_tokens import ProlificTokens
 from app.web.secret import secret_for
 from app.web.tongue import browsers
 from app.web.walks import Walks
@@ -73,7 +75,9 @@ def build_app(
             log.warning(NEWER, study.name, now.file.version, now.hash[:12])
     cookies = Cookies(secret, secure=(settings.public_url or "").startswith("https://"))
     offered = Offered(runtime, database, studies)
-    arrival = Arrival(runtime, Participants(database, secret), cookies, offered, again=again)
+    participants = Participants(database, secret)
+    links = Links(participants, ProlificTokens(settings))
+    arrival = Arrival(runtime, participants, links, cookies, offered, again=again)
 
     @asynccontextmanager
     async def life(_: Starlette) -> AsyncIterator[None]:

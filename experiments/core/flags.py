@@ -5,6 +5,7 @@
     straight_lined  all ratings of three or more sets, of three or more each, are the same
     missed_check    an attention check was failed
     leak            a reply told which model wrote it
+    same_id         another session had begun under the same recruiter's id, and not in the same browser
 
 Fast is under a quarter of the time that reading takes at 238 words a minute, the mean for prose (Brysbaert 2019,
 doi 10.1016/j.jml.2019.104047), each text counted where it is first met and models' replies not at all; or under half a
@@ -27,6 +28,8 @@ from experiments.core.step import Step
 from experiments.core.trail import reached
 
 LEAK = "leak"
+SAME_ID = "same_id"
+"""A flag, and what the fact `enrolled` says where it is so."""
 WORDS_A_MINUTE = 238
 TIMES_FASTER = 4
 QUESTION_S = 0.5
@@ -72,7 +75,7 @@ def flags(study: Study, state: State) -> tuple[Flag, ...]:
         if id(place.node) not in asked:
             asked[id(place.node)] = place.node.asks()  # type: ignore[union-attr]
     met = [(place, asked[id(place.node)]) for place in places]
-    found = (_too_fast(met, state), _one_word(state), _straight(met), _missed(state), _leak(state))
+    found = (_too_fast(met, state), _one_word(state), _straight(met), _missed(state), _leak(state), _same_id(state))
     return tuple(flag for flag in found if flag is not None)
 
 
@@ -173,3 +176,11 @@ def _leak(state: State) -> Flag | None:
     words = ", ".join(dict.fromkeys(word for event in told for word in event.data.get("words", ())))
     why = f"{len(told)} of {replies} replies told which model wrote them: {words}."
     return Flag(LEAK, why, told[0].path) if told else None
+
+
+def _same_id(state: State) -> Flag | None:
+    if not state.enrolled.get(SAME_ID):
+        return None
+    proof = state.enrolled.get("proof", "none")
+    how = "its link does not prove the id" if proof == "none" else f"its link proves the id ({proof})"
+    return Flag(SAME_ID, f"Another session had begun under the same recruiter's id, in another browser; {how}.")

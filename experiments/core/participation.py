@@ -55,7 +55,12 @@ class Recruitment(Config):
     """The name under which a panel's links carry the id."""
     again: Literal["resume", "refuse", "anew"] = "resume"
     """Who has ended and comes with a new submission: sees the last page again, reads that it was only once, or begins a
-    new session, which the data mark as another attempt. Who has not ended always goes on in their session."""
+    new session, which the data mark as another attempt. Who has not ended always goes on in their session. It holds for
+    whom the browser's cookie or a proof knows; who comes with an id alone, in another browser, begins a session."""
+    proof: Literal["optional", "required"] = "optional"
+    """What an id needs that comes in a link. optional: nothing, and it begins a session that the data mark as not
+    proven. required: a proof, which is a personal link, a signed link (`parley links --sign`) or Prolific's token; who
+    comes without one reads that the link does not say who they are."""
 
 
 class Cap(Config):

@@ -18,7 +18,9 @@ from app.runtime import Runtime
 from app.web.api import ParticipantApi
 from app.web.arrival import Arrival
 from app.web.cookies import Cookies
+from app.web.links import Links
 from app.web.offered import Offered
+from app.web.prolific_tokens import ProlificTokens
 from experiments.core.resolve import Study
 from storage import tables
 from storage.engine import Database
@@ -105,7 +107,9 @@ class Server:
         self.runtime.prepare(study)
         cookies = Cookies(SECRET, secure=False)
         offered = Offered(self.runtime, database, [study])
-        arrival = Arrival(self.runtime, Participants(database, SECRET), cookies, offered)
+        people = Participants(database, SECRET)
+        links = Links(people, ProlificTokens(settings_for(folder)))
+        arrival = Arrival(self.runtime, people, links, cookies, offered)
         app = FastAPI()
         app.include_router(ParticipantApi(self.runtime, cookies).router())
         app.router.routes += arrival.routes()

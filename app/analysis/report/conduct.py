@@ -23,6 +23,7 @@ FLAGS: Mapping[str, str] = MappingProxyType(
         "straight_lined": "gave the same rating throughout",
         "missed_check": "failed an attention check",
         "leak": "had a reply that told which model wrote it",
+        "same_id": "began under a recruiter's id that another session had",
     }
 )
 EVERYBODY = (

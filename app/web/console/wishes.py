@@ -14,7 +14,7 @@ from storage.sessions import LEFT, LIVE, PASTED, Wish
 
 ANY = ""
 STANDS = (LIVE, LEFT, *OUTCOMES)
-FLAGS = ("too_fast", "one_word", PASTED, "straight_lined", "missed_check", "leak")
+FLAGS = ("too_fast", "one_word", PASTED, "straight_lined", "missed_check", "leak", "same_id")
 EXCLUDED: Mapping[str, bool | None] = {ANY: None, "yes": True, "no": False}
 MOST_CHARS = 100
 NAMES = ("text", "origin", "stands", "cell", "flag", "excluded", "language", "since", "until")
