@@ -64,8 +64,8 @@ class Participants:
         self._fernet = Fernet(base64.urlsafe_b64encode(sha256(b"parley identity:" + self._secret).digest()))
 
     def entry(self, study: str, person: Person, number: int = 1, *, proven: bool = True) -> dict[str, Any]:
-        """What is stored for a person: recruiter, digest and the sealed id. `number` counts their attempts, or, of an id
-        that is not proven, all sessions that began so."""
+        """What is stored for a person: recruiter, digest and the sealed id. `number` counts a proven person's attempts,
+        or all sessions that began under an id without a proof."""
         digest = self._digest(study, person, number, proven=proven)
         return {"recruiter": person.recruiter, "digest": digest, "sealed": self._seal(person)}
 

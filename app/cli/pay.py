@@ -114,8 +114,8 @@ def _tell_left_out(run: Run) -> None:
     if second:
         numbers = ", ".join(f"{payee.number:,}" for payee in second)
         _say(
-            f"Not paid by themselves, though complete: {len(second)} (session {numbers}). Another session of the same id "
-            "is paid, and no proof says that both are the same person's. Look at them; pay by hand what is right."
+            f"Not paid by themselves, though complete: {len(second)} (session {numbers}). Another session of the same "
+            "id is paid, and no proof says that both are the same person's. Look at them; pay by hand what is right."
         )
     failed = sum(payee.checks_failed > 0 for payee in run.payees if payee.outcome == "complete")
     if failed:

@@ -11,6 +11,7 @@ import pytest
 from experiments.steps.chat import MESSAGE_CHARS
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
+from tests.fakes.proofs import signed
 from tests.fakes.served import Served, serving, settings_for
 from tests.wiring.reading import facts, query
 
@@ -234,7 +235,7 @@ async def test_one_person_twice_at_once_is_one_session(served: Served) -> None:
     async with AsyncExitStack() as stack:
         bots = [await stack.enter_async_context(HttpBot(served.url, f"twice{n}")) for n in range(10)]
         count = query(served.database, "SELECT count(*) FROM session")[0][0]
-        await asyncio.gather(*(bot.arrive("short", "?PROLIFIC_PID=at-once") for bot in bots))
+        await asyncio.gather(*(bot.arrive("short", signed("short", "prolific", "at-once")) for bot in bots))
         assert len({bot.stream for bot in bots}) == 1
         assert query(served.database, "SELECT count(*) FROM session") == [(count + 1,)]
         assert [e.kind for e in facts(served.database, bots[0].stream)].count("enrolled") == 1

@@ -13,6 +13,7 @@ from experiments.core.session import STALE
 from storage.participants import Participants, Person
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
+from tests.fakes.proofs import signed
 from tests.fakes.served import SECRET, Served, serving, settings_for
 from tests.wiring.reading import exported, query, released_rows
 
@@ -25,13 +26,17 @@ RECRUITERS = {"PROLIFIC_PID": "prolific", "participantId": "connect", "survey_co
 async def test_a_recruiters_id_leads_back_and_is_nowhere(served: Served, tmp_path: Path, parameter: str) -> None:
     pid = f"{PID}{parameter}"
     link = f"?{parameter}={pid}&STUDY_ID=s&SESSION_ID=t"
+    proven = signed("short", RECRUITERS[parameter], pid, STUDY_ID="s", SESSION_ID="t")
     async with AsyncExitStack() as stack:
         bots = [await stack.enter_async_context(HttpBot(served.url, f"{parameter}{n}")) for n in range(4)]
         first, second, elsewhere, other = bots
-        await first.arrive("short", link)
+        await first.arrive("short", proven)
         await first.until(path="with_ai")
-        await second.arrive("short", link)
+        await second.arrive("short", proven)
         assert (second.stream, second.screen) == (first.stream, first.screen)
+        stream = second.stream
+        await first.arrive("short", link)
+        assert first.stream == stream, "in the same browser the id alone is enough"
         await second.finish()
         await elsewhere.arrive("talk", link)
         assert elsewhere.stream != first.stream, "another study is another session"

@@ -24,6 +24,7 @@ from storage.engine import open_database
 from storage.participants import Participants, Person
 from tests.fakes import life
 from tests.fakes.http_bot import Act, Answer, HttpBot
+from tests.fakes.proofs import signed
 from tests.fakes.served import SECRET
 from tests.wiring.sound import Logs, check_all, logs_of, rows
 
@@ -215,7 +216,7 @@ class Life(RuleBasedStateMachine):
         if known is not None:  # let the clock do what is due
             self.run_(self.servers.runtime.sweep())
         state = fold(self.logs()[known.stream]) if known else State()
-        link = f"/s/{life.NAME}?PROLIFIC_PID={PID}&SESSION_ID={submission}"
+        link = f"/s/{life.NAME}{signed(life.NAME, 'prolific', PID, SESSION_ID=submission)}"
         tab = self.tabs[number]
         self.run_(tab.send("GET", link))
         answer = self.run_(tab.send("POST", link))

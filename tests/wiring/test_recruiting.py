@@ -13,6 +13,7 @@ from storage.operations import decide_on
 from storage.participants import Participants, Person
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
+from tests.fakes.proofs import signed
 from tests.fakes.served import SECRET, Served, serving, settings_for
 from tests.wiring.reading import facts, query
 
@@ -102,13 +103,13 @@ async def test_a_personal_link_leads_one_person_to_one_session_from_anywhere(tmp
 @pytest.mark.parametrize("again", ["resume", "refuse", "anew"])
 async def test_a_second_submission_follows_the_studys_policy(tmp_path: Path, again: str) -> None:
     path = study(tmp_path, **recruiting(by=["prolific"], again=again))
-    other = PROLIFIC.replace("se1", "se2")
+    other = signed("small", "prolific", PID, SESSION_ID="se2")
     async with (
         serving(settings_for(tmp_path), path) as served,
         HttpBot(served.url, "1") as bot,
         HttpBot(served.url, "2") as elsewhere,
     ):
-        await bot.arrive("small", PROLIFIC)
+        await bot.arrive("small", other.replace("se2", "se1"))
         first = bot.stream
         await elsewhere.arrive("small", other)
         assert elsewhere.stream == first, "who has not ended goes on, whatever the submission"
@@ -118,7 +119,7 @@ async def test_a_second_submission_follows_the_studys_policy(tmp_path: Path, aga
         await elsewhere.finish()
         await elsewhere.arrive("small", other)
         assert elsewhere.screen.outcome == "complete", "the same submission sees its code again"
-        answer = await bot.client.post(f"/s/small{PROLIFIC.replace('se1', 'se3')}")
+        answer = await bot.client.post(f"/s/small{other.replace('se2', 'se3')}")
         assert ("only once" in answer.text) == (again == "refuse")
         sessions = query(served.database, "SELECT stream FROM session")
         assert len(sessions) == (2 if again == "anew" else 1)

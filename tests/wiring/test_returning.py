@@ -14,6 +14,7 @@ from experiments.core.events import Event
 from experiments.core.screen import Screen
 from experiments.core.session import fold
 from tests.fakes.http_bot import HttpBot
+from tests.fakes.proofs import signed
 from tests.fakes.served import Served, serving, settings_for
 from tests.wiring.reading import facts
 
@@ -29,7 +30,7 @@ class Away:
 
     def __init__(self, stack: AsyncExitStack, served: Served, study: str) -> None:
         self.stack, self.served, self.study = stack, served, study
-        self.link = f"?PROLIFIC_PID={PID}{study}&SESSION_ID=s1"
+        self.link = signed(study, "prolific", f"{PID}{study}", SESSION_ID="s1")
         self.others = 0
 
     async def begin(self) -> HttpBot:
@@ -60,7 +61,7 @@ class Away:
         return other
 
     async def second_device(self, bot: HttpBot) -> HttpBot:
-        """The recruiter's link again, where there is no cookie."""
+        """The recruiter's link again, which is signed, where there is no cookie."""
         return await self.begin()
 
     async def _tab(self, cookies: httpx2.Cookies | None = None) -> HttpBot:

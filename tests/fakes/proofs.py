@@ -1,0 +1,68 @@
+"""What proves who comes: signed links of ours, and Prolific's keys and tokens, as Prolific makes them."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import jwt
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
+from sqlalchemy import create_engine
+
+from app.web.links import RECRUITERS, SIGNATURE, TOKEN
+from storage.participants import Participants
+from tests.fakes.served import SECRET
+
+WORKSPACE = "63519c1d5b139662f8cde482"
+ISSUER = "https://www.prolific.com"
+
+
+def signed(study: str, recruiter: str, id_: str, **more: str) -> str:
+    """What stands after the address of a study in a link that we signed; `more` are other parameters."""
+    name = RECRUITERS[recruiter].id if recruiter in RECRUITERS else "pid"
+    made = Participants(create_engine("sqlite://"), SECRET).signature(study, recruiter, id_)
+    return "?" + "&".join(f"{name}={value}" for name, value in {name: id_, SIGNATURE: made, **more}.items())
+
+
+class Prolific:
+    """Signs tokens, and publishes its keys in a file."""
+
+    def __init__(self, file: Path, address: str) -> None:
+        self.file = file
+        self._address = address
+        self._keys: dict[str, RSAPrivateKey] = {}
+        self.rotate("one")
+
+    def rotate(self, kid: str) -> None:
+        """Sign by another key from now on, and publish it beside those before."""
+        self._keys[kid] = generate_private_key(65_537, 2_048)
+        algorithm = jwt.get_algorithm_by_name("RS256")
+        keys = [
+            {**algorithm.to_jwk(key.public_key(), as_dict=True), "kid": name, "alg": "RS256", "use": "sig"}
+            for name, key in self._keys.items()
+        ]
+        self.file.write_text(json.dumps({"keys": keys}), encoding="utf-8")
+
+    def token(self, study: str, id_: str, submission: str = "se1", *, kid: str = "", **forged: Any) -> str:
+        """The token for a participant; `forged` replaces claims, those of the ids by `prolific`."""
+        ids = {"PROLIFIC_PID": id_, "STUDY_ID": "st1", "SESSION_ID": submission, "workspace_id": WORKSPACE}
+        now = int(time.time())
+        claims = {
+            "iss": ISSUER,
+            "aud": f"{self._address}/s/{study}?PROLIFIC_PID={id_}&STUDY_ID=st1&SESSION_ID={submission}",
+            "sub": submission,
+            "iat": now,
+            "exp": now + 3600,
+            **forged,
+            "prolific": ids | forged.get("prolific", {}),
+        }
+        claims = {name: value for name, value in claims.items() if value is not None}
+        kid = kid or list(self._keys)[-1]
+        return jwt.encode(claims, self._keys[kid], "RS256", {"kid": kid})
+
+    def link(self, study: str, id_: str, submission: str = "se1", **forged: Any) -> str:
+        """What Prolific puts after the address of a study, with the token."""
+        token = self.token(study, id_, submission, **forged)
+        return f"?PROLIFIC_PID={id_}&STUDY_ID=st1&SESSION_ID={submission}&{TOKEN}={token}"
