@@ -124,8 +124,8 @@ def let_in(claim: Claim, wanted: Recruitment) -> bool:
 
 
 def _id(values: Mapping[str, object], name: str) -> str:
-    given = str(values.get(name, "")).strip() if name else ""
-    return given if ID.fullmatch(given) else ""
+    given = values.get(name)
+    return given.strip() if isinstance(given, str) and ID.fullmatch(given.strip()) else ""
 
 
 def _parameters(wanted: Recruitment) -> list[tuple[str, Parameters]]:

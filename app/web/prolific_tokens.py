@@ -108,7 +108,7 @@ class ProlificTokens:
 
 
 async def _text(place: str) -> str:
-    if not place.startswith("https://"):
+    if "://" not in place:
         return await asyncio.to_thread(Path(place).read_text, encoding="utf-8")
     async with httpx.AsyncClient(trust_env=False, timeout=WITHIN_S) as client:
         return (await client.get(place)).raise_for_status().text

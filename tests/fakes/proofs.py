@@ -9,14 +9,37 @@ from typing import Any
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
-from sqlalchemy import create_engine
+from sqlalchemy import create_engine, select
 
 from app.web.links import RECRUITERS, SIGNATURE, TOKEN
+from storage import tables
 from storage.participants import Participants
-from tests.fakes.served import SECRET
+from tests.fakes import studies
+from tests.fakes.served import SECRET, Served
 
 WORKSPACE = "63519c1d5b139662f8cde482"
 ISSUER = "https://www.prolific.com"
+
+
+def study(folder: Path, **keys: Any) -> Path:
+    """Consent, a remark, the end; with what a test needs."""
+    raw: dict[str, Any] = {
+        "study": "small",
+        "title": "Small",
+        "flow": [
+            {"step": "consent", "text": "Do you agree?"},
+            {"step": "survey", "questions": [{"ask": "long", "name": "remark", "text": "What do you think?"}]},
+            {"step": "survey", "id": "more", "questions": [{"ask": "long", "name": "more", "text": "And more?"}]},
+            {"step": "finish", "code": "DONE"},
+        ],
+    }
+    return studies.write(folder, raw | keys)
+
+
+def sessions(served: Served) -> list[str]:
+    """The streams of all sessions, in the order in which they came."""
+    with served.database.connect() as connection:
+        return list(connection.execute(select(tables.sessions.c.stream).order_by(tables.sessions.c.ordinal)).scalars())
 
 
 def signed(study: str, recruiter: str, id_: str, **more: str) -> str:

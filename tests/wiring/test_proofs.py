@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
+import csv
+import json
 import re
+import stat
+from contextlib import AsyncExitStack
+from itertools import accumulate
 from pathlib import Path
-from typing import Any
 
+import httpx2
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy import StaticPool, create_engine, insert
 
-from tests.fakes import studies
+from storage import tables
+from storage.participants import MOST_GAP, Participants, Person
+from tests.fakes.commanding import parley
 from tests.fakes.http_bot import HttpBot
-from tests.fakes.served import Served, serving, settings_for
+from tests.fakes.proofs import sessions, signed, study
+from tests.fakes.served import SECRET, serving, settings_for
 from tests.wiring.reading import facts, query
 
 pytestmark = pytest.mark.anyio
@@ -18,34 +30,26 @@ LINKS = {"sona": "survey_code", "panel": "pid", "connect": "participantId", "pro
 VICTIM = 10437
 TICKET = re.compile(r'name="ticket" value="[^"]*"')
 
-
-def study(folder: Path, **keys: Any) -> Path:
-    """Consent, a remark, the end; with what a test needs."""
-    raw: dict[str, Any] = {
-        "study": "small",
-        "title": "Small",
-        "flow": [
-            {"step": "consent", "text": "Do you agree?"},
-            {"step": "survey", "questions": [{"ask": "long", "name": "remark", "text": "What do you think?"}]},
-            {"step": "survey", "id": "more", "questions": [{"ask": "long", "name": "more", "text": "And more?"}]},
-            {"step": "finish", "code": "DONE"},
-        ],
-    }
-    return studies.write(folder, raw | keys)
+COMBINED = [
+    ("sona", "under way", "resume"),
+    ("sona", "finished", "refuse"),
+    ("panel", "withdrawn", "resume"),
+    ("panel", "under way", "anew"),
+    ("connect", "finished", "anew"),
+    ("connect", "under way", "refuse"),
+    ("prolific", "finished", "resume"),
+    ("prolific", "withdrawn", "anew"),
+    ("prolific", "withdrawn", "refuse"),
+]
+"""Each recruiter, state and rule with each other at least once, as far as nine can."""
 
 
-def sessions(served: Served) -> list[str]:
-    return [row[0] for row in query(served.database, "SELECT stream FROM session ORDER BY ordinal")]
-
-
-@pytest.mark.parametrize("again", ["resume", "refuse", "anew"])
-@pytest.mark.parametrize("stands", ["under way", "finished", "withdrawn"])
-@pytest.mark.parametrize("recruiter", LINKS)
+@pytest.mark.parametrize(("recruiter", "stands", "again"), COMBINED)
 async def test_a_stranger_who_tries_ids_learns_nothing_and_harms_nobody(
     tmp_path: Path, soak: bool, recruiter: str, stands: str, again: str
 ) -> None:
     path = study(tmp_path, recruitment={"by": [recruiter], "again": again})
-    tried = range(10_000, 100_000) if soak else range(VICTIM - 20, VICTIM + 20)
+    tried = range(VICTIM - 5_000, VICTIM + 5_000) if soak else range(VICTIM - 20, VICTIM + 20)
     async with (
         serving(settings_for(tmp_path), path) as served,
         HttpBot(served.url, "victim", canary="my name is Jane Doe") as victim,
@@ -58,14 +62,13 @@ async def test_a_stranger_who_tries_ids_learns_nothing_and_harms_nobody(
             await victim.do("withdraw", {})
         before = facts(served.database, victim.stream)
         pages, answers = set[tuple[int, str, int]](), set[tuple[int, str, int]]()
-        for number in tried:
-            link = f"/s/small?{LINKS[recruiter]}={number}"
-            async with HttpBot(served.url, f"{number}") as stranger:
-                answer = await stranger.send("GET", link)
+        async with httpx2.AsyncClient(base_url=served.url, timeout=60) as client:
+            for number in tried:
+                answer = await client.get(f"/s/small?{LINKS[recruiter]}={number}")
                 pages.add((answer.status_code, TICKET.sub("", answer.text), len(answer.content)))
-                if abs(number - VICTIM) > 5:
-                    continue
-                answer = await stranger.send("POST", link)
+        for number in range(VICTIM - 5, VICTIM + 6):
+            async with HttpBot(served.url, f"{number}") as stranger:
+                answer = await stranger.send("POST", f"/s/small?{LINKS[recruiter]}={number}")
                 answers.add((answer.status_code, answer.text, len(answer.headers["set-cookie"])))
                 await stranger.look()
                 assert stranger.stream != victim.stream
@@ -77,3 +80,182 @@ async def test_a_stranger_who_tries_ids_learns_nothing_and_harms_nobody(
         await victim.arrive("small", f"?{LINKS[recruiter]}={VICTIM}")
         assert victim.stream == sessions(served)[0], "the browser in which somebody began knows them"
         assert len(sessions(served)) == 12
+
+
+async def test_a_signed_link_goes_on_from_another_device(tmp_path: Path) -> None:
+    path = study(tmp_path, recruitment={"by": list(LINKS)})
+    async with serving(settings_for(tmp_path), path) as served:
+        for recruiter in LINKS:
+            link = signed("small", recruiter, "A-7")
+            async with HttpBot(served.url, "1") as first, HttpBot(served.url, "2") as second:
+                await first.arrive("small", link)
+                await first.until(path="more")
+                await second.arrive("small", link)
+                assert (second.stream, second.screen) == (first.stream, first.screen)
+                enrolled = facts(served.database, first.stream)[0].data
+                assert (enrolled["proof"], "same_id" in enrolled) == ("signed link", False)
+                await second.finish()
+                assert "For you this study has ended" in (await first.send("GET", f"/s/small{link}")).text
+
+
+async def test_a_signature_is_for_one_id_recruiter_and_study(tmp_path: Path) -> None:
+    path = study(tmp_path, recruitment={"by": ["panel", "sona"]})
+    good = signed("small", "panel", "A-7")
+    wrong = [
+        good.replace("A-7", "A-8"),
+        good.replace("pid=", "survey_code="),
+        signed("other", "panel", "A-7"),
+        good[:-1] + ("A" if good[-1] != "A" else "B"),
+        good.partition("&")[0] + "&parley_sig=",
+        "?p=A-7.forged",
+    ]
+    async with serving(settings_for(tmp_path), path) as served, httpx2.AsyncClient(base_url=served.url) as client:
+        for link in wrong[:-1]:
+            for answer in (await client.get(f"/s/small{link}"), await client.post(f"/s/small{link}")):
+                assert (answer.status_code, "set-cookie" in answer.headers) == (403, False), link
+        assert sessions(served) == []
+        assert (await client.post(f"/s/small{good}")).status_code == 303
+
+
+async def test_in_one_browser_the_cookie_knows_the_id_under_which_it_began_and_no_other(tmp_path: Path) -> None:
+    """As at a computer in a lab, at which one comes after another."""
+    path = study(tmp_path, recruitment={"by": ["sona"]})
+    async with serving(settings_for(tmp_path), path) as served, HttpBot(served.url, "1") as bot:
+        found = []
+        for id_ in ("1", "1", "2", "2", "1"):
+            await bot.arrive("small", f"?survey_code={id_}")
+            found.append(bot.stream)
+        first, second, again = dict.fromkeys(found)
+        assert found == [first, first, second, second, again], "the browser knows whoever was last"
+        told = [facts(served.database, stream)[0].data.get("same_id") for stream in (first, second, again)]
+        assert told == [None, None, True]
+
+
+@pytest.mark.parametrize("again", ["resume", "refuse", "anew"])
+async def test_in_one_browser_a_second_submission_follows_the_studys_policy(tmp_path: Path, again: str) -> None:
+    path = study(tmp_path, recruitment={"by": ["prolific"], "again": again})
+    async with serving(settings_for(tmp_path), path) as served, HttpBot(served.url, "1") as bot:
+        await bot.arrive("small", "?PROLIFIC_PID=a1&SESSION_ID=s1")
+        await bot.arrive("small", "?PROLIFIC_PID=a1&SESSION_ID=s2")
+        await bot.finish()
+        answer = await bot.send("POST", "/s/small?PROLIFIC_PID=a1&SESSION_ID=s3")
+        assert ("only once" in answer.text) == (again == "refuse")
+        there = sessions(served)
+        assert len(there) == (2 if again == "anew" else 1)
+        enrolled = facts(served.database, there[-1])[0].data
+        assert (enrolled.get("attempt"), enrolled["proof"], "same_id" in enrolled) == (
+            2 if again == "anew" else None,
+            "none",
+            False,
+        )
+
+
+async def test_where_a_proof_is_required_an_id_alone_begins_nothing_whoever_has_it(tmp_path: Path) -> None:
+    path = study(tmp_path, recruitment={"by": ["sona"], "proof": "required"})
+    async with serving(settings_for(tmp_path), path) as served, HttpBot(served.url, "1") as bot:
+        await bot.arrive("small", signed("small", "sona", "10437"))
+        await bot.finish()
+        async with httpx2.AsyncClient(base_url=served.url) as client:
+            answers = [
+                await client.request(method, f"/s/small?survey_code={id_}")
+                for method in ("GET", "POST")
+                for id_ in ("10437", "10438")
+            ]
+        assert len({(answer.status_code, answer.text) for answer in answers}) == 1
+        assert answers[0].status_code == 403
+        await bot.arrive("small", "?survey_code=10437")
+        assert [bot.stream] == sessions(served), "the cookie is a proof as well"
+
+
+async def test_links_with_wrong_proofs_are_counted_by_address_and_harm_no_others_there(tmp_path: Path) -> None:
+    path = study(tmp_path, recruitment={"by": ["sona", "lab"]})
+    async with serving(settings_for(tmp_path), path) as served, HttpBot(served.url, "1") as known:
+        await known.arrive("small", signed("small", "sona", "4711"))
+        async with httpx2.AsyncClient(base_url=served.url) as client:
+            forged = [f"?survey_code={number}&parley_sig=xyz" for number in range(4700, 4750)]
+            forged += [f"?p=P{number}.xyz" for number in range(50)]
+            answers = [await client.get(f"/s/small{link}") for link in forged]
+            codes = [answer.status_code for answer in answers]
+            assert set(codes[:50]) == {403}, "a class with last week's links is no attack"
+            assert (codes[-1], set(codes)) == (429, {403, 429})
+            assert len({answer.text for answer in answers}) == 1
+            for link in (signed("small", "sona", "4711"), "?survey_code=99"):
+                assert (await client.get(f"/s/small{link}")).status_code == 200
+
+
+async def test_sessions_under_one_id_are_all_found_by_it_and_shown_to_researchers(tmp_path: Path) -> None:
+    path = study(tmp_path, recruitment={"by": ["sona"]})
+    async with serving(settings_for(tmp_path), path) as served, AsyncExitStack() as stack:
+        bots = [await stack.enter_async_context(HttpBot(served.url, f"{n}")) for n in range(14)]
+        await bots[0].arrive("small", "?survey_code=4711")
+        await asyncio.gather(*(bot.arrive("small", "?survey_code=4711") for bot in bots[1:-1]))
+        await bots[-1].arrive("small", signed("small", "sona", "4711"))
+        assert len(sessions(served)) == len(bots), "each browser has one of its own"
+        people = Participants(served.database, SECRET)
+        assert set(people.sessions("small", Person("sona", "4711"))) == set(sessions(served))
+        assert people.find("small", Person("sona", "4711")) == bots[-1].stream
+        flagged = query(served.database, "SELECT stream FROM seat WHERE flags = 'same_id'")
+        assert {row[0] for row in flagged} == {bot.stream for bot in bots[1:]}
+        await bots[3].finish()
+        status = parley("status", "small", "--json", folder=tmp_path, PARLEY_SECRET=SECRET)
+        assert json.loads(status.stdout)["same_id"] == len(bots) - 1
+        done = parley("withdraw", "4711", "--study", "small", "--yes", folder=tmp_path, PARLEY_SECRET=SECRET)
+        assert done.stdout.count("is erased") == len(bots)
+
+
+async def test_signed_links_are_written_for_a_file_of_ids_and_are_their_owners_alone(tmp_path: Path) -> None:
+    path = study(tmp_path, recruitment={"by": ["sona", "lab"], "proof": "required"})
+    (tmp_path / "ids.txt").write_text("4711\n\n4712\n4711\n", encoding="utf-8")
+    async with serving(settings_for(tmp_path), path) as served:
+        words = ("links", "small", "--sign", "ids.txt", "-o", "links.csv")
+        done = parley(*words, folder=tmp_path, PARLEY_SECRET=SECRET)
+        assert done.returncode == 0, done.stderr
+        assert stat.S_IMODE((tmp_path / "links.csv").stat().st_mode) == 0o600
+        rows = list(csv.DictReader((tmp_path / "links.csv").read_text(encoding="utf-8").splitlines()))
+        assert [row["id"] for row in rows] == ["4711", "4712"]
+        async with httpx2.AsyncClient(base_url=served.url) as client:
+            for row in rows:
+                assert (await client.post("/s/small?" + row["link"].partition("?")[2])).status_code == 303
+        people = Participants(served.database, SECRET)
+        assert [people.reveal(stream) for stream in sessions(served)] == [
+            Person("sona", "4711"),
+            Person("sona", "4712"),
+        ]
+
+
+@pytest.mark.parametrize(
+    ("ids", "words", "named"),
+    [
+        ("4711\nno id\n", (), "line 2: 'no id'"),
+        ("\n", (), "one id a line"),
+        ("4711\n", ("--recruiter", "panel"), "lets in nobody"),
+        ("4711\n", ("--recruiter", "sonar"), "sona"),
+    ],
+)
+async def test_what_cannot_be_signed_is_refused_in_words(
+    tmp_path: Path, ids: str, words: tuple[str, ...], named: str
+) -> None:
+    path = study(tmp_path, recruitment={"by": ["sona", "connect"]})
+    (tmp_path / "ids.txt").write_text(ids, encoding="utf-8")
+    async with serving(settings_for(tmp_path), path):
+        words = words or ("--recruiter", "sona")
+        done = parley("links", "small", "--sign", "ids.txt", *words, folder=tmp_path, PARLEY_SECRET=SECRET)
+        assert (done.returncode, named in done.stderr) == (2, True), done.stderr
+
+
+@settings(max_examples=20, deadline=None)
+@given(gaps=st.lists(st.integers(1, MOST_GAP), max_size=40))
+def test_the_last_session_under_an_id_is_found_whatever_numbers_were_skipped(gaps: list[int]) -> None:
+    """Those who come at the same moment take numbers a little apart."""
+    database = create_engine("sqlite://", poolclass=StaticPool)
+    tables.metadata.create_all(database)
+    people, person = Participants(database, SECRET), Person("sona", "4711")
+    numbers = list(accumulate(gaps))
+    rows = [{"stream": f"{n}", "study": "small", **people.entry("small", person, n, proven=False)} for n in numbers]
+    with database.begin() as connection:
+        if rows:
+            connection.execute(insert(tables.identities), rows)
+    assert people.unproven("small", person) == (numbers[-1] if numbers else 0)
+    assert sorted(map(int, people.sessions("small", person))) == numbers
+    assert people.known("small", person) is None
+    database.dispose()
