@@ -1,6 +1,8 @@
-"""What is no fault of a study, and yet worth a look before it is published: what recruiters demand.
+"""What is no fault of a study, and yet worth a look before it is published: what recruiters demand, and what an id in
+a link cannot do.
 
-So far Prolific's rules: attention checks, comprehension checks, consent, and a completion code for each outcome.
+Of recruiters so far Prolific's rules: attention checks, comprehension checks, consent, and a completion code for each
+outcome.
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ from experiments.core.study import Each, Node, Phase
 if TYPE_CHECKING:
     from experiments.core.resolve import Study
 
+KNOWN_TO_OTHERS = ("prolific", "connect", "sona", "panel")
+"""Recruiters whose ids others know, or can count to."""
 LONG_MINUTES = 5
 """From this length on Prolific accepts a rejection for want of attention only after two failed checks."""
 ASKS: Mapping[str, str] = {
@@ -39,11 +43,25 @@ class _At:
 
 def advice(study: Study, minutes: float | None) -> list[str]:
     """What is worth a look, a sentence or two each; `minutes` is how long the study usually takes, if that is known."""
-    if "prolific" not in study.file.recruitment.by:
-        return []
-    steps = list(_steps(study.flow, "flow", late=False))
-    codes = dict(_codes(study, steps))
-    return [*_checks(steps, minutes), *_consent(steps), *_without(codes), *_shared(study, codes)]
+    found = [*_unproven(study)]
+    if "prolific" in study.file.recruitment.by:
+        steps = list(_steps(study.flow, "flow", late=False))
+        codes = dict(_codes(study, steps))
+        found += [*_checks(steps, minutes), *_consent(steps), *_without(codes), *_shared(study, codes)]
+    return found
+
+
+def _unproven(study: Study) -> Iterator[str]:
+    """A rule about who comes again needs to know who comes."""
+    wanted = study.file.recruitment
+    known_to_others = [name for name in KNOWN_TO_OTHERS if not wanted.by or name in wanted.by]
+    if wanted.again != "resume" and wanted.proof == "optional" and known_to_others:
+        yield (
+            f"recruitment.again: {wanted.again} holds for whom a proof or their browser knows, and an id in a link of "
+            f"{' or '.join(known_to_others)} proves nothing: whoever comes by it in another browser begins a session. "
+            "Give people signed links (`parley links --sign`; at Prolific, secure external URLs) and write `proof: "
+            "required`, or go by the flag same_id."
+        )
 
 
 def _steps(nodes: Sequence[Node], where: str, *, late: bool) -> Iterator[_At]:

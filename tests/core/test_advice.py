@@ -106,3 +106,20 @@ def test_two_outcomes_of_one_code_cannot_be_told_apart() -> None:
     assert found.startswith("outcomes: no_consent and complete have one code, 'DONE'")
     (found,) = advice(study_of(CONSENT, outcomes=codes(withdrawn="SAME", timed_out="SAME")), 20)
     assert "withdrawn and timed_out" in found
+
+
+@pytest.mark.parametrize(
+    ("recruitment", "advised"),
+    [
+        ({"by": ["sona"], "again": "refuse"}, True),
+        ({"by": ["panel", "lab"], "again": "anew"}, True),
+        ({"again": "refuse"}, True),
+        ({"by": ["sona"]}, False),
+        ({"by": ["lab"], "again": "refuse"}, False),
+        ({"by": ["open"], "again": "refuse"}, False),
+        ({"by": ["sona"], "again": "refuse", "proof": "required"}, False),
+    ],
+)
+def test_a_rule_about_who_comes_again_needs_proofs(recruitment: dict[str, Any], advised: bool) -> None:
+    found = advice(study_of(CONSENT, recruitment=recruitment), 20)
+    assert [one.partition(":")[0] for one in found] == ["recruitment.again"] * advised
