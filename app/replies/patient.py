@@ -48,8 +48,9 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """What asking needs of the deployment."""
+    """What asking needs of the deployment, and whose reply it is."""
 
+    session: str
     patience: Patience
     clock: Clock
     backend: Callable[[Study, str], Backend]
@@ -95,7 +96,7 @@ async def _once(means: Means, study: Study, name: str, request: Request, reply: 
     if reply.stopped:  # before it was asked for, or in the pause before another try
         return Asked("", End(STOPPED), None, 0, wordless())
     try:
-        breaker.check()
+        breaker.check(means.session)
         backend = means.backend(study, name)
     except BackendError as error:
         return Asked("", End(""), None, 0, error)
@@ -104,8 +105,8 @@ async def _once(means: Means, study: Study, name: str, request: Request, reply: 
     asked = await ask(backend, request, means.patience, reply, means.clock)
     if asked.error is None:
         breaker.succeeded()
-    elif not reply.stopped:
-        breaker.failed_again()
+    else:
+        breaker.failed_again(means.session, asked.error)
     return asked
 
 
