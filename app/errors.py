@@ -14,7 +14,8 @@
     ├── UserFailed               a simulated user came to nothing: its session stops there, and can be resumed
     └── BackendError             a model gave no usable reply
         ├── BackendUnavailable   model server's move: connection, 429, 5xx, timeouts; may be retried
-        ├── BackendRejected      operator's or study author's move: 400, 401, 404, bad options; never retry
+        ├── BackendRejected      study author's or participant's move: 400, bad options, a text too long; never retry
+        │   └── BackendDenied    operator's move: 401, 402, 403, 404, no quota; every request fails alike
         └── BackendBroken        model server's move: malformed, truncated or empty; one more try is sensible
 
 The message is for the researcher. A participant is shown the study's own words, never these.
@@ -89,7 +90,11 @@ class BackendUnavailable(BackendError):
 
 
 class BackendRejected(BackendError):
-    """The model server refuses this request: change the key, the model's name, its options or the prompt."""
+    """This request is refused: change the model's options or the prompt."""
+
+
+class BackendDenied(BackendRejected):
+    """The model server refuses every request alike: change the key, the address or the model's name."""
 
 
 class BackendBroken(BackendError):

@@ -283,7 +283,13 @@ class Runtime:
             self.log.record_attempt(AttemptRow({**own, **values})).add_done_callback(_tell)
 
         return Means(
-            self._settings, self._clock, self._models.backend_of, self._models.breaker_of, self._purse.look, record
+            stream,
+            self._settings,
+            self._clock,
+            self._models.backend_of,
+            self._models.breaker_of,
+            self._purse.look,
+            record,
         )
 
 

@@ -141,7 +141,10 @@ class Settings(BaseSettings):
         20, description="The longest such pause; a server that asks for a longer one is not asked again."
     )
     breaker_failures: int = Field(
-        5, ge=1, description="Failures in a row after which a model is left alone for a while, for everybody."
+        5,
+        ge=1,
+        description="Failures of a model's server in a row (no connection, timeout, 429, 5xx, 401 to 404; of one "
+        "session in a row one counts) after which the model is left alone for a while, for everybody.",
     )
     breaker_pause_s: Seconds = Field(30, description="Seconds for which it is left alone.")
     messages_per_minute: int = Field(

@@ -31,7 +31,10 @@ class Asked:
 
 
 async def ask(backend: Backend, request: Request, limits: Limits, reply: Reply, clock: Clock) -> Asked:
-    """Ask a model; its words go into the buffer as they come. A failure is an outcome, not an exception."""
+    """Ask a model; its words go into the buffer as they come. A failure is an outcome, not an exception.
+
+    Of a reply that is stopped what has come is kept, whatever happens while the model is let go.
+    """
     started_us = clock.now_us()
     first_us: int | None = None
     end, error = End(""), None
@@ -47,13 +50,17 @@ async def ask(backend: Backend, request: Request, limits: Limits, reply: Reply, 
     except BackendError as failed:
         error = failed
     text = reply.text.strip()
+    if reply.stopped and not end.finish_reason:
+        end, error = End(STOPPED), None if text else wordless()
     if error is not None:
         reply.begin()  # half a reply is taken off the screen at once, and not when the model is asked anew
-    if reply.stopped and not end.finish_reason and error is None:
-        end = End(STOPPED)
-        error = None if text else BackendError("The reply was stopped before its first word.", reason=STOPPED)
     first_token_us = None if first_us is None else first_us - started_us
     return Asked(text, end, first_token_us, clock.now_us() - started_us, error)
+
+
+def wordless() -> BackendError:
+    """What a reply is that was stopped before its first word."""
+    return BackendError("The reply was stopped before its first word.", reason=STOPPED)
 
 
 def request_for(study: Study, job: Data, name: str, seed: str) -> Request:

@@ -1,7 +1,9 @@
-"""The circuit breaker: a model that fails again and again is left alone for a while, for everybody.
+"""The circuit breaker: a model whose server fails again and again is left alone for a while, for everybody.
 
 After `failures` in a row it is open: nobody asks, so nobody waits for what will not come. After `pause_s` one may try;
-its success closes it again, its failure opens it for another pause.
+a reply closes it again, a failure opens it for another pause. Only what says that nobody gets a reply is a failure;
+what a text can bring about (a filter, a refusal, an empty reply) is none. Of one session in a row one failure counts,
+and the session that failed last is not the one that tries: so no participant can keep the model from the others.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.clock import Clock
-from app.errors import BackendUnavailable
+from app.errors import BackendDenied, BackendError, BackendUnavailable
 
 
 @dataclass(slots=True)
@@ -21,23 +23,37 @@ class Breaker:
     pause_s: float
     failed: int = 0
     until_us: int = 0
+    last: str = ""
+    """The session whose failure was counted last."""
 
-    def check(self) -> None:
+    def check(self, session: str) -> None:
         """Raise BackendUnavailable while it is open."""
+        if self.failed < self.failures:
+            return
         now = self.clock.now_us()
-        if self.failed >= self.failures and now < self.until_us:
+        if now < self.until_us:
             raise BackendUnavailable(
-                f"The model failed {self.failed} times in a row and is left alone for {self.pause_s:g} s.",
+                f"The model's server failed {self.failed} times in a row and is left alone for {self.pause_s:g} s.",
                 reason="circuit_open",
             )
-        if self.failed >= self.failures:
-            self.until_us = now + round(self.pause_s * 1e6)  # one tries, the others wait for what becomes of it
+        if session != self.last:
+            self._pause()  # one tries, the others wait for what becomes of it
 
     def succeeded(self) -> None:
         """A reply came."""
-        self.failed = 0
+        self.failed, self.last = 0, ""
 
-    def failed_again(self) -> None:
+    def failed_again(self, session: str, error: BackendError) -> None:
         """None came."""
-        self.failed += 1
+        if not isinstance(error, BackendUnavailable | BackendDenied):
+            self.left()
+        elif session != self.last:
+            self.failed, self.last = self.failed + 1, session
+            self._pause()
+
+    def left(self) -> None:
+        """Whoever asked knows nothing of the server's health: somebody else may try at once."""
+        self.until_us = self.clock.now_us()
+
+    def _pause(self) -> None:
         self.until_us = self.clock.now_us() + round(self.pause_s * 1e6)

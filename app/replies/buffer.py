@@ -46,7 +46,10 @@ class Reply:
         self.news.set()
 
     def stop(self) -> None:
-        """The participant has seen enough: whoever is asking leaves off at once."""
+        """The participant has seen enough: whoever is asking leaves off at once. Once is enough: the session is looked
+        at again while the replies end, and a timeout that has gone off cannot be set anew."""
+        if self.stopped:
+            return
         self.stopped = True
         if self.waits is not None:
             self.waits.reschedule(0)

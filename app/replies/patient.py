@@ -15,7 +15,7 @@ from app.backends.base import Backend, End, Request
 from app.backends.deadlines import Limits
 from app.clock import Clock
 from app.errors import BackendBroken, BackendError, BackendUnavailable, SettingsError
-from app.replies.asking import Asked, ask, request_for, request_json
+from app.replies.asking import STOPPED, Asked, ask, request_for, request_json, wordless
 from app.replies.breaker import Breaker
 from app.replies.buffer import Reply
 from experiments.core.events import Data
@@ -48,8 +48,9 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """What asking needs of the deployment."""
+    """What asking needs of the deployment, and whose reply it is."""
 
+    session: str
     patience: Patience
     clock: Clock
     backend: Callable[[Study, str], Backend]
@@ -76,7 +77,8 @@ async def _try(means: Means, study: Study, request: Request, name: str, reply: R
         means.before(study)
         started_us = means.clock.now_us()
         asked = await _once(means, study, name, request, reply, breaker)
-        if study.file.on_leak == "regenerate" and asked.error is None and number < means.patience.model_tries:
+        again = number < means.patience.model_tries and not reply.stopped
+        if study.file.on_leak == "regenerate" and asked.error is None and again:
             asked = _unless_it_tells(asked, study)
         made.append(Attempt(name, request, asked, started_us))
         means.record(made[-1])
@@ -91,8 +93,10 @@ async def _try(means: Means, study: Study, request: Request, name: str, reply: R
 
 
 async def _once(means: Means, study: Study, name: str, request: Request, reply: Reply, breaker: Breaker) -> Asked:
+    if reply.stopped:  # before it was asked for, or in the pause before another try
+        return Asked("", End(STOPPED), None, 0, wordless())
     try:
-        breaker.check()
+        breaker.check(means.session)
         backend = means.backend(study, name)
     except BackendError as error:
         return Asked("", End(""), None, 0, error)
@@ -101,8 +105,8 @@ async def _once(means: Means, study: Study, name: str, request: Request, reply: 
     asked = await ask(backend, request, means.patience, reply, means.clock)
     if asked.error is None:
         breaker.succeeded()
-    elif not reply.stopped:
-        breaker.failed_again()
+    else:
+        breaker.failed_again(means.session, asked.error)
     return asked
 
 

@@ -27,6 +27,7 @@ from app.web.direct import Call
 from app.web.events import Events
 from app.web.look import look_of, page_words
 from app.web.paint import Sheet, shows_talk
+from app.web.storable import storable
 from app.web.tongue import browsers
 from experiments.core.screen import Screen
 from experiments.core.telemetry import AnyRecord
@@ -41,17 +42,8 @@ OUT_OF_TURN = ("stale", "not_offered", "ended")
 log = logging.getLogger(__name__)
 
 
-def _storable(values: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    """Refuse what the log cannot write, such as half a character, or a number or depth beyond bounds."""
-    try:
-        orjson.dumps(values)
-    except orjson.JSONEncodeError as error:
-        raise ValueError(f"cannot be stored: {error}") from None
-    return values
-
-
 Values = Annotated[
-    dict[Annotated[str, Field(max_length=200)], JsonValue], Field(max_length=500), AfterValidator(_storable)
+    dict[Annotated[str, Field(max_length=200)], JsonValue], Field(max_length=500), AfterValidator(storable)
 ]
 
 

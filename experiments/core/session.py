@@ -7,7 +7,8 @@
 
 Invariants: facts are numbered from 1 without gaps, and none is dated before the one before it; a refused action leaves
 no trace; an action whose key is known has already happened and makes nothing; a participant acts only on the screen
-that is present (`seen`). Rules for editors: no clock, no chance (see `draws`), no I/O; no kind of step is known here.
+that is present (`seen`), but stops replies also from one that has not heard of all that ended. Rules for editors: no
+clock, no chance (see `draws`), no I/O; no kind of step is known here.
 """
 
 from __future__ import annotations
@@ -202,14 +203,24 @@ def _participant(study: Study, state: State, action: Action) -> tuple[Fact, ...]
     if state.outcome or place is None or not isinstance(place.node, Step):
         over = state.outcome or place is None
         raise Refused("ended" if over else "not_offered", ENDED if over else NOT_OFFERED)
-    if action.path != place.path or action.seen != state.changed:
+    offers = place.node.offers(place)
+    in_time = action.seen == state.changed or (action.kind in offers and _in_time(place, action))
+    if action.path != place.path or not in_time:
         raise Refused("stale", STALE)
     if action.kind == "extend" and extendable(place):
         return (Fact("extended"),)
-    if action.kind not in place.node.offers(place):
+    if action.kind not in offers:
         raise Refused("not_offered", NOT_OFFERED)
     refuse_haste(place, action)
     return place.node.decide(place, action)
+
+
+def _in_time(place: Place, action: Action) -> bool:
+    """Whether replies can still be stopped from a page that has not heard of all of them yet: since it was painted
+    only models have acted here."""
+    if action.kind != "stop" or action.seen is None or action.seen > place.state.changed:
+        return False
+    return all(event.by == "model" for event in place.facts if event.seq > action.seen)
 
 
 def withdrew(state: State) -> tuple[Fact, ...]:

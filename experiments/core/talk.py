@@ -48,6 +48,11 @@ def by_click(failed: Event) -> bool:
     return failed.data.get("reason") == "stopped"
 
 
+def cut(outcome: Event) -> bool:
+    """Whether the participant stopped a reply, before its first word or in the midst of it."""
+    return ended(outcome) == "stopped" or by_click(outcome)
+
+
 def turns(facts: Sequence[Event]) -> list[tuple[Event, Event]]:
     """Each message that has a reply, with it."""
     return [(a, b) for a, b in pairwise(spoken(facts)) if (a.kind, b.kind) == ("said", "replied")]

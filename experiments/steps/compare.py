@@ -3,7 +3,7 @@
 Facts here: said (the first with the models that were drawn, by slot), replied and failed (with their slot), retried
 (with its slot), stopped (by the participant: all that is on its way), voted, submitted. Which models answer, and which
 stands in which column, is drawn for each conversation from the session's seed and the path. A vote is only possible
-when all have replied.
+when all have replied; where a stopped reply has no word, a retry asks again all that were stopped with it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,17 @@ from experiments.core.screen import Reply as Shown
 from experiments.core.screen import Round as ShownRound
 from experiments.core.spending import messages_left
 from experiments.core.step import Step, read_or_refuse, step
-from experiments.core.talk import MESSAGE_BOX, MESSAGE_CHARS, STOPPED, by_click, ended, messages, prompt, read_message
+from experiments.core.talk import (
+    MESSAGE_BOX,
+    MESSAGE_CHARS,
+    STOPPED,
+    by_click,
+    cut,
+    ended,
+    messages,
+    prompt,
+    read_message,
+)
 from experiments.errors import Refused, allowed
 
 CALLED = "{{called}}"
@@ -185,6 +195,11 @@ class Compare(Step):
     def _failed(self, found: Sequence[Round]) -> list[str]:
         return [slot for slot in self._slots if found and found[-1].reply(slot) is None]
 
+    def _stopped(self, found: Sequence[Round]) -> list[str]:
+        """The columns that the participant cut short, whatever had come of them."""
+        outcomes = found[-1].outcomes if found else {}
+        return [slot for slot in self._slots if slot in outcomes and cut(outcomes[slot])]
+
     def offers(self, place: Place) -> tuple[str, ...]:
         """say, stop, vote, retry and submit, each when it is its turn."""
         found = rounds(place.facts)
@@ -232,11 +247,13 @@ class Compare(Step):
                 return (Fact("submitted"),)
 
     def _retried(self, found: Sequence[Round], slot: Any) -> tuple[Fact, ...]:
-        """One column that failed is asked again, or all that did unless it is said which."""
-        failed = self._failed(found)
-        if slot is not None and slot not in failed:
+        """One column that failed is asked again, or all that did unless it is said which; and with it whatever was
+        stopped, as a reply that was cut by a click is not to be compared with one that was asked for anew."""
+        failed, stopped = self._failed(found), self._stopped(found)
+        if slot is not None and slot not in (*failed, *stopped):
             raise Refused("invalid", "There is nothing to try again in that column.")
-        return tuple(Fact("retried", {"slot": name}) for name in failed if slot in (None, name))
+        asked = {slot} if slot is not None else set(failed)
+        return tuple(Fact("retried", {"slot": name}) for name in self._slots if name in asked | set(stopped))
 
     def _vote(self, turn: int, given: Mapping[str, Any]) -> tuple[Fact, ...]:
         best = winner(given)

@@ -7,24 +7,24 @@ import pytest
 
 from app.backends.base import Text
 from app.backends.deadlines import deadlines
-from app.errors import BackendBroken, BackendError, BackendRejected, BackendUnavailable
+from app.errors import BackendBroken, BackendDenied, BackendError, BackendRejected, BackendUnavailable
 from tests.fakes.asking import HASTY, KEY, PATIENT, WAYS, ask, asking, collect, create, said, settings_at
 from tests.fakes.latex import BROKEN as BROKEN_LATEX
 from tests.fakes.model_faults import FAULTS
 from tests.fakes.model_server import serve
 
-REJECTED, UNAVAILABLE, BROKEN = BackendRejected, BackendUnavailable, BackendBroken
+REJECTED, DENIED, UNAVAILABLE, BROKEN = BackendRejected, BackendDenied, BackendUnavailable, BackendBroken
 TOO_SLOW = (UNAVAILABLE, "timeout_first_token")
 TABLE = {
     "302": (REJECTED, "status_302"),
     "400": (REJECTED, "status_400"),
     "400-context": (REJECTED, "context_length_exceeded"),
     "400-filter": (REJECTED, "content_filter"),
-    "401": (REJECTED, "status_401"),
-    "401-quote": (REJECTED, "status_401"),
-    "402": (REJECTED, "insufficient_quota"),
-    "403": (REJECTED, "status_403"),
-    "404": (REJECTED, "status_404"),
+    "401": (DENIED, "status_401"),
+    "401-quote": (DENIED, "status_401"),
+    "402": (DENIED, "insufficient_quota"),
+    "403": (DENIED, "status_403"),
+    "404": (DENIED, "status_404"),
     "408": (UNAVAILABLE, "status_408"),
     "409": (UNAVAILABLE, "status_409"),
     "413": (REJECTED, "status_413"),
@@ -34,7 +34,7 @@ TABLE = {
     "429-date": (UNAVAILABLE, "status_429"),
     "429-long": (UNAVAILABLE, "status_429"),
     "429-soon": (UNAVAILABLE, "status_429"),
-    "429-quota": (REJECTED, "insufficient_quota"),
+    "429-quota": (DENIED, "insufficient_quota"),
     "500": (UNAVAILABLE, "status_500"),
     "502-html": (UNAVAILABLE, "status_502"),
     "503": (UNAVAILABLE, "status_503"),

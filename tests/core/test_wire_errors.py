@@ -3,7 +3,7 @@
 import pytest
 
 from app.backends.wire.errors import error_in_stream, refused, retry_after_s
-from app.errors import BackendRejected, BackendUnavailable
+from app.errors import BackendDenied, BackendRejected, BackendUnavailable
 
 OVERFLOW = "context_length_exceeded"
 
@@ -33,11 +33,16 @@ def test_how_long_to_wait(headers, seconds):
         (400, b'{"error": {"code": "context_length_exceeded"}}', BackendRejected, OVERFLOW),
         (400, b'{"error": {"type": "exceed_context_size_error", "code": 400}}', BackendRejected, OVERFLOW),
         (400, b'{"object": "error", "message": "maximum context length is 8", "code": 400}', BackendRejected, OVERFLOW),
-        (402, b'{"type": "error", "error": {"type": "billing_error"}}', BackendRejected, "insufficient_quota"),
-        (403, b'{"error": "no"}', BackendRejected, "status_403"),
-        (404, b'{"detail": "Not Found"}', BackendRejected, "status_404"),
+        (402, b'{"type": "error", "error": {"type": "billing_error"}}', BackendDenied, "insufficient_quota"),
+        (403, b'{"error": "no"}', BackendDenied, "status_403"),
+        (404, b'{"detail": "Not Found"}', BackendDenied, "status_404"),
+        (401, b"", BackendDenied, "status_401"),
+        (403, b'{"error": {"code": "content_filter"}}', BackendRejected, "content_filter"),
+        (413, b"", BackendRejected, "status_413"),
+        (422, b"", BackendRejected, "status_422"),
+        (302, b"", BackendRejected, "status_302"),
         (408, b"", BackendUnavailable, "status_408"),
-        (429, b'{"error": {"type": "insufficient_quota"}}', BackendRejected, "insufficient_quota"),
+        (429, b'{"error": {"type": "insufficient_quota"}}', BackendDenied, "insufficient_quota"),
         (429, b'{"error": {"code": "tokens", "message": "context limit"}}', BackendUnavailable, "status_429"),
         (502, b"\xff<html>", BackendUnavailable, "status_502"),
         (529, b'{"type": "error", "error": {"type": "overloaded_error"}}', BackendUnavailable, "status_529"),
@@ -61,6 +66,8 @@ def test_the_message_quotes_the_server_briefly_and_in_one_line():
     [
         ({"type": "overloaded_error", "message": "Overloaded"}, BackendUnavailable, "error_in_stream"),
         ({"type": "invalid_request_error", "message": "no"}, BackendRejected, "error_in_stream"),
+        ({"type": "authentication_error", "message": "no"}, BackendDenied, "error_in_stream"),
+        ({"code": "insufficient_quota", "message": "no"}, BackendDenied, "insufficient_quota"),
         ({"code": "rate_limit_exceeded", "message": "slowly"}, BackendUnavailable, "error_in_stream"),
         ({"code": "bio_policy", "message": "no"}, BackendRejected, "content_filter"),
         ({"message": "prompt is too long"}, BackendRejected, OVERFLOW),

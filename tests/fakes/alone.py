@@ -14,7 +14,7 @@ from app.alone.engine.plan import Ended, Limits, Plan, Progress
 from app.alone.engine.running import run
 from app.backends import registry
 from app.backends.base import BackendOptions, Delta, End, Message, Request, Whole
-from app.errors import BackendBroken, BackendRejected, BackendUnavailable
+from app.errors import BackendBroken, BackendDenied, BackendRejected, BackendUnavailable
 from app.naming import Asked
 from app.settings import Settings
 from experiments.core.model import Model, Price
@@ -31,7 +31,7 @@ GONE = BackendUnavailable("The connection broke.", reason="connection")
 GARBLED = BackendBroken("What is this?", reason="malformed")
 NO = BackendBroken("The model refused to reply.", reason="refusal")
 BAD = BackendRejected("Not like this.", reason="status_400")
-NO_KEY = BackendRejected("Who are you?", reason="status_401")
+NO_KEY = BackendDenied("Who are you?", reason="status_401")
 
 
 @dataclass(frozen=True)

@@ -172,6 +172,20 @@ def test_a_key_that_is_refused_ends_the_asking_of_that_model_alone(database):
     assert len(model.asked) < 15
 
 
+def test_a_text_that_is_rejected_takes_the_model_from_no_other(database):
+    cells = [Talk("x", 60), Talk("y", 30)]
+    with asking(lambda seed: BAD if seed.startswith(cells[0].key) else None):
+        ended = ask(database, cells)
+    assert (ended.why, ended.failed, ended.asked) == ("done", 60, 30)
+
+
+def test_a_model_that_rejects_one_text_after_another_is_given_up(database):
+    with asking(lambda seed: BAD):
+        ended = ask(database, [Talk(f"x{number}") for number in range(60)])
+    assert ended.why == "stopped"
+    assert 20 <= ended.failed < 30
+
+
 def test_a_server_that_is_away_is_given_up(database):
     with asking(lambda seed: DOWN):
         ended = ask(database, [Talk("x", 500)], Limits(4, tries=1))

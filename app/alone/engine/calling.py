@@ -86,7 +86,7 @@ class Caller:
                 self._paid(lane, made, most, _cost(question, error.tokens) or 0.0)
                 wait_s = self._wait_s(lane, made, error)
                 if wait_s is None:
-                    lane.gave_up(error)
+                    lane.gave_up(error, sample.key)
                     return self._row(sample, question, made, error)
                 lane.waiting += 1
                 await self.stop.sleep(wait_s)

@@ -14,12 +14,12 @@ from app.alone.engine.pace import Pace
 from app.alone.engine.plan import Used
 from app.alone.engine.survey import Sample
 from app.backends.base import Backend, Whole
-from app.errors import BackendError, BackendRejected, BackendUnavailable
+from app.errors import BackendDenied, BackendError, BackendRejected, BackendUnavailable
 from app.naming import Asked
 from storage.ai_tables import SETTLED
 
-HOPELESS = ("status_401", "status_402", "status_403", "status_404", "insufficient_quota", "settings", "bad_options")
-"""Reasons that hold for every call to a model."""
+HOPELESS = ("settings", "bad_options")
+"""Reasons that hold for every call of a run to a model, besides those for which its server denies everybody."""
 OWN = ("context_length_exceeded", "status_413", *SETTLED)
 """Reasons that are the request's own and say nothing about others."""
 MOST_HOPELESS, MOST_REJECTED, MOST_GIVEN_UP = 3, 20, 50
@@ -58,6 +58,8 @@ class Lane:
     completion_tokens: int = 0
     cost: float = 0.0
     _rejected: int = 0
+    _rejected_last: str = ""
+    """The cell whose call was rejected last: of one in a row one counts, as its text may be the reason."""
     _given_up: int = 0
 
     def tokens(self, chars: int, most: int | None) -> int:
@@ -67,29 +69,33 @@ class Lane:
 
     def replied(self, reply: Whole) -> None:
         """A reply came."""
-        self._rejected = self._given_up = 0
-        self.heard_s = self.now()
+        self._heard()
         self.replies += 1
         prompt, completion = reply.end.prompt_tokens or 0, reply.end.completion_tokens or 0
         self.prompt_tokens += prompt
         self.completion_tokens += completion
         self.pace.replied(reply.limits, prompt + completion)
 
-    def gave_up(self, error: BackendError) -> None:
-        """A call was given up; the model may be, too."""
+    def gave_up(self, error: BackendError, cell: str) -> None:
+        """A call of a cell was given up; the model may be, too."""
         if error.reason in SETTLED:
-            self._rejected = self._given_up = 0
-            self.heard_s = self.now()
+            self._heard()
             self.refused += 1
             return
         self.failed += 1
+        hopeless = isinstance(error, BackendDenied) or error.reason in HOPELESS
         if isinstance(error, BackendRejected) and error.reason not in OWN:
-            self._rejected += 1
+            self._rejected += hopeless or cell != self._rejected_last
+            self._rejected_last = cell
         if isinstance(error, BackendUnavailable):
             self._given_up += 1
-        most = MOST_HOPELESS if error.reason in HOPELESS else MOST_REJECTED
+        most = MOST_HOPELESS if hopeless else MOST_REJECTED
         if self._rejected >= most or self._given_up >= MOST_GIVEN_UP:
             self.stop(error)
+
+    def _heard(self) -> None:
+        self._rejected, self._rejected_last, self._given_up = 0, "", 0
+        self.heard_s = self.now()
 
     def told_to_wait(self, error: BackendError) -> None:
         """The server said 429; if it says nothing else for long, or will not, it is given up."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from app.errors import BackendBroken, BackendError, BackendRejected, BackendUnavailable
+from app.errors import BackendBroken, BackendDenied, BackendError, BackendRejected, BackendUnavailable
 from app.servers import Server
 
 EXCERPT = 500
@@ -31,7 +31,11 @@ REJECTING = {
 """Codes of OpenAI, Anthropic and llama.cpp that say more than the status, and our words for them: no waiting helps."""
 OVERFLOW = re.compile(r"maximum context length|context (length|window|size|limit)|prompt is too long", re.I)
 """How servers without a code say that the conversation is too long for the model (vLLM, Anthropic, Ollama)."""
-WRONG = ("invalid_request_error", "authentication_error", "permission_error", "not_found_error")
+WRONG = ("invalid_request_error",)
+DENIED = ("authentication_error", "permission_error", "not_found_error")
+DENYING = (401, 402, 403, 404)
+"""Types and statuses with which a server refuses a request, and with which it refuses all of them."""
+NO_QUOTA = "insufficient_quota"
 
 
 def refused(status: int, headers: Mapping[str, str], content: bytes) -> BackendError:
@@ -47,7 +51,9 @@ def refused(status: int, headers: Mapping[str, str], content: bytes) -> BackendE
         after = retry_after_s(headers)
         return BackendUnavailable(f"{message}. Try again.", reason=f"status_{status}", retry_after_s=after)
     advice = "Check the server's address." if status < 400 else "Check the key, the model's name and the request."
-    return BackendRejected(f"{message}. {advice}", reason=reason or f"status_{status}")
+    every = reason == NO_QUOTA or (reason is None and status in DENYING)
+    leaf = BackendDenied if every else BackendRejected
+    return leaf(f"{message}. {advice}", reason=reason or f"status_{status}")
 
 
 def error_in_stream(error: object) -> BackendError:
@@ -56,8 +62,10 @@ def error_in_stream(error: object) -> BackendError:
     code, text = _told(content)
     reason = _reason(code, text)
     message = f"The model server broke off with an error: {code or ''} {text}"[:EXCERPT].strip()
-    if reason or code in WRONG:
-        return BackendRejected(f"{message}. Check the model and the request.", reason=reason or "error_in_stream")
+    every = reason == NO_QUOTA or (reason is None and code in DENIED)
+    if every or reason or code in WRONG:
+        leaf = BackendDenied if every else BackendRejected
+        return leaf(f"{message}. Check the model and the request.", reason=reason or "error_in_stream")
     return BackendUnavailable(f"{message}. Try again.", reason="error_in_stream")
 
 

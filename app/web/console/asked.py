@@ -6,16 +6,17 @@ Gradio answers what it cannot read with a 500 and a traceback in the log. The ro
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Annotated, Any
 
 import gradio as gr
 import orjson
 from gradio.components import Component
-from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, JsonValue, ValidationError
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.web.gate import again, whole_body
+from app.web.storable import storable
 
 EVENTS = "/gradio_api/run/predict"
 MOST_BODY = 1024 * 1024
@@ -35,9 +36,9 @@ class Event(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True)
 
     fn_index: int
-    data: tuple[JsonValue, ...]
+    data: Annotated[list[JsonValue], AfterValidator(storable)]
     session_hash: str | None = None
-    trigger_id: int | None = None
+    trigger_id: Annotated[int, AfterValidator(storable)] | None = None
 
 
 class Asked:
@@ -78,7 +79,7 @@ def _is_value(component: Any, value: JsonValue) -> bool:
     """Whether a value is one that the component can have; what may be chosen of a picker is for the room to say."""
     try:
         component.preprocess(value)
-    except (gr.Error, TypeError, ValueError):
+    except (gr.Error, TypeError, ValueError, ArithmeticError):
         return False
     if value is None:
         return True

@@ -1,0 +1,71 @@
+"""A model whose every piece a test releases, and which counts how often it is asked."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from app.backends.base import BackendOptions, Delta, End, Request, Text
+from app.settings import Settings
+from tests.fakes.backends import registered
+
+ASKED: list[Asking] = []
+"""Every time that a model was asked, in order."""
+
+
+@dataclass
+class Asking:
+    """One time that a model was asked: what a test releases comes next."""
+
+    model: str
+    pieces: asyncio.Queue[str | Exception | None] = field(default_factory=asyncio.Queue)
+    released: list[str] = field(default_factory=list)
+    ended: bool = False
+
+    def release(self, *texts: str) -> None:
+        """Let pieces of the reply come."""
+        for text in texts:
+            self.released.append(text)
+            self.pieces.put_nowait(text)
+
+    def end(self) -> None:
+        """Let the reply be whole."""
+        self.ended = True
+        self.pieces.put_nowait(None)
+
+    def fail(self, error: Exception) -> None:
+        """Let the reply fail."""
+        self.pieces.put_nowait(error)
+
+
+class Stepping:
+    """The backend."""
+
+    Options = BackendOptions
+
+    def __init__(self, settings: Settings, sleep: Any, *_: Any) -> None:
+        pass
+
+    async def stream(self, request: Request) -> AsyncGenerator[Delta]:
+        """What is released, as it is."""
+        asking = Asking(request.model)
+        ASKED.append(asking)
+        while (piece := await asking.pieces.get()) is not None:
+            if isinstance(piece, Exception):
+                raise piece
+            yield Text(piece)
+        yield End("stop", request.model, 1, 1)
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+@contextmanager
+def stepping() -> Iterator[None]:
+    """As the backend `stepping`, which nobody has asked yet."""
+    ASKED.clear()
+    with registered("stepping", Stepping):
+        yield

@@ -1,0 +1,146 @@
+"""The circuit breaker: what one participant writes takes the model from nobody else; a server that is away is left
+alone, for everybody, and asked again by somebody."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.errors import BackendBroken, BackendDenied, BackendError, BackendRejected, BackendUnavailable
+from tests.fakes.backends import PLAYS, Played, registered
+from tests.wiring.test_patience import Talk, models
+
+pytestmark = pytest.mark.anyio
+FAILURES, PAUSE_S = 5, 30
+OWN = [
+    BackendRejected("your prompt", reason="content_filter"),
+    BackendRejected("your prompt", reason="context_length_exceeded"),
+    BackendRejected("what is this", reason="status_400"),
+    BackendRejected("what is this", reason="bad_options"),
+    BackendBroken("filtered", reason="content_filter"),
+    BackendBroken("I will not", reason="refusal"),
+    BackendBroken("on and on", reason="too_long"),
+    BackendBroken("", reason="empty_reply"),
+    BackendBroken("{", reason="malformed"),
+]
+"""What a text can bring about."""
+HEALTH = [
+    BackendUnavailable("away", reason="connection"),
+    BackendUnavailable("busy", reason="status_503", retry_after_s=600),
+    BackendUnavailable("busy", reason="status_429", retry_after_s=600),
+    BackendUnavailable("slow", reason="timeout_first_token"),
+    BackendDenied("who are you", reason="status_401"),
+]
+"""What says that nobody gets a reply."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def played() -> Iterator[None]:
+    with registered("played", Played):
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _over() -> Iterator[None]:
+    yield
+    PLAYS.clear()
+
+
+class Room:
+    """Several participants of one study, each at their chat."""
+
+    def __init__(self, folder: Path, people: int, **more: int) -> None:
+        known = {
+            "breaker_failures": FAILURES,
+            "breaker_pause_s": PAUSE_S,
+            "model_tries": 1,
+            "messages_per_minute": 10_000,
+        }
+        self.talk, self.people = Talk(folder, {}, models(), **(known | more)), people
+        self.lives: list[str] = []
+
+    async def begin(self) -> Room:
+        for _ in range(self.people):
+            await self.talk.begin()
+            self.lives.append(self.talk.live.stream)
+        return self
+
+    async def say(self, who: int) -> str:
+        """A message of somebody's, or the same again; what became of it: its text, or the reason why there is none."""
+        found = await self.talk.runtime.live(self.lives[who])
+        assert found is not None
+        self.talk.live = found
+        again = "retry" in found.screen.actions
+        await self.talk.act("retry" if again else "say", {} if again else {"text": "Hello"})
+        return str(self.talk.live.state.events[-1].data.get("text", self.talk.live.state.events[-1].data.get("reason")))
+
+
+def fails(error: BackendError, times: int) -> None:
+    """The model fails so often, and then replies."""
+    PLAYS["first"] = [error] * times
+
+
+@pytest.mark.parametrize("error", OWN, ids=[f"{type(one).__name__}-{one.reason}" for one in OWN])
+async def test_what_a_text_brings_about_is_nobody_elses_business(tmp_path: Path, error: BackendError) -> None:
+    """Also where it comes from many, and again in the pause and after it."""
+    room = await Room(tmp_path, 3).begin()
+    for _ in range(4):
+        fails(error, 2 * FAILURES)
+        assert {await room.say(who) for who in [0, 1] * FAILURES} == {error.reason}
+        assert await room.say(2) == "Good."
+        room.talk.clock.advance(PAUSE_S / 2)
+    await room.talk.runtime.close()
+
+
+@pytest.mark.parametrize("error", HEALTH, ids=[one.reason for one in HEALTH])
+async def test_of_one_session_one_failure_in_a_row_counts(tmp_path: Path, error: BackendError) -> None:
+    room = await Room(tmp_path, 2).begin()
+    for _ in range(3):
+        fails(error, 3 * FAILURES)
+        assert {await room.say(0) for _ in range(3 * FAILURES)} == {error.reason}
+        assert await room.say(1) == "Good."
+    await room.talk.runtime.close()
+
+
+@pytest.mark.parametrize("error", HEALTH, ids=[one.reason for one in HEALTH])
+async def test_a_server_that_fails_for_several_is_left_alone_for_everybody(tmp_path: Path, error: BackendError) -> None:
+    room = await Room(tmp_path, FAILURES + 1).begin()
+    fails(error, FAILURES)
+    assert [await room.say(who) for who in range(FAILURES)] == [error.reason] * FAILURES
+    assert [await room.say(who) for who in range(FAILURES + 1)] == ["circuit_open"] * (FAILURES + 1)
+    room.talk.clock.advance(PAUSE_S + 1)
+    assert [await room.say(who) for who in range(FAILURES + 1)] == ["Good."] * (FAILURES + 1)
+    await room.talk.runtime.close()
+
+
+async def test_who_failed_last_does_not_keep_it_open(tmp_path: Path) -> None:
+    """After the pause somebody else may try at once, whatever the one who failed last has tried by then."""
+    room = await Room(tmp_path, 3).begin()
+    away, filtered = HEALTH[0], OWN[0]
+    fails(away, FAILURES)
+    for number in range(FAILURES):
+        await room.say(number % 2)
+    last = (FAILURES - 1) % 2
+    assert await room.say(2) == "circuit_open"
+    for error in (away, filtered):
+        room.talk.clock.advance(PAUSE_S + 1)
+        fails(error, 1)
+        assert await room.say(last) == error.reason
+    fails(filtered, 1)
+    assert await room.say(1 - last) == filtered.reason, "which was let through to try, and says nothing of the server"
+    assert await room.say(2) == "Good."
+    await room.talk.runtime.close()
+
+
+async def test_one_tries_and_a_failure_of_another_begins_another_pause(tmp_path: Path) -> None:
+    room = await Room(tmp_path, 3).begin()
+    fails(HEALTH[0], FAILURES + 1)
+    for number in range(FAILURES):
+        await room.say(number % 2)
+    room.talk.clock.advance(PAUSE_S + 1)
+    assert [await room.say(2), await room.say(0), await room.say(1)] == ["connection", "circuit_open", "circuit_open"]
+    room.talk.clock.advance(PAUSE_S + 1)
+    assert await room.say(1) == "Good."
+    await room.talk.runtime.close()

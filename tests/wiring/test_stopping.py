@@ -1,0 +1,297 @@
+"""Stop in a side-by-side chat, at every moment: what was received of each column is kept, no model is asked again by
+itself, and which column it is makes no difference."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.backends.deadlines import ACCEPTED
+from app.clock import WorldClock
+from app.counting import Live
+from app.errors import BackendUnavailable
+from app.library import load_study
+from app.runtime import Runtime
+from experiments.core.rounds import rounds
+from experiments.core.talk import by_click
+from experiments.errors import Refused
+from storage.engine import open_database
+from tests.fakes import studies
+from tests.fakes.http_bot import HttpBot
+from tests.fakes.let_go import let_go
+from tests.fakes.served import serving, settings_for
+from tests.fakes.stepping_model import ASKED, Asking, stepping
+from tests.wiring.reading import facts, query
+
+pytestmark = pytest.mark.anyio
+SLOTS = ("a", "b")
+AWAY = BackendUnavailable("away", reason="connection")
+LONG_S = 600
+"""A pause before the next try that no test lives to see the end of."""
+MOMENTS: dict[str, Callable[[Asking], None]] = {
+    "silent": lambda _: None,
+    "begun": lambda one: one.release("One "),
+    "further": lambda one: one.release("One ", "and two "),
+    "whole": lambda one: (one.release("One."), one.end())[-1],
+    "pausing": lambda one: one.fail(AWAY),
+    "broken off": lambda one: (one.release("One "), one.fail(AWAY))[-1],
+}
+"""How far a column is when Stop is pressed."""
+KEPT = {"silent": "", "begun": "One", "further": "One and two", "whole": "One.", "pausing": "", "broken off": ""}
+
+
+@dataclass
+class Duel:
+    """A session that has said something to two models, and what went wrong in tasks that nobody waits for."""
+
+    runtime: Runtime
+    live: Live
+    wrong: list[dict[str, Any]]
+
+    async def begin(self) -> Duel:
+        """Another session, whose two models are asked."""
+        ASKED.clear()
+        live = await self.runtime.enrol(self.live.study, origin="person", seed=self.live.state.seed)
+        self.live = await self.runtime.participant(
+            live.stream, "say", live.screen.path, {"text": "Hello"}, seen=live.screen.seen, key="say"
+        )
+        while len(ASKED) < len(SLOTS):
+            await asyncio.sleep(0)
+        return self
+
+    def asking(self, slot: str) -> Asking:
+        """The last time that the model of a column was asked."""
+        (said,) = (event for event in self.live.state.events if event.kind == "said")
+        return next(one for one in reversed(ASKED) if one.model == said.data["models"][slot])
+
+    async def heard(self, slot: str, pieces: int) -> str:
+        """What a page that follows a column hears until so many of its pieces were heard."""
+        text, wanted = "", "".join(self.asking(slot).released[:pieces])
+        async for piece, end in self.runtime.follow(self.live, 0, slot):
+            text = text + piece if end else ""
+            if text == wanted:
+                break
+        return text
+
+    async def act(self, kind: str, **values: Any) -> Live:
+        """A click on the screen as the page has it."""
+        seen = self.live.screen
+        key = f"{kind}-{self.live.state.seq}"
+        self.live = await self.runtime.participant(self.live.stream, kind, seen.path, values, seen=seen.seen, key=key)
+        return self.live
+
+    async def over(self) -> Live:
+        """The session once no reply is on its way, however often it is looked at."""
+        for _ in range(3):
+            await asyncio.wait_for(self.runtime.settled(self.live.stream), 60)
+            self.live = await self.runtime.live(self.live.stream) or self.live
+        assert self.runtime.replies_on_the_way() == 0
+        return self.live
+
+    def outcomes(self) -> dict[str, tuple[str, str]]:
+        """What became of each column: its text and how it ended; "" where it failed by itself."""
+        (one,) = rounds(self.live.state.facts[self.live.screen.path])
+        found = {}
+        for slot, event in one.outcomes.items():
+            how = event.data["finish_reason"] if event.kind == "replied" else "stopped" if by_click(event) else ""
+            found[slot] = (event.data.get("text", ""), how)
+        return found
+
+
+@pytest.fixture(autouse=True)
+def _there() -> Iterator[None]:
+    with stepping():
+        yield
+
+
+@pytest.fixture
+async def duel(tmp_path: Path) -> AsyncIterator[Duel]:
+    raw = {
+        "study": "duel",
+        "title": "Duel",
+        "models": {name: {"backend": "stepping", "system": "", "options": {}} for name in ("left", "right")},
+        "flow": [{"step": "compare"}, {"step": "finish"}],
+    }
+    study = load_study(str(studies.write(tmp_path, raw)))
+    settings = settings_for(tmp_path, retry_wait_s=LONG_S, longest_retry_wait_s=LONG_S)
+    database, wrong = open_database(settings.database_url), list[dict[str, Any]]()
+    runtime = Runtime(database, settings, WorldClock())
+    runtime.prepare(study)
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: wrong.append(context))
+    live = await runtime.enrol(study, origin="person", seed="1")
+    yield Duel(runtime, live, wrong)
+    await runtime.close()
+    let_go(database)
+    assert wrong == []
+
+
+async def turns(count: int) -> None:
+    """Let the event loop go round so often."""
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize(("left", "right"), list(product(MOMENTS, repeat=2)))
+async def test_stop_keeps_what_came_of_each_column_and_asks_nobody_again(duel: Duel, left: str, right: str) -> None:
+    """Whatever the two columns have come to when Stop is pressed."""
+    await duel.begin()
+    at = dict(zip(SLOTS, (left, right), strict=True))
+    for slot, moment in at.items():
+        MOMENTS[moment](duel.asking(slot))
+    for slot, moment in at.items():
+        if moment in ("begun", "further"):
+            await duel.heard(slot, 2)
+    await turns(20)
+    while duel.runtime.replies_on_the_way() > sum(moment != "whole" for moment in at.values()):
+        await asyncio.sleep(0)
+    asked = [one.model for one in ASKED]
+    if set(at.values()) == {"whole"}:
+        with pytest.raises(Refused):
+            await duel.act("stop")
+    else:
+        await duel.act("stop")
+    live = await duel.over()
+    assert [one.model for one in ASKED] == asked
+    assert duel.outcomes() == {
+        slot: (KEPT[moment], "stop" if moment == "whole" else "stopped") for slot, moment in at.items()
+    }
+    assert live.screen.actions == (("vote",) if all(KEPT[moment] for moment in at.values()) else ("retry", "submit"))
+
+
+@pytest.mark.parametrize("round_", [*range(12), *(pytest.param(n, marks=pytest.mark.soak) for n in range(12, 500))])
+async def test_stop_between_any_two_turns_of_the_loop(duel: Duel, seed: int, round_: int) -> None:
+    """Pieces, ends and faults come in both columns while Stop is on its way."""
+    print(f"seed {seed}:{round_}")
+    chance = random.Random(f"{seed}:{round_}")
+    for _ in range(10):
+        await duel.begin()
+        asked = len(ASKED)
+        feeding = [asyncio.create_task(_feed(duel.asking(slot), chance.sample(range(40), 6))) for slot in SLOTS]
+        listening = {slot: asyncio.create_task(_listen(duel, slot)) for slot in SLOTS}
+        await turns(chance.randrange(60))
+        heard = {slot: "".join(said) for slot, said in zip(SLOTS, (_HEARD[slot] for slot in SLOTS), strict=True)}
+        refused = False
+        try:
+            await duel.act("stop")
+        except Refused:
+            refused = True
+        live = await duel.over()
+        await asyncio.gather(*feeding, *listening.values())
+        assert len(ASKED) == asked
+        for slot, (text, how) in duel.outcomes().items():
+            asking = duel.asking(slot)
+            whole = "".join(asking.released).strip()
+            assert whole.startswith(text)
+            assert len(text) >= len(heard[slot].strip()), "what was seen is kept"
+            assert how == ("stopped" if how not in ACCEPTED else "stop")
+            assert how != "stop" or (asking.ended and text == whole)
+            assert how == "stop" or not refused
+        assert set(duel.outcomes()) == set(SLOTS)
+        words = all(text for text, _ in duel.outcomes().values())
+        assert live.screen.actions == (("vote",) if words else ("retry", "submit"))
+
+
+_HEARD: dict[str, list[str]] = {}
+
+
+async def _feed(asking: Asking, pauses: Sequence[int]) -> None:
+    for number, pause in enumerate(pauses):
+        await turns(pause)
+        asking.release(f"w{number} ")
+    asking.end()
+
+
+async def _listen(duel: Duel, slot: str) -> None:
+    _HEARD[slot] = []
+    async for text, _ in duel.runtime.follow(duel.live, 0, slot):
+        _HEARD[slot].append(text)
+
+
+async def test_what_a_stop_has_cut_is_asked_again_together(duel: Duel) -> None:
+    """No reply that was cut is compared with one that was asked for anew and is whole; whichever column has no word."""
+    for cut, silent in (SLOTS, SLOTS[::-1]):
+        for clicked in ({}, {"slot": cut}, {"slot": silent}):
+            await duel.begin()
+            duel.asking(cut).release("One ")
+            await duel.heard(cut, 1)
+            await duel.act("stop")
+            await duel.over()
+            asked = len(ASKED)
+            await duel.act("retry", **clicked)
+            while len(ASKED) < asked + 2:
+                await asyncio.sleep(0)
+            for slot in SLOTS:
+                duel.asking(slot).release("All of it.")
+                duel.asking(slot).end()
+            live = await duel.over()
+            assert duel.outcomes() == dict.fromkeys(SLOTS, ("All of it.", "stop"))
+            assert live.screen.actions == ("vote",)
+
+
+async def test_what_was_whole_before_the_stop_stays_when_the_other_is_asked_again(duel: Duel) -> None:
+    await duel.begin()
+    duel.asking("a").release("Whole.")
+    duel.asking("a").end()
+    while duel.runtime.replies_on_the_way() == 2:
+        await asyncio.sleep(0)
+    await duel.act("stop")  # by a page that has not heard yet that the left one has ended
+    await duel.over()
+    asked = len(ASKED)
+    await duel.act("retry")
+    while len(ASKED) == asked:
+        await asyncio.sleep(0)
+    duel.asking("b").release("Whole too.")
+    duel.asking("b").end()
+    await duel.over()
+    assert duel.outcomes() == {"a": ("Whole.", "stop"), "b": ("Whole too.", "stop")}
+    assert len(ASKED) == asked + 1
+
+
+@pytest.mark.parametrize("words", [0, 1, 12])
+async def test_stop_in_the_shipped_study_over_http(tmp_path: Path, words: int) -> None:
+    """Of each column what was heard of it is kept, and each model was asked once."""
+    async with serving(settings_for(tmp_path), "arena") as served, HttpBot(served.url, "1") as bot:
+        await bot.arrive("arena")
+        while "say" not in bot.screen.actions:
+            await bot.step()
+        await bot.do("say", {"text": "Please explain why the sky is blue, in many words."})
+        heard = {slot: await _heard_over_http(bot, slot, words) for slot in SLOTS} if words else {}
+        answer = await bot.do("stop", {})
+        assert (answer.status, answer.note) == (200, "")
+        await asyncio.gather(*(bot.listen(slot=slot) for slot in SLOTS))
+        screen = await bot.look()
+        assert screen.panel.chat is not None
+        (one,) = screen.panel.chat.rounds
+        shown = {reply.slot: reply for reply in one.replies}
+        if words:
+            assert all(shown[slot].text.startswith(text.strip()) for slot, text in heard.items())
+            assert [shown[slot].ended for slot in SLOTS] == ["stopped"] * 2
+            assert screen.actions == ("vote",)
+        else:
+            assert [(reply.text, bool(reply.failed)) for reply in one.replies] == [("", True)] * 2
+            assert "retry" in screen.actions
+        ended = [event for event in facts(served.database, bot.stream) if event.kind in ("replied", "failed")]
+        assert sorted(event.data["slot"] for event in ended) == list(SLOTS)
+        reasons = query(served.database, "SELECT slot, count(*) FROM attempt GROUP BY slot ORDER BY slot")
+        assert reasons == [("a", 1), ("b", 1)]
+        await bot.finish()
+
+
+async def _heard_over_http(bot: HttpBot, slot: str, words: int) -> str:
+    """Follow a column until so many of its words were heard."""
+    text = ""
+    async with bot.client.stream("GET", "/api/reply", params={"slot": slot}) as response:
+        async for line in response.aiter_lines():
+            if line.startswith("data: ") and '"text"' in line:
+                text += str(json.loads(line.removeprefix("data: "))["text"])
+            if len(text.split()) >= words:
+                break
+    return text
