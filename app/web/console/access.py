@@ -51,8 +51,8 @@ class Access:
         self._browsers = Browsers(secret, clock, self.cookie, secure=secure)
 
     def routes(self) -> list[Route]:
-        """`/login`, `/logout`, `/welcome/{token}` for who was invited, `/known/{token}` for a browser that others' tries
-        hold up, and the one style that a stranger may read."""
+        """`/login`, `/logout`, `/welcome/{token}` for who was invited, `/known/{token}` for a browser that is
+        held up by others' tries, and the one style that a stranger may read."""
         return [
             Route("/login.css", style, methods=["GET", "HEAD"]),
             Route("/login", self.ask, methods=["GET", "HEAD"]),
