@@ -129,7 +129,7 @@ def test_a_backup_takes_nobodys_place_and_leaves_nothing_behind(file: Path, tmp_
         back_up(file, made.file)
     with pytest.raises(StorageError, match="no database to back up"):
         back_up(tmp_path / "other.db", tmp_path / "backup2.db")
-    assert {path.name for path in tmp_path.iterdir()} == {"parley.db", "backup.db"}
+    assert {path.name for path in tmp_path.iterdir()} == {"parley.db", "backup.db", "backup.db.sha256"}
 
 
 def test_what_is_damaged_is_neither_kept_nor_restored(file: Path, tmp_path: Path) -> None:
