@@ -1,7 +1,8 @@
 """Backups of an SQLite database while people take part, and putting one back.
 
 A backup is what the database was at one moment: a transaction that reads is held open while pages are copied, or every
-commit of the server's would begin the copy anew. It has its name only once it is whole, checked and on the disk.
+commit of the server's would begin the copy anew. It has its name only once it is whole, checked and on the disk, and
+its checksum lies beside it: SQLite notices damage to its own pages, but not to a text within one.
 """
 
 from __future__ import annotations
@@ -9,17 +10,23 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
+from hashlib import file_digest
 from pathlib import Path
 
 from storage.addresses import file_of
+from storage.describe.checksums import sums
 from storage.errors import StorageError
 
 STEP = 1_000
 """Pages that are copied at once, mostly of 4 KiB."""
 PART = ".part"
+STALE_S = 24 * 3600
+SUM = ".sha256"
+"""What the file with a backup's checksum ends in; `sha256sum -c` reads it."""
 Told = Callable[[int, int], None]
 """Hears how many pages of how many are copied."""
 
@@ -27,6 +34,7 @@ _GAPS = (
     "SELECT stream FROM event WHERE stream NOT IN (SELECT stream FROM erasure) "
     "GROUP BY stream HAVING count(*) <> max(seq) OR min(seq) <> 1 LIMIT 1"
 )
+_UNREADABLE = "SELECT stream FROM event WHERE NOT json_valid(data) LIMIT 1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +58,8 @@ class Restored:
     checked: Checked
     aside: Path | None
     withdrawn: tuple[str, ...] | None
+    summed: bool
+    """Whether there was a checksum to compare it with."""
 
 
 def _silent(done: int, total: int) -> None:
@@ -75,27 +85,33 @@ def back_up(file: Path, to: Path, told: Told = _silent) -> Checked:
         raise StorageError(f"{to}: there is a file of this name already. Name another, or move that one away")
     if not to.absolute().parent.is_dir():
         raise StorageError(f"{to}: there is no folder {to.parent}. Make it, or name a file elsewhere")
+    _sweep(to.absolute().parent, file.stem)
     part = _copy(file, to, told)
     try:
         checked = check(part)
+        _sum_up(part, to)
         _name(part, to)
     finally:
         part.unlink(missing_ok=True)
     return replace(checked, file=to)
 
 
-def restore(backup: Path, file: Path, aside: Path, told: Told = _silent) -> Restored:
-    """Put a backup in a database's place; what was there is kept `aside`. Raises StorageError while it is in use."""
+def restore(backup: Path, file: Path, aside: Path, told: Told = _silent, *, unsummed: bool = False) -> Restored:
+    """Put a backup in a database's place; what was there is kept `aside`. Raises StorageError while it is in use.
+
+    A file without a checksum beside it is only taken where it may be `unsummed`.
+    """
     if not backup.is_file():
         what = "this is a folder; name the file in it" if backup.is_dir() else "there is no such file"
         raise StorageError(f"{backup}: {what}")
     if file.exists() and file.samefile(backup):
         raise StorageError(f"{backup}: that is the database itself")
+    summed = _compare_sum(backup, unsummed)
     checked = check(backup)
     if not file.exists():
         _no_journal(file)
         _name(_copy(backup, file, told), file)
-        return Restored(checked, None, ())
+        return Restored(checked, None, (), summed)
     with unused(file) as held:
         known = _withdrawn(held)
         part = _copy(backup, file, told)
@@ -104,9 +120,11 @@ def restore(backup: Path, file: Path, aside: Path, told: Told = _silent) -> Rest
         if _journal(file).exists():  # only a damaged one leaves it
             _journal(file).replace(_journal(aside))
         _name(part, file)
+    with suppress(OSError):  # a disk that cannot read it is why it was replaced
+        _sum_up(aside, aside)
     with closing(sqlite3.connect(file)) as restored:
         missing = None if known is None else tuple(sorted(known - (_withdrawn(restored) or set())))
-    return Restored(checked, aside, missing)
+    return Restored(checked, aside, missing, summed)
 
 
 def check(file: Path) -> Checked:
@@ -118,10 +136,12 @@ def check(file: Path) -> Checked:
                 raise StorageError(f"{file}: SQLite finds it damaged: {found}")
             if (gap := connection.execute(_GAPS).fetchone()) is not None:
                 raise StorageError(f"{file}: facts of {gap[0]} are missing")
+            if (broken := connection.execute(_UNREADABLE).fetchone()) is not None:
+                raise StorageError(f"{file}: it is damaged: a fact of {broken[0]} cannot be read")
             facts, last_us = connection.execute("SELECT count(*), max(recorded_us) FROM event").fetchone()
             (sessions,) = connection.execute("SELECT count(*) FROM session").fetchone()
             studies = connection.execute("SELECT DISTINCT name FROM study ORDER BY name").fetchall()
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         raise StorageError(f"{file}: is no database of Parley's, or is damaged: {error}") from error
     return Checked(file, file.stat().st_size, sessions, facts, tuple(name for (name,) in studies), last_us)
 
@@ -170,6 +190,49 @@ def _copy(file: Path, to: Path, told: Told) -> Path:
         part.unlink(missing_ok=True)
         raise StorageError(f"{file} could not be copied to {to}: {error}") from error
     return part
+
+
+def _sum_of(file: Path) -> str:
+    with file.open("rb") as written:
+        return file_digest(written, "sha256").hexdigest()
+
+
+def _sum_up(written: Path, to: Path) -> None:
+    """Write the checksum of a file beside where it shall be, before it has its name: who has one has both."""
+    beside = to.with_name(to.name + SUM)
+    part = beside.with_name(beside.name + PART)
+    part.touch(mode=0o600)
+    part.write_text(sums({to.name: _sum_of(written)}), encoding="utf-8")
+    _name(part, beside)
+
+
+def _compare_sum(backup: Path, unsummed: bool) -> bool:
+    """Raise StorageError unless a backup is, to the byte, what was written; False for one taken without a checksum."""
+    beside = backup.with_name(backup.name + SUM)
+    if not beside.is_file():
+        if unsummed:
+            return False
+        raise StorageError(
+            f"{backup}: there is no checksum beside it ({beside.name}), so nobody can tell whether it is as it was "
+            "written. Nothing was replaced. Where it was moved, bring that file too. Backups of older versions and of "
+            "other tools have none: --without-checksum takes such a file once SQLite finds no damage in it"
+        )
+    was, now = beside.read_text(encoding="utf-8", errors="replace").split(maxsplit=1)[:1], _sum_of(backup)
+    if was != [now]:
+        raise StorageError(
+            f"{backup}: it is not as it was written: its SHA-256 is {now}, and {beside.name} says "
+            f"{was[0][:64] if was else 'nothing'}. Nothing was replaced. Take another backup. Where you opened or "
+            f"changed this one yourself and want it all the same: delete {beside.name} and say --without-checksum"
+        )
+    return True
+
+
+def _sweep(folder: Path, stem: str) -> None:
+    """Delete what backups that were killed left half written: no backup takes a day."""
+    for part in folder.glob(f"{stem}-*{PART}"):
+        with suppress(OSError):
+            if time.time() - part.stat().st_mtime > STALE_S:
+                part.unlink()
 
 
 def _owned_as(part: Path, file: Path) -> None:

@@ -3,7 +3,8 @@
 All files of a run are written into a hidden folder beside their places; then the payments are recorded, in one
 transaction; then the files are moved. Killed before it was recorded, a run leaves nothing that anybody takes for a
 file of payments, and the next pays. Killed afterwards, the whole files lie in the hidden folder and the log names
-their key: the next run into the same folder moves them. The other way round, files first, a run killed in between would
+their key: the next run into the same folder moves them. Of a run that was killed before, the next deletes the hidden
+folder: as long as a run lives it holds a lock in there. The other way round, files first, a run killed in between would
 leave a bonus file of which the log knows nothing, and the next run would pay all of it again.
 """
 
@@ -22,17 +23,21 @@ from decimal import Decimal
 from io import StringIO
 from pathlib import Path
 
+from filelock import FileLock
+
 from experiments.core.bonus import NOTHING
 from storage.describe.formulas import escaped
 from storage.engine import Database
 from storage.errors import Conflict, StorageError
 from storage.participants import Participants
-from storage.payments import Payee, Payment, payees, record
+from storage.payments import Payee, Payment, payees, record, recorded_of
 from storage.prolific import Lists, Statuses, lists
 
 MOST_LINES = 200
 """How many bonuses Prolific takes at once."""
 MOST_TRIES = 10
+LOCK = "lock"
+"""The file in a hidden folder that is locked as long as the run lives whose folder it is."""
 COLUMNS = ("recruiter", "id", "session", "outcome", "bonus", "paid_before", "attention_checks_failed", "minutes")
 
 
@@ -47,11 +52,20 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
+class Earlier:
+    """What became of earlier runs: `moved`, `swept` and `busy` as in `Run`."""
+
+    moved: tuple[str, ...] = ()
+    swept: tuple[Path, ...] = ()
+    busy: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """What a run found, and the files that it wrote or, if it was dry, would have written; with the payments in them.
 
-    `moved` are files of an earlier run that was killed after it had recorded them; `strays` are hidden folders in which
-    nothing is that was recorded.
+    `moved` are files of an earlier run that was killed after it had recorded them; `swept` are hidden folders of runs
+    that were killed before, which are deleted; `busy` are those of runs that are at work now.
     """
 
     stamp: str
@@ -60,7 +74,8 @@ class Run:
     files: Mapping[str, str]
     payments: tuple[Payment, ...]
     moved: tuple[str, ...] = ()
-    strays: tuple[Path, ...] = ()
+    swept: tuple[Path, ...] = ()
+    busy: tuple[Path, ...] = ()
 
     def total(self, file: str) -> Decimal:
         """What is paid by a file."""
@@ -69,14 +84,14 @@ class Run:
 
 def pay_out(database: Database, people: Participants, wish: Wish, at_us: int) -> Run:
     """Work out who is to be paid, write the files and record it; raises StorageError if it cannot be written."""
-    moved: tuple[str, ...] = ()
+    earlier = Earlier()
     try:
         for _ in range(MOST_TRIES):
+            earlier = _finish(database, wish, earlier)
             found = payees(database, people, wish.study)
-            more, strays = _finish(wish, {key for payee in found for key in payee.runs})
-            moved += more
             recorded = {file for payee in found for file in payee.paid}
-            run = replace(_planned(found, wish, _stamp(wish.folder, recorded, at_us)), moved=moved, strays=strays)
+            planned = _planned(found, wish, _stamp(wish.folder, recorded, at_us))
+            run = replace(planned, moved=earlier.moved, swept=earlier.swept, busy=earlier.busy)
             if wish.dry:
                 return run
             with suppress(Conflict):
@@ -127,17 +142,42 @@ def _stamp(folder: Path, recorded: Collection[str], at_us: int) -> str:
     return f"{day}-{max((int(match[1]) for match in found if match), default=0) + 1}"
 
 
-def _finish(wish: Wish, recorded: Collection[str]) -> tuple[tuple[str, ...], tuple[Path, ...]]:
-    """Move the files of runs that were killed once they were recorded; and the hidden folders of all others."""
+def _finish(database: Database, wish: Wish, before: Earlier) -> Earlier:
+    """Move the files of runs that were killed once they were recorded, and delete what those left that were not."""
     pattern = re.compile(rf"\.{re.escape(wish.study)}-\d{{4}}-\d\d-\d\d-\d+\.part")
     there = sorted(wish.folder.iterdir()) if wish.folder.is_dir() and not wish.dry else []
-    moved: list[str] = []
-    strays: list[Path] = []
+    moved, swept, busy = list(before.moved), list(before.swept), []
     for hidden in (path for path in there if pattern.fullmatch(path.name)):
-        kept = [path for path in _inside(hidden) if path.name in recorded]
-        moved += [name for path in kept for name in _move(path, wish.folder)]
-        strays += [] if kept else [hidden]
-    return tuple(moved), tuple(strays)
+        lock = _alone_in(hidden)
+        if lock is None:
+            busy.append(hidden)
+            continue
+        kept = recorded_of(database, [path.name for path in _inside(hidden)])  # read when nobody is at work there
+        moved += [name for key in kept for name in _move(hidden / key, wish.folder)]
+        swept += [] if kept else [hidden]
+        _leave(hidden, lock)
+    return Earlier(tuple(moved), tuple(swept), tuple(busy))
+
+
+def _alone_in(hidden: Path) -> FileLock | None:
+    """Hold a hidden folder; None while its own run, or another one that looks, holds it."""
+    lock = FileLock(hidden / LOCK, thread_local=False)
+    try:
+        lock.acquire(blocking=False)
+    except OSError:
+        return None
+    return lock
+
+
+def _leave(hidden: Path, lock: FileLock) -> None:
+    """Let go of a hidden folder, which is deleted with whatever is still in it."""
+    for path in _inside(hidden):
+        if path.name != LOCK:
+            shutil.rmtree(path, ignore_errors=True)
+    lock.release()
+    with suppress(OSError):  # somebody looks whether it is held, and deletes it
+        (hidden / LOCK).unlink()
+        hidden.rmdir()
 
 
 def _write(database: Database, wish: Wish, run: Run, at_us: int) -> None:
@@ -149,19 +189,19 @@ def _write(database: Database, wish: Wish, run: Run, at_us: int) -> None:
         hidden.mkdir()
     except FileExistsError:
         raise Conflict(f"{hidden}: another run began at the same time") from None
+    lock = _alone_in(hidden)
+    if lock is None:
+        raise Conflict(f"{hidden}: another run looks whether it was left there")
     try:
         (hidden / key).mkdir()
         for name, text in run.files.items():
             _to_disk(hidden / key / name, text)
-    except OSError:
-        shutil.rmtree(hidden)
-        raise
-    try:
         record(database, run.payments, key, at_us)
-    except Conflict:
-        shutil.rmtree(hidden)
+    except (OSError, Conflict):
+        _leave(hidden, lock)
         raise
-    _move(hidden / key, wish.folder)
+    _move(hidden / key, wish.folder)  # if it fails the files stay where they are, for the next run
+    _leave(hidden, lock)
 
 
 def _inside(folder: Path) -> list[Path]:
@@ -181,11 +221,8 @@ def _to_disk(path: Path, text: str) -> None:
 
 
 def _move(written: Path, folder: Path) -> list[str]:
-    """Put a run's files in their places. Another run may be doing the same."""
+    """Put a run's files in their places."""
     names = sorted(path.name for path in _inside(written))
-    with suppress(FileNotFoundError):
-        for name in names:
-            (written / name).rename(folder / name)
-        written.rmdir()
-        written.parent.rmdir()
+    for name in names:
+        (written / name).rename(folder / name)
     return names

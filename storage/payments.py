@@ -7,7 +7,7 @@ withdrawal, another `parley pay`) has that number already, so nobody is paid twi
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
@@ -187,3 +187,11 @@ def record(database: Database, payments: Iterable[Payment], key: str, at_us: int
                 raise Conflict("a session was erased while its payment was worked out")
     except IntegrityError as error:
         raise Conflict(f"a session went on while its payment was worked out: {error.orig}") from error
+
+
+def recorded_of(database: Database, keys: Collection[str]) -> tuple[str, ...]:
+    """Which of these are keys of runs that were recorded."""
+    e = tables.events.c
+    wanted = select(e.key).where(e.kind == "paid", e.key.in_(keys)).distinct()
+    with database.connect() as connection:
+        return tuple(connection.execute(wanted).scalars())

@@ -67,15 +67,29 @@ def backup(
 
 @app.command()
 def restore(
-    backup: Annotated[Path, typer.Argument(metavar="FILE", help="What `parley backup` wrote.")],
+    backup: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="What `parley backup` wrote; its checksum, FILE.sha256, has to be beside it."
+        ),
+    ],
+    unsummed: Annotated[
+        bool,
+        typer.Option("--without-checksum", help="Also a file without one, as older versions and other tools make it."),
+    ] = False,
 ) -> None:
     """Put a backup in the database's place, which is kept beside it; stop Parley first."""
     file = sqlite_file(settings_in_use().database_url)
     with _copying("restoring") as told:
-        done = put_back(backup, file, _beside(file, "before-restore"), told)
+        done = put_back(backup, file, _beside(file, "before-restore"), told, unsummed=unsummed)
     out.print(f"{file}: as it was, with {_held(done.checked)}")
     if done.aside:
         out.print(f"What was there is now {done.aside}", highlight=False)
+    if not done.summed:
+        out.print(
+            "[yellow]There was no checksum to compare it with. SQLite finds no damage, but a text that was changed is "
+            "not noticed so;[/yellow] `parley db verify` and `parley verify STUDY` compare what follows from the log."
+        )
     if done.withdrawn is None:
         out.print("[yellow]It is too damaged to tell who withdrew since the backup: withdraw them again.[/yellow]")
     elif done.withdrawn:

@@ -99,8 +99,10 @@ def _tell_earlier(run: Run, folder: Path) -> None:
         _say(f"Earlier: {len(amounts):,} payments, {sum(amounts):,.2f} in all, were written into {file}.{here}")
     if run.moved:
         _say("A run was stopped before it had put its files in their places; now they are: " + ", ".join(run.moved))
-    for stray in run.strays:
-        _say(f"{stray}: another run is at work there, or one was stopped before it paid; then delete this folder.")
+    for hidden in run.swept:
+        _say(f"{hidden}: a run was stopped before it paid. Nothing of it was recorded, and the folder is deleted.")
+    for hidden in run.busy:
+        _say(f"{hidden}: another run is at work there.")
     over = [payee for payee in run.payees if payee.due < 0]
     if over:
         _say(f"{len(over)} were paid more than they have earned by now; nothing is taken back from them.")

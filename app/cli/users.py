@@ -13,11 +13,14 @@ from app.cli.common import app, out, settings_in_use
 from app.clock import WorldClock
 from app.errors import SettingsError
 from app.settings import Settings
+from app.web.console.browsers import link
 from app.web.console.words import when
+from app.web.secret import secret_for
 from storage.accounts.accounts import Accounts
-from storage.accounts.names import ROLES, TERMINAL
+from storage.accounts.names import ROLES, TERMINAL, called
 from storage.accounts.passwords import LEAST_CHARS
 from storage.engine import Database, open_database
+from storage.errors import AccountError
 
 user = typer.Typer(help="Who may use the console: its accounts, and links with which people make their own.")
 app.add_typer(user, name="user")
@@ -66,6 +69,24 @@ def user_password(name: Name, password_stdin: Stdin = False) -> None:
     """Give an account another password, and log it out everywhere."""
     _accounts().set_password(name, _password(password_stdin), TERMINAL)
     out.print(f"{name} has a new password and is logged out everywhere.", highlight=False)
+
+
+@user.command(name="unlock")
+def user_unlock(name: Name) -> None:
+    """Print a link for who is told that the login was tried too often: the browser that opens it is not held up by what
+    others try. It lets nobody in without the password; `parley user password` changes that.
+    """
+    settings = settings_in_use()
+    database = open_database(settings.database_url)
+    clock = WorldClock()
+    accounts = Accounts(database, clock.now_us)
+    found = next((account.name for account in accounts.everybody() if account.name == called(name)), None)
+    if found is None:
+        raise AccountError(f"There is no account {called(name)!r}. `parley user list` shows which there are.")
+    path = link(secret_for(settings, database), clock, found)
+    accounts.did(TERMINAL, "made a link to log in", f"for {found}")
+    out.print(f"For {found}'s browser, within 24 hours:", highlight=False)
+    out.print(f"  {settings.console_address}{path}", highlight=False, soft_wrap=True)
 
 
 @user.command(name="invite")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.requests import Request
 
-WITH_TOKEN = ("walk", "welcome", "download")
+WITH_TOKEN = ("walk", "welcome", "known", "download")
 """Where the rest of a path lets in whoever has it."""
 
 

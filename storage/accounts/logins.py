@@ -16,7 +16,7 @@ from storage import tables
 from storage.accounts.deeds import Deeds
 from storage.accounts.names import NAME, STRANGER, Role, called
 from storage.accounts.passwords import Passwords
-from storage.accounts.tries import Tries, neighbourhood
+from storage.accounts.tries import MINUTE_US, Limit, Tries, limits, neighbourhood
 from storage.engine import Database, writer
 from storage.errors import AccountError, LoginRefused, TooMany
 
@@ -26,6 +26,8 @@ LONGEST_US = 12 * 3600 * 1_000_000
 SEEN_EVERY_US = 60 * 1_000_000
 TOKEN_BYTES = 32
 LONGEST_TOKEN = 100
+NOBODY = "nobody known"
+"""What stands for a name that no account has. No account can be called so, as names have no blanks."""
 WRONG = "This name and this password do not go together. If you forgot the password, an owner can have it changed."
 _who, _login = tables.researchers.c, tables.logins.c
 _LOOK = select(_who.name, _who.role, _login.made_us, _login.seen_us).where(
@@ -60,26 +62,31 @@ class Logins:
     def __init__(self, means: Means) -> None:
         self._database, self._clock_us, self._passwords, self._deeds = means
         self._tries = Tries(self._clock_us)
+        self._told_us: dict[str, int] = {}
 
-    def log_in(self, name: str, password: str, address: str) -> str:
-        """A new token for who knows a password; raises LoginRefused, or TooMany where it was tried too often."""
+    def log_in(self, name: str, password: str, address: str, browser: str = "") -> str:
+        """A new token for who knows a password; raises LoginRefused, or TooMany where it was tried too often.
+
+        `browser` names one that was logged in to this account before: it is not held up by what others try.
+        """
         name, near = called(name), neighbourhood(address)
-        keys = (f"account {name}", f"address {near}")
-        self._refuse_flood(*keys)
+        counted = limits(name if NAME.fullmatch(name) else "", near, browser)
+        self._refuse_flood(name, near, *counted)
         kept = self._kept(name)
         if not self._passwords.fits(kept, password) or kept is None:
             # A name that nobody has is not kept: it may be a password, typed into the wrong box.
-            self._deeds.did(STRANGER, "failed to log in", f"as {name if kept else 'nobody known'}, from {near}")
+            self._deeds.did(STRANGER, "failed to log in", f"as {name if kept else NOBODY}, from {near}")
             raise LoginRefused(WRONG)
-        self._tries.clear(*keys)
+        self._tries.undo(*counted)
         return self._begin(name, near, kept, self._passwords.anew(kept, password))
 
     def check(self, name: str, password: str) -> None:
         """Raise AccountError unless this is somebody's present password; tries are counted as for logging in."""
-        self._refuse_flood(f"account {name}")
+        counted = Limit(f"change of {name}")  # only who is logged in comes here, so no stranger can use it up
+        self._refuse_flood(name, "the console", counted)
         if not self._passwords.fits(self._kept(name), password):
             raise AccountError("That is not your present password, so nothing was changed. Type it again.")
-        self._tries.clear(f"account {name}")
+        self._tries.undo(counted)
 
     def visitor(self, token: str) -> Known | None:
         """Whose token it is; None if it is nobody's, or too old, or was not used for too long."""
@@ -115,10 +122,16 @@ class Logins:
         with self._database.connect() as connection:
             return connection.execute(wanted).scalar()
 
-    def _refuse_flood(self, *keys: str) -> None:
-        if wait_s := self._tries.take(*keys):
-            log.warning("too many tries to log in under %s", " or ".join(ascii(key[:80]) for key in keys))
-            raise TooMany(f"That was tried too often. Please try again in {wait_s} seconds.", wait_s)
+    def _refuse_flood(self, name: str, near: str, *counted: Limit) -> None:
+        """Raise TooMany where a limit is reached. The log says so once a minute for each account that there is; what
+        was typed in place of one may be a password, and is not kept."""
+        if not (wait_s := self._tries.take(*counted)):
+            return
+        whose, now_us = name if self._kept(name) else NOBODY, self._clock_us()
+        if now_us - self._told_us.get(whose, 0) >= MINUTE_US:
+            self._told_us[whose] = now_us
+            log.warning("too many tries to log in as %s, the last one from %s", whose, near)
+        raise TooMany(f"That was tried too often. Please try again in {wait_s} seconds.", wait_s)
 
     def _begin(self, name: str, near: str, kept: str, anew: str) -> str:
         token, now_us = secrets.token_urlsafe(TOKEN_BYTES), self._clock_us()

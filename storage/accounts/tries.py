@@ -5,43 +5,73 @@ from __future__ import annotations
 import ipaddress
 import threading
 from collections.abc import Callable
+from typing import NamedTuple
 
+MINUTE_US = 60_000_000
+HOUR_US = 60 * MINUTE_US
 MOST_TRIES = 5
-WINDOW_US = 60_000_000
+"""Wrong tries in a minute, of one address or of one browser."""
+PER_PAIR = 20
+"""Wrong tries in an hour of one address for one account, or of one browser. A fifth of the next, so that one address
+alone never uses up what an account has."""
+PER_ACCOUNT = 100
+"""Wrong tries in an hour for one account, of all browsers that were never logged in to it."""
+
+
+class Limit(NamedTuple):
+    """At most so many tries in a window of time under a key, such as an account or an address."""
+
+    key: str
+    most: int = MOST_TRIES
+    window_us: int = MINUTE_US
 
 
 class Tries:
-    """At most `MOST_TRIES` in any minute under one key, such as an account or an address."""
+    """The tries of late, under each limit that they count for."""
 
     def __init__(self, clock_us: Callable[[], int]) -> None:
         self._clock_us = clock_us
         self._lock = threading.Lock()
-        self._taken: dict[str, list[int]] = {}
+        self._taken: dict[Limit, list[int]] = {}
         self._swept_us = 0
 
-    def take(self, *keys: str) -> int:
-        """Count a try under each key and give 0; or, where one has had enough, count none and give seconds to wait."""
+    def take(self, *limits: Limit) -> int:
+        """Count a try under each limit and give 0; or, where one is reached, count none and give seconds to wait."""
         now_us = self._clock_us()
         with self._lock:
             self._sweep(now_us)
-            recent = {key: [at for at in self._taken.get(key, ()) if at > now_us - WINDOW_US] for key in keys}
-            full = [times[0] for times in recent.values() if len(times) >= MOST_TRIES]
+            recent = {one: [at for at in self._taken.get(one, ()) if at > now_us - one.window_us] for one in limits}
+            full = [times[-one.most] + one.window_us for one, times in recent.items() if len(times) >= one.most]
             if full:
-                return -(-(max(full) + WINDOW_US - now_us) // 1_000_000)
-            self._taken |= {key: [*times, now_us] for key, times in recent.items()}
+                return -(-(max(full) - now_us) // 1_000_000)
+            self._taken |= {one: [*times, now_us] for one, times in recent.items()}
             return 0
 
-    def clear(self, *keys: str) -> None:
-        """Forget the tries under these keys: they ended well."""
+    def undo(self, *limits: Limit) -> None:
+        """Count a try no longer: it ended well."""
         with self._lock:
-            for key in keys:
-                self._taken.pop(key, None)
+            for one in limits:
+                if times := self._taken.pop(one, [])[:-1]:
+                    self._taken[one] = times
 
     def _sweep(self, now_us: int) -> None:
-        """Forget, now and then, the keys under which nobody tries any more."""
-        if now_us - self._swept_us >= WINDOW_US:
-            self._taken = {key: times for key, times in self._taken.items() if times[-1] > now_us - WINDOW_US}
+        """Forget, now and then, the limits under which nobody tries any more."""
+        if now_us - self._swept_us >= MINUTE_US:
+            self._taken = {one: times for one, times in self._taken.items() if times[-1] > now_us - one.window_us}
             self._swept_us = now_us
+
+
+def limits(name: str, near: str, browser: str) -> tuple[Limit, ...]:
+    """What a try to log in counts for. A `browser` that was logged in to this account before counts for itself alone:
+    nobody else can use up what it has."""
+    if browser:
+        own = f"browser {browser}"
+        return Limit(own), Limit(own, PER_PAIR, HOUR_US)
+    return (
+        Limit(f"address {near}"),
+        Limit(f"account {name} from {near}", PER_PAIR, HOUR_US),
+        Limit(f"account {name}", PER_ACCOUNT, HOUR_US),
+    )
 
 
 def neighbourhood(address: str) -> str:

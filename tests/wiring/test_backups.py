@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import re
 import sqlite3
 import stat
 import time
 from contextlib import closing
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -127,7 +129,7 @@ def test_a_backup_takes_nobodys_place_and_leaves_nothing_behind(file: Path, tmp_
         back_up(file, made.file)
     with pytest.raises(StorageError, match="no database to back up"):
         back_up(tmp_path / "other.db", tmp_path / "backup2.db")
-    assert {path.name for path in tmp_path.iterdir()} == {"parley.db", "backup.db"}
+    assert {path.name for path in tmp_path.iterdir()} == {"parley.db", "backup.db", "backup.db.sha256"}
 
 
 def test_what_is_damaged_is_neither_kept_nor_restored(file: Path, tmp_path: Path) -> None:
@@ -135,14 +137,16 @@ def test_what_is_damaged_is_neither_kept_nor_restored(file: Path, tmp_path: Path
     was = file.read_bytes()
     backup.write_bytes(backup.read_bytes()[:-5_000])
     (tmp_path / "words.db").write_text("no database", encoding="utf-8")
+    (tmp_path / "backup.db.sha256").unlink()
     for bad in (backup, tmp_path / "words.db"):
         with pytest.raises(StorageError, match=r"damaged"):
-            restore(bad, file, tmp_path / "aside.db")
+            restore(bad, file, tmp_path / "aside.db", unsummed=True)
     gap = back_up(file, tmp_path / "gap.db").file
+    (tmp_path / "gap.db.sha256").unlink()
     with closing(sqlite3.connect(gap)) as connection, connection:
         connection.execute("INSERT INTO event VALUES ('s', 2, 0, 0, 'system', '', 'began', '{}', NULL)")
     with pytest.raises(StorageError, match="facts of s are missing"):
-        restore(gap, file, tmp_path / "aside.db")
+        restore(gap, file, tmp_path / "aside.db", unsummed=True)
     assert file.read_bytes() == was
     assert not (tmp_path / "aside.db").exists()
 
@@ -190,3 +194,93 @@ def test_of_postgresql_the_error_names_the_tool(tmp_path: Path) -> None:
         refused = parley(*words, folder=tmp_path, PARLEY_DATABASE_URL="postgresql+psycopg://nobody@127.0.0.1:1/none")
         assert refused.returncode == 2
         assert "pg_dump" in refused.stderr
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database with two sessions, closed."""
+    folder = tmp_path_factory.mktemp("lab")
+    Forked(command, "simulate", "demo", "-n", "2", folder=folder, out=folder / "said.txt").wait()
+    return folder / "parley.db"
+
+
+def flipped(file: Path, rng: random.Random, count: int) -> None:
+    """Flip a bit of some bytes."""
+    written = bytearray(file.read_bytes())
+    for place in rng.sample(range(len(written)), count):
+        written[place] ^= 1 << rng.randrange(8)
+    file.write_bytes(written)
+
+
+@pytest.mark.parametrize("count", [1, 400])
+def test_a_backup_with_flipped_bytes_is_never_restored(
+    lab: Path, tmp_path: Path, seed: int, soak: bool, count: int
+) -> None:
+    rng, taken = random.Random(seed), 0
+    backup = back_up(lab, tmp_path / "backup.db").file
+    good = backup.read_bytes()
+    file = tmp_path / "parley.db"
+    for number in range(300 if soak else 20):
+        file.write_bytes(lab.read_bytes())
+        backup.write_bytes(good)
+        flipped(backup, rng, count)
+        try:
+            restore(backup, file, tmp_path / f"aside{number}.db")
+        except StorageError:
+            assert file.read_bytes() == lab.read_bytes()
+            assert not (tmp_path / f"aside{number}.db").exists()
+        else:
+            taken += 1
+    print(f"{taken} damaged backups were restored")
+    assert taken == 0
+
+
+def test_a_checksum_is_as_other_programs_read_it(lab: Path, tmp_path: Path) -> None:
+    backup = back_up(lab, tmp_path / "monday.db").file
+    beside = tmp_path / "monday.db.sha256"
+    assert beside.read_text(encoding="utf-8") == f"{sha256(backup.read_bytes()).hexdigest()}  monday.db\n"
+    assert stat.S_IMODE(beside.stat().st_mode) == 0o600
+    assert {path.name for path in tmp_path.iterdir()} == {"monday.db", "monday.db.sha256"}
+
+
+def test_a_backup_without_a_checksum_is_taken_only_if_it_is_said_and_sound(lab: Path, tmp_path: Path) -> None:
+    """Backups of older versions and of other tools have none."""
+    backup, file = back_up(lab, tmp_path / "old.db").file, tmp_path / "parley.db"
+    (tmp_path / "old.db.sha256").unlink()
+    file.write_bytes(lab.read_bytes())
+    refused = parley("restore", "old.db", folder=tmp_path)
+    assert (refused.returncode, "--without-checksum" in refused.stderr) == (2, True)
+    assert not list(tmp_path.glob("parley-before-restore-*"))
+    good = backup.read_bytes()
+    with closing(sqlite3.connect(backup)) as connection, connection:
+        for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            connection.execute(f"DROP TRIGGER {name}")
+        connection.execute("UPDATE event SET data = substr(data, 2)")
+    with pytest.raises(StorageError, match="damaged"):
+        restore(backup, file, tmp_path / "aside.db", unsummed=True)
+    backup.write_bytes(good)
+    done = parley("restore", "old.db", "--without-checksum", folder=tmp_path)
+    assert (done.returncode, "db verify" in done.stdout) == (0, True), done.stderr
+
+
+def test_a_checksum_counts_though_none_is_asked_for_and_what_is_set_aside_has_one(lab: Path, tmp_path: Path) -> None:
+    backup, file = back_up(lab, tmp_path / "backup.db").file, tmp_path / "parley.db"
+    file.write_bytes(lab.read_bytes())
+    for wrong in ("", "0" * 64 + "  backup.db\n", "\udcff\n" * 50):
+        (tmp_path / "backup.db.sha256").write_text(wrong, encoding="utf-8", errors="surrogateescape")
+        with pytest.raises(StorageError, match="not as it was written"):
+            restore(backup, file, tmp_path / "aside.db", unsummed=True)
+    again = back_up(lab, tmp_path / "again.db").file
+    assert restore(again, file, tmp_path / "aside.db").summed
+    assert restore(tmp_path / "aside.db", file, tmp_path / "aside2.db").summed, "and so it can be put back"
+
+
+def test_what_a_killed_backup_left_is_swept_and_nothing_of_one_that_runs(file: Path, tmp_path: Path) -> None:
+    """It is a whole database, and nothing else would ever delete it."""
+    left, young, others = (tmp_path / name for name in ("parley-backup-1.db.part", "parley-backup-2.db.part", "a.part"))
+    for path in (left, young, others):
+        path.touch()
+    for path in (left, others):
+        os.utime(path, (0, 0))
+    assert parley("backup", folder=tmp_path).returncode == 0
+    assert [path.exists() for path in (left, young, others)] == [False, True, True]

@@ -12,7 +12,7 @@ from app.clock import VirtualClock
 from storage.accounts.accounts import Accounts
 from storage.accounts.names import TERMINAL
 from storage.accounts.passwords import MOST_CHARS, Passwords, refuse_weak
-from storage.accounts.tries import MOST_TRIES, Tries, neighbourhood
+from storage.accounts.tries import MOST_TRIES, PER_ACCOUNT, PER_PAIR, Limit, Tries, neighbourhood
 from storage.errors import AccountError, LoginRefused, TooMany
 from tests.fakes.accounts import BETTER, CHEAP, GOOD, HOME, NOW_US, Place, ada_and_bob
 
@@ -187,19 +187,35 @@ def test_tries_are_counted_by_account_and_by_address(place: Place) -> None:
     logins = place.accounts.logins
     for number in range(MOST_TRIES):
         with pytest.raises(LoginRefused):
+            logins.log_in(f"stranger{number}", GOOD, "2001:db8::1")
+    with pytest.raises(TooMany) as refused:
+        logins.log_in("bob", BETTER, "2001:db8::ffff")
+    assert refused.value.wait_s == 60
+    place.clock.advance(60)
+    assert logins.log_in("bob", BETTER, "2001:db8::ffff")
+    for number in range(PER_ACCOUNT):
+        with pytest.raises(LoginRefused):
             logins.log_in("ada", BETTER, f"192.0.2.{number}")
     with pytest.raises(TooMany) as refused:
         logins.log_in("ada", GOOD, "198.51.100.1")
-    assert refused.value.wait_s == 60
+    assert refused.value.wait_s == 3_600
     assert logins.log_in("bob", BETTER, "198.51.100.1"), "others are not held up"
-    for number in range(MOST_TRIES):
-        with pytest.raises(LoginRefused):
-            logins.log_in(f"stranger{number}", GOOD, "2001:db8::1")
-    with pytest.raises(TooMany):
-        logins.log_in("bob", BETTER, "2001:db8::ffff")
-    place.clock.advance(60)
-    assert logins.log_in("bob", BETTER, "2001:db8::ffff")
+    assert logins.log_in("ada", GOOD, "198.51.100.1", browser="one that was logged in before")
+    place.clock.advance(3_600)
     assert logins.log_in("ada", GOOD, "198.51.100.1")
+
+
+def test_one_address_has_a_share_of_what_an_account_has(place: Place) -> None:
+    """So that it slows itself down, and nobody else."""
+    for _ in range(PER_PAIR):
+        with pytest.raises(LoginRefused):
+            place.accounts.logins.log_in("ada", BETTER, HOME)
+        place.clock.advance(20)
+    with pytest.raises(TooMany) as refused:
+        place.accounts.logins.log_in("ada", GOOD, HOME)
+    assert refused.value.wait_s == 3_600 - 20 * PER_PAIR
+    assert place.accounts.logins.log_in("bob", BETTER, HOME)
+    assert place.accounts.logins.log_in("ada", GOOD, "198.51.100.1")
 
 
 def test_who_logs_in_rightly_is_never_held_up(place: Place) -> None:
@@ -235,10 +251,10 @@ def test_tries_of_long_ago_are_forgotten() -> None:
     clock = VirtualClock(NOW_US)
     tries = Tries(clock.now_us)
     for number in range(1_000):
-        tries.take(f"address {number}")
+        tries.take(Limit(f"address {number}"))
     clock.advance(61)
-    tries.take("one")
-    assert set(tries._taken) == {"one"}
+    tries.take(Limit("one"))
+    assert set(tries._taken) == {Limit("one")}
 
 
 def test_an_address_is_what_one_computer_can_choose_from() -> None:

@@ -13,13 +13,14 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from typer.testing import CliRunner, Result
 
 from app.cli import app
 from storage.engine import open_database
 from storage.errors import Conflict, StorageError
 from storage.participants import Participants, Person
-from storage.payment_files import Wish, pay_out
+from storage.payment_files import LOCK, Wish, pay_out
 from storage.payments import Payee, Payment, payees, record
 from tests.fakes.forked import forking
 from tests.fakes.killed import kill_at_every_touch
@@ -255,9 +256,8 @@ def _paid_at_last(url: str, folder: Path) -> bool:
     run = pay_out(database, Participants(database, SECRET), Wish("paid", folder), 0)
     database.dispose()
     assert bonuses(folder) == {f"{ANN},0.40": 1, f"{BOB},0.20": 1}
-    hidden = list(folder.glob(".*"))
-    assert list(run.strays) == hidden, "what is left of it is told"
-    assert not (paid and [file for path in hidden for file in path.iterdir()]), "and holds nothing that was recorded"
+    assert not list(folder.glob(".*")), "nothing with ids in it is left behind"
+    assert not (run.moved and run.swept)
     return bool(paid)
 
 
@@ -269,14 +269,17 @@ def test_a_run_that_was_killed_is_told(pay: Pay, place: Path) -> None:
     (key,) = {key for payee in people("sqlite:///parley.db") for key in payee.runs}
     (hidden / key).mkdir(parents=True)
     bonus.rename(hidden / key / bonus.name)
-    (place / "out" / f".paid-{day}-5.part").mkdir()
-    (place / "out" / f".other-{day}-6.part").mkdir()
-    done = pay("--dry-run")
+    for name in (stopped := f".paid-{day}-5.part", busy := f".paid-{day}-7.part", other := f".other-{day}-6.part"):
+        (place / "out" / name).mkdir()
+    pay("--dry-run")
     assert hidden.is_dir(), "a dry run moves nothing"
-    done = pay()
+    with FileLock(place / "out" / busy / LOCK):
+        done = pay()
     assert f"now they are: {bonus.name}" in done.output
-    assert f"out/.paid-{day}-5.part: another run is at work there, or one was stopped before" in done.output
-    assert ".other-" not in done.output
+    assert f"out/{stopped}: a run was stopped before it paid" in done.output
+    assert f"out/{busy}: another run is at work there" in done.output
+    assert other not in done.output
+    assert {path.name for path in (place / "out").glob(".*")} == {busy, other}
     assert bonuses(place / "out") == {f"{ANN},0.40": 1, f"{BOB},0.20": 1}
 
 

@@ -18,6 +18,8 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from app.clock import Clock
+from app.web.console.browsers import Browsers, linked
 from app.web.console.visitor import Visitor
 from storage.accounts.accounts import Accounts
 from storage.accounts.invitations import SPENT
@@ -28,6 +30,7 @@ FORM_BYTES = 24
 MOST_FIELDS = 10
 MOST_QUERY = 500
 STALE = "This form was open for too long, or your browser keeps no cookies. Please try again."
+OLD_LINK = "This link is older than a day, or is not whole. At a terminal `parley user unlock NAME` makes a new one."
 TWICE = "The two passwords are not the same. Type the same one twice."
 TEMPLATES = Path(__file__).parent / "templates"
 _TEMPLATES = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
@@ -36,21 +39,26 @@ _TEMPLATES = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, un
 class Access:
     """The way in; `secure` where browsers come by https."""
 
-    def __init__(self, accounts: Accounts, secret: str, *, secure: bool) -> None:
+    def __init__(self, accounts: Accounts, secret: str, clock: Clock, *, secure: bool) -> None:
         self._accounts = accounts
+        self._secret = secret
+        self._clock = clock
         self._key = hmac.digest(secret.encode(), b"parley console form", "sha256")
         self._secure = secure
         self._few = asyncio.Semaphore(AT_ONCE)
         self.cookie = "__Host-parley-console" if secure else "parley-console"
         self.form_cookie = f"{self.cookie}-form"
+        self._browsers = Browsers(secret, clock, self.cookie, secure=secure)
 
     def routes(self) -> list[Route]:
-        """`/login`, `/logout`, `/welcome/{token}` for who was invited, and the one style that a stranger may read."""
+        """`/login`, `/logout`, `/welcome/{token}` for who was invited, `/known/{token}` for a browser that is
+        held up by others' tries, and the one style that a stranger may read."""
         return [
             Route("/login.css", style, methods=["GET", "HEAD"]),
             Route("/login", self.ask, methods=["GET", "HEAD"]),
             Route("/login", self.log_in, methods=["POST"]),
             Route("/logout", self.log_out, methods=["POST"]),
+            Route("/known/{token}", self.know, methods=["GET", "HEAD"]),
             Route("/welcome/{token}", self.welcome, methods=["GET", "HEAD"]),
             Route("/welcome/{token}", self.accept, methods=["POST"]),
         ]
@@ -87,6 +95,15 @@ class Access:
         self._set(response, self.cookie, None)
         return response
 
+    async def know(self, request: Request) -> Response:
+        """Take a browser for one that was logged in before, and lead it to the login."""
+        name = linked(self._secret, self._clock, request.path_params["token"])
+        if name is None:
+            return _spent(OLD_LINK)
+        response = RedirectResponse("/login", 303)
+        self._browsers.write(request, response, name)
+        return response
+
     async def welcome(self, request: Request) -> Response:
         """The form of who was invited."""
         role = await asyncio.to_thread(self._accounts.invitations.role, request.path_params["token"])
@@ -113,13 +130,16 @@ class Access:
     async def _begin(self, request: Request, form: Mapping[str, str], to: str) -> Response:
         """A new login, in place of any that this browser had."""
         address = request.client.host if request.client else "unknown"
+        name, password = form.get("name", ""), form.get("password", "")
+        browser = self._browsers.read(request, name)
         async with self._few:
             logins = self._accounts.logins
-            token = await asyncio.to_thread(logins.log_in, form.get("name", ""), form.get("password", ""), address)
+            token = await asyncio.to_thread(logins.log_in, name, password, address, browser)
         await asyncio.to_thread(logins.log_out, request.cookies.get(self.cookie, ""))
         response = RedirectResponse(to, 303)
         self._set(response, self.cookie, token)
         self._set(response, self.form_cookie, None)
+        self._browsers.write(request, response, name)
         return response
 
     def _login_page(
@@ -185,5 +205,5 @@ def _page_behind(request: Request) -> str:
     return f"/?{query}" if query else "/"
 
 
-def _spent() -> Response:
-    return HTMLResponse(_TEMPLATES.get_template("spent.html.j2").render(note=SPENT), 404)
+def _spent(note: str = SPENT) -> Response:
+    return HTMLResponse(_TEMPLATES.get_template("spent.html.j2").render(note=note), 404)

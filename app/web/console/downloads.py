@@ -18,14 +18,14 @@ from dataclasses import dataclass
 from hashlib import file_digest
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any
 
-from itsdangerous import BadSignature, SignatureExpired, TimestampSigner, URLSafeTimedSerializer
+from itsdangerous import BadSignature, SignatureExpired
 from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from app.clock import Clock
+from app.web.console.signing import timed
 from app.web.console.visitor import VISITOR, Visitor
 from problems.errors import ParleyError
 from storage.describe.packing import pack
@@ -83,24 +83,11 @@ class Job:
     stopped: bool = False
 
 
-class _Signer(TimestampSigner):
-    """A signer that goes by a clock of ours."""
-
-    def __init__(self, *args: Any, clock: Clock, **known: Any) -> None:
-        super().__init__(*args, **known)
-        self._clock = clock
-
-    def get_timestamp(self) -> int:
-        return self._clock.now_us() // SECOND_US
-
-
 class Downloads:
     """Makes exports, keeps them for a while, and hands them out."""
 
     def __init__(self, secret: str, clock: Clock) -> None:
-        self._tokens = URLSafeTimedSerializer(
-            secret, salt="parley console download", signer=_Signer, signer_kwargs={"clock": clock}
-        )
+        self._tokens = timed(secret, "parley console download", clock)
         self._clock = clock
         self._lock = threading.Lock()
         self._jobs: dict[str, Job] = {}

@@ -22,7 +22,7 @@ from app.web.seldom import ELSEWHERE, Seldom
 
 MOST_BODY = 1024 * 1024
 OPEN: Mapping[str, re.Pattern[str]] = {
-    "GET": re.compile(r"/login|/welcome/[\w-]{1,100}|/healthz|/login\.css"),
+    "GET": re.compile(r"/login|/welcome/[\w-]{1,100}|/known/[\w.-]{1,300}|/healthz|/login\.css"),
     "POST": re.compile(r"/login|/welcome/[\w-]{1,100}"),
 }
 """What everybody may ask."""
@@ -109,7 +109,7 @@ def _to_login(scope: Scope, headers: Headers) -> ASGIApp:
 
 def _protect(path: str, status: int) -> Mapping[bytes, bytes]:
     ours = dict(HEADERS)
-    if path.startswith(("/login", "/welcome/")):
+    if path.startswith(("/login", "/welcome/", "/known/")):
         # A form posted from a page without referrer has Origin: null; pages with forms may tell theirs to this host.
         ours[b"referrer-policy"] = b"same-origin"
     if path.startswith("/assets/") and status == 200:

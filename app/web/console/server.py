@@ -34,7 +34,7 @@ def build_console(settings: Settings, database: Database, clock: Clock | None = 
     """The whole console, to be run by uvicorn in a process of its own."""
     clock, secret = clock or WorldClock(last_us(database)), secret_for(settings, database)
     accounts = Accounts(database, clock.now_us)
-    access = Access(accounts, secret, secure=(settings.console_url or "").startswith("https://"))
+    access = Access(accounts, secret, clock, secure=(settings.console_url or "").startswith("https://"))
     app = build_app(Desk(settings, database, secret, clock, accounts))
     app.router.routes[:0] = access.routes()  # before the page, which takes whatever is left
     return Gate(app, access.visitor)
