@@ -27,7 +27,6 @@ from app.replies.models import Models
 from app.replies.patient import Attempt, Means, ask_patiently, attempt_values
 from app.replies.turns import Turns, alone
 from app.settings import Settings
-from app.told import told
 from experiments.core.events import Action, Job
 from experiments.core.hurry import refuse_hurry
 from experiments.core.model import Model
@@ -125,8 +124,7 @@ class Runtime:
         live = Live(stream or str(uuid4()), study, State())
         who = Arriving({**known, **told}, identity, shut)
         with self._purse.begins(study):
-            begun = await self._count(live, partial(arrived, live, who))
-        return self._kept.begin(begun, self._clock.now_us())
+            return await self._count(live, partial(arrived, live, who))
 
     async def afresh(self, stream: str) -> Live | None:
         """A session as the log has it now, whatever another process has written since it was read here."""
@@ -136,13 +134,11 @@ class Runtime:
         return await self.live(stream)
 
     async def glance(self, stream: str) -> tuple[Live | None, Mapping[str, Any] | None]:
-        """The same, and what is typed on its screen and not yet sent, where one look at the database tells both; for
-        who has just begun none is needed, as far as no other process serves people."""
+        """The same, and what is typed on its screen and not yet sent, where one look at the database tells
+        both."""
         known = self._kept.get(stream)
         if known is None:
             return await self.live(stream), None
-        if self._claims is None and self._kept.is_new(stream, self._clock.now_us()):
-            return await self.live(stream), NOTHING
         last, typed = await asyncio.to_thread(self.log.glance, stream, known.screen.path)
         if last != known.state.seq:
             self._kept.drop(stream)
@@ -234,7 +230,7 @@ class Runtime:
 
     async def save_draft(self, stream: str, path: str, data: Mapping[str, Any]) -> None:
         """Keep what has been typed at a place and not yet sent."""
-        await told(self.log.save_draft(Draft(stream, path, data, self._clock.now_us())))
+        await asyncio.wrap_future(self.log.save_draft(Draft(stream, path, data, self._clock.now_us())))
 
     def record_telemetry(self, live: Live, batch: str, told: Sequence[Record]) -> None:
         """Keep what a page told of itself, as far as it may be kept; nobody waits for it."""
@@ -258,12 +254,12 @@ class Runtime:
         if (job := at_once(live.study, state)) is not None and depends(job):
             return await self._count(live, partial(counted, live, action))
         after = live.after(events, state)
-        await told(self.log.append(written(live, after, action)))
+        await asyncio.wrap_future(self.log.append(written(live, after, action)))
         return await self._written(after)
 
     async def _count(self, live: Live, make: Callable[[Others], Append]) -> Live:
         """Write facts that depend on what others have."""
-        made = await told(self.log.append_counted(Counted(live.stream, self._clock.now_us(), make)))
+        made = await asyncio.wrap_future(self.log.append_counted(Counted(live.stream, self._clock.now_us(), make)))
         return await self._written(live.after(made.events))
 
     async def _written(self, after: Live) -> Live:

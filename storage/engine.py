@@ -7,7 +7,6 @@ IMMEDIATE, because a transaction that reads first and writes later is refused at
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from sqlite3 import SQLITE_BUSY, SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_READONLY
@@ -29,7 +28,7 @@ from sqlalchemy import (
     select,
     text,
 )
-from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError
+from sqlalchemy.exc import DatabaseError, OperationalError
 
 from storage import ai_tables  # noqa: F401  (its tables join the metadata)
 from storage.addresses import file_of, parsed, without_password
@@ -248,22 +247,4 @@ def _keep_a_log(connection: Any) -> None:
 
 
 def _begin(connection: Connection) -> None:
-    if is_writer(connection):
-        straight(connection, "BEGIN IMMEDIATE")
-    else:
-        connection.exec_driver_sql("BEGIN")
-
-
-def straight(connection: Connection, statement: str, *values: Sequence[Any]) -> list[Any]:
-    """The rows of a statement on SQLite in a writer's transaction, run for each of some values, past SQLAlchemy, whose
-    own work takes longer than SQLite's; errors are those that it would raise."""
-    driver: Any = connection.connection.driver_connection
-    try:
-        ran = driver.executemany(statement, values) if len(values) > 1 else driver.execute(statement, *values)
-        rows: list[Any] = ran.fetchall()
-    except SqliteError as error:
-        damage = _damage(error)
-        raise damage or DBAPIError.instance(
-            statement, None, error, SqliteError, hide_parameters=True, dialect=connection.dialect
-        ) from error
-    return rows
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if is_writer(connection) else "BEGIN")

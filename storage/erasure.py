@@ -18,10 +18,8 @@ from sqlalchemy import Connection, bindparam, delete, insert, select, update
 from experiments.core.events import Event
 from storage import ai_tables, tables
 from storage.engine import PATIENCE
-from storage.prepared import Prepared
 from storage.schemas.registry import schemas
 
-_ERASED = Prepared(lambda _: select(tables.erasures.c.stream).where(tables.erasures.c.stream == bindparam("stream")))
 _SESSION = select(tables.sessions.c.stream).where(tables.sessions.c.stream == bindparam("stream"))
 NOT_EMPTIED = "SQLite's journal still holds what was erased, until it is next emptied"
 log = logging.getLogger(__name__)
@@ -84,4 +82,5 @@ def erased(connection: Connection, stream: str) -> bool:
     """
     if connection.dialect.name == "postgresql":
         connection.execute(_SESSION.with_for_update(read=True), {"stream": stream})
-    return _ERASED.first(connection, {"stream": stream}) is not None
+    found = select(tables.erasures.c.stream).where(tables.erasures.c.stream == stream)
+    return connection.execute(found).first() is not None

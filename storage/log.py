@@ -29,9 +29,6 @@ from storage.checkpoints import Checkpoints, leave_checkpoints
 from storage.engine import writer
 from storage.erasure import empty_journal
 from storage.errors import Conflict, StorageError, cause
-from storage.known import Known
-from storage.pace import Pace
-from storage.prepared import Prepared
 from storage.seats import due, lock
 from storage.telemetry import Telemetry, last_sign_us
 from storage.work import Append, Attempt, Counted, Draft, Work
@@ -51,13 +48,14 @@ CLOSE = None
 LINGER_S = 0.25
 """For how long telemetry, for which nobody waits, is held to be written with what comes next: a commit less."""
 BUSY_S = 0.01
-"""All else is held for the writer's pace where the last commit was so short a time ago: many who click share commits,
-and of who is alone nobody waits."""
+"""All else is held for GATHER_S where the last commit was so short a time ago: many who click share commits, and of
+who is alone nobody waits."""
+GATHER_S = 0.005
 WRITING_S = 5.0
 """For how long whoever reads a draft waits for one that is being written."""
 
 _event = tables.events.c
-_LAST = Prepared(lambda _: select(func.max(_event.seq)).where(_event.stream == bindparam("stream")))
+_LAST = select(func.max(_event.seq)).where(_event.stream == bindparam("stream"))
 
 
 @dataclass(slots=True)
@@ -75,7 +73,6 @@ class Log:
         self._checkpoints = Checkpoints(engine)
         self._drafting: WeakValueDictionary[str, Future[None]] = WeakValueDictionary()
         self._busy_until_s = 0.0
-        self._pace = Pace()
         self._thread = threading.Thread(target=self._run, name="parley-writer", daemon=True)
         self._thread.start()
 
@@ -125,9 +122,9 @@ class Log:
         if writing := self._drafting.get(stream):
             wait([writing], WRITING_S)
         with self._engine.connect() as connection:
-            last = _LAST.first(connection, {"stream": stream}) or 0
-            found = TYPED.rows(connection, {"at_stream": stream, "at_path": path})
-        return last, dict(found[0][0]) if found else {}
+            last = connection.execute(_LAST, {"stream": stream}).scalar() or 0
+            typed = connection.execute(TYPED, {"at_stream": stream, "at_path": path}).scalar()
+        return last, dict(typed or {})
 
     def last_sign_us(self, stream: str) -> int:
         """When somebody was last at work on something that is no fact; 0 if never."""
@@ -187,7 +184,7 @@ class Log:
         """Until when a piece of work may wait for others."""
         if isinstance(work, Telemetry):
             return now_s + LINGER_S
-        return now_s + self._pace.wait_s() if now_s < self._busy_until_s else now_s
+        return now_s + GATHER_S if now_s < self._busy_until_s else now_s
 
 
 def load(engine: Engine, stream: str) -> tuple[Event, ...]:
@@ -199,7 +196,7 @@ def load(engine: Engine, stream: str) -> tuple[Event, ...]:
 def last_seq(engine: Engine, stream: str) -> int:
     """The number of a stream's last fact; 0 if there is none."""
     with engine.connect() as connection:
-        return _LAST.first(connection, {"stream": stream}) or 0
+        return connection.execute(_LAST, {"stream": stream}).scalar() or 0
 
 
 def facts(connection: Connection, stream: str) -> tuple[Event, ...]:
@@ -233,7 +230,7 @@ def _outcomes(connection: Connection, batch: Sequence[_Item]) -> list[Append | B
     for left in reversed(range(TRIES)):
         try:
             if len(batch) == 1:
-                return [_write(connection, batch[0].work, connection.begin, _known(connection, batch))]
+                return [_write(connection, batch[0].work, connection.begin)]
             return _together(connection, batch) or _apart(connection, batch)
         except OperationalError as error:
             if not left or not any(words in str(error.orig) for words in IN_THE_WAY):
@@ -247,10 +244,9 @@ def _together(connection: Connection, batch: Sequence[_Item]) -> list[Append | B
     something is amiss."""
     with connection.begin() as transaction:
         _lock(connection, batch)
-        known = _known(connection, batch)
         outcomes: list[Append | BaseException | None] = []
         for item in batch:
-            outcomes.append(_write(connection, item.work, nullcontext, known))
+            outcomes.append(_write(connection, item.work, nullcontext))
             if isinstance(outcomes[-1], BaseException):
                 transaction.rollback()
                 return []
@@ -261,8 +257,7 @@ def _apart(connection: Connection, batch: Sequence[_Item]) -> list[Append | Base
     """Write a batch in one transaction, each piece in a savepoint of its own."""
     with connection.begin():
         _lock(connection, batch)
-        known = _known(connection, batch)
-        return [_write(connection, item.work, connection.begin_nested, known) for item in batch]
+        return [_write(connection, item.work, connection.begin_nested) for item in batch]
 
 
 def _lock(connection: Connection, batch: Sequence[_Item]) -> None:
@@ -272,18 +267,14 @@ def _lock(connection: Connection, batch: Sequence[_Item]) -> None:
         usage.lock(connection)
 
 
-def _known(connection: Connection, batch: Sequence[_Item]) -> Known:
-    return Known(connection, [item.work.stream for item in batch])
-
-
 def _write(
-    connection: Connection, work: Work, within: Callable[[], AbstractContextManager[Any]], known: Known
+    connection: Connection, work: Work, within: Callable[[], AbstractContextManager[Any]]
 ) -> Append | BaseException | None:
     """Write one piece of work, in a transaction or a savepoint of its own. A conflict, a refusal, or a value that does
     not fit is its own outcome; what ails the database ends the batch."""
     try:
         with within():
-            return write(connection, work, known)
+            return write(connection, work)
     except ParleyError as error:
         return error
     except IntegrityError as error:

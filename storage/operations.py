@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, func, insert, or_, select
+from sqlalchemy import Connection, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from experiments.core.events import By, Event
@@ -21,19 +21,10 @@ from experiments.core.operations import KINDS, Operations, fold_operations
 from storage import tables
 from storage.engine import Database, writer
 from storage.errors import Conflict
-from storage.prepared import Prepared
 from storage.recorded import study_stream
 
 _fact = tables.events.c
 _EVENT = (_fact.seq, _fact.at_us, _fact.by, _fact.path, _fact.kind, _fact.data, _fact.key)
-_DECIDED = Prepared(
-    lambda _: (
-        select(*_EVENT)
-        .where(_fact.stream == bindparam("stream"), or_(*(_fact.kind == kind for kind in sorted(KINDS))))
-        .order_by(_fact.seq)
-    )
-)
-"""Every arrival asks for it."""
 
 
 def operations_of(database: Database, study: str) -> Operations:
@@ -44,7 +35,8 @@ def operations_of(database: Database, study: str) -> Operations:
 
 def operations_in(connection: Connection, study: str) -> Operations:
     """The same, as a connection sees it."""
-    return fold_operations([Event(*fact) for fact in _DECIDED.rows(connection, {"stream": study_stream(study)})])
+    decided = select(*_EVENT).where(_fact.stream == study_stream(study), _fact.kind.in_(KINDS)).order_by(_fact.seq)
+    return fold_operations([Event(*fact) for fact in connection.execute(decided)])
 
 
 def every_operations_in(connection: Connection, studies: Collection[str]) -> dict[str, Operations]:

@@ -10,18 +10,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from operator import attrgetter
 from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, Connection, Engine, Select, and_, bindparam, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Engine, Select, and_, bindparam, func, insert, or_, select, update
 
 from experiments.core.cells import Cell, Counts, cells
 from experiments.core.resolve import Study
 from storage import tables
 from storage.engine import alone
-from storage.prepared import Prepared, inserting
 
 COMPLETE = "complete"
 PEOPLE = ("person", "pilot")
@@ -65,13 +63,6 @@ _NEW = {**{name: getattr(Seat(), name) for name in CHANGING}, "pasted": 0}
 _changing = attrgetter(*CHANGING)
 
 
-@cache
-def updating(names: tuple[str, ...]) -> Prepared:
-    """An update of a seat (`at_stream`) that names these columns alone: SQLite writes each index anew of which a column
-    is named, whether it changes or not."""
-    return Prepared(lambda _: update(tables.seats).where(_seat.stream == bindparam("at_stream")), names)
-
-
 def lock(connection: Connection) -> None:
     """Let nobody else count until this transaction is over."""
     alone(connection, ONE_AT_A_TIME)
@@ -80,7 +71,7 @@ def lock(connection: Connection) -> None:
 def take(connection: Connection, stream: str, seat: Mapping[str, Any], cell: Mapping[str, str]) -> None:
     """Give a new session its seat: `study`, `origin`, `language`, `begun_us`, `until_us` and a cell."""
     row = {**_NEW, **seat, "stream": stream, "cell": orjson.dumps(dict(cell)).decode()}
-    inserting(tables.seats, tuple(row)).run(connection, [row])
+    connection.execute(insert(tables.seats), row)
 
 
 def changes(before: Seat, after: Seat) -> dict[str, Any]:
@@ -90,9 +81,9 @@ def changes(before: Seat, after: Seat) -> dict[str, Any]:
 
 
 def change(connection: Connection, stream: str, changed: Mapping[str, Any]) -> None:
-    """Write what facts change in a seat."""
+    """Write the changed columns of a seat, and name no other: SQLite rewrites each index of a column that is named."""
     if changed:
-        updating(tuple(changed)).run(connection, [{**changed, "at_stream": stream}])
+        connection.execute(update(tables.seats).where(_seat.stream == stream).values(changed))
 
 
 def release(connection: Connection, stream: str, now_us: int) -> bool:

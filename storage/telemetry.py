@@ -10,11 +10,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, func, insert, select, update
+from sqlalchemy import Connection, func, insert, select, update
 
 from storage import tables
 from storage.engine import Database
-from storage.prepared import Prepared
 
 MOST_RECORDS = 5_000
 """How many are kept of one session; a page that tells more is broken, or none of ours."""
@@ -23,8 +22,6 @@ NOBODY = ("idle", "left", "screen")
 """Kinds of records that a page also makes while nobody is there."""
 PASTED = "pasted"
 _own = tables.telemetry.c
-_LAST = Prepared(lambda _: select(func.max(_own.number)).where(_own.stream == bindparam("stream")))
-_TOLD = Prepared(lambda _: insert(tables.telemetry))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +35,14 @@ class Telemetry:
 
 def write_telemetry(connection: Connection, work: Telemetry) -> None:
     """Number and store a batch; what is beyond the cap is dropped."""
-    last = _LAST.first(connection, {"stream": work.stream}) or 0
+    last = connection.execute(select(func.max(_own.number)).where(_own.stream == work.stream)).scalar() or 0
     rows = [
         {"stream": work.stream, "number": number, "batch": None if number - last > 1 else work.batch, **record}
         for number, record in enumerate(work.records, last + 1)
         if number <= MOST_RECORDS
     ]
     if rows:
-        _TOLD.run(connection, rows)
+        connection.execute(insert(tables.telemetry), rows)
     if more := sum(row["kind"] == PASTED for row in rows):
         seat = tables.seats
         connection.execute(update(seat).where(seat.c.stream == work.stream).values(pasted=seat.c.pasted + more))

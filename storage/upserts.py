@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from sqlalchemy import Connection, Table
 from sqlalchemy.dialects import postgresql, sqlite
 
-from storage.prepared import Prepared, Statement
 from storage.schemas.base import Row
 from storage.schemas.registry import released
 
@@ -42,15 +40,6 @@ def upsert_rows(connection: Connection, whose: Whose, rows: Iterable[Row]) -> No
 
 def upsert(connection: Connection, table: Table, values: list[dict[str, Any]], key: Sequence[str]) -> None:
     """Write rows of any table, all with the same columns; a row of the same key is replaced."""
-    _upserting(table, tuple(key), tuple(values[0])).run(connection, values)
-
-
-@cache
-def _upserting(table: Table, key: tuple[str, ...], names: tuple[str, ...]) -> Prepared:
-    def make(dialect: str) -> Statement:
-        statement = (postgresql if dialect == "postgresql" else sqlite).insert(table)
-        others = {column.name: statement.excluded[column.name] for column in table.columns if column.name not in key}
-        upserting: Statement = statement.on_conflict_do_update(index_elements=list(key), set_=others)
-        return upserting
-
-    return Prepared(make, names)
+    statement = (postgresql if connection.dialect.name == "postgresql" else sqlite).insert(table)
+    others = {column.name: statement.excluded[column.name] for column in table.columns if column.name not in key}
+    connection.execute(statement.on_conflict_do_update(index_elements=list(key), set_=others), values)

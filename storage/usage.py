@@ -14,7 +14,6 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from storage import tables
 from storage.engine import alone
-from storage.prepared import Prepared, Statement
 
 HOUR_US = 3_600_000_000
 ONE_AT_A_TIME = 0x05A6E
@@ -29,17 +28,16 @@ def lock(connection: Connection) -> None:
 
 def add(connection: Connection, values: Mapping[str, Any]) -> None:
     """Add an attempt, in the transaction that writes it."""
-    _ADD.run(connection, [_counted(values)])
+    connection.execute(_ADD[connection.dialect.name], _counted(values))
 
 
-def _adding(dialect: str) -> Statement:
-    new = (postgresql if dialect == "postgresql" else sqlite).insert(tables.usage)
+def _adding(insert_into: Any) -> Any:
+    new = insert_into(tables.usage)
     more = {column.name: column + new.excluded[column.name] for column in _used if column.name not in KEY}
-    adding: Statement = new.on_conflict_do_update(index_elements=KEY, set_=more)
-    return adding
+    return new.on_conflict_do_update(index_elements=KEY, set_=more)
 
 
-_ADD = Prepared(_adding)
+_ADD = {"sqlite": _adding(sqlite.insert), "postgresql": _adding(postgresql.insert)}
 
 
 def _counted(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,17 +15,14 @@ from sqlalchemy import (
     delete,
     func,
     insert,
-    or_,
     select,
     update,
 )
 
 from storage import tables, usage
-from storage.erasure import EMPTIED, erase
+from storage.erasure import EMPTIED, erase, erased
 from storage.errors import Conflict
-from storage.known import Known
 from storage.others import Others
-from storage.prepared import Prepared, inserting
 from storage.seats import change, lock, take
 from storage.telemetry import Telemetry, write_telemetry
 from storage.upserts import Whose, upsert, upsert_rows
@@ -35,35 +32,10 @@ LEFT = ("submitted", "expired")
 """Facts by which a place is left behind."""
 _event, _draft, _attempt = tables.events.c, tables.drafts.c, tables.attempts.c
 _THERE = (_draft.stream == bindparam("at_stream"), _draft.path == bindparam("at_path"))
-TYPED = Prepared(lambda _: select(_draft.data).where(*_THERE))
+TYPED = select(_draft.data).where(*_THERE)
 """What is typed at a place (`at_stream`, `at_path`) and not sent."""
 _KEEP = update(tables.drafts).where(*_THERE)
-_FORGET = Prepared(lambda _: delete(tables.drafts).where(*_THERE))
-_FACTS = Prepared(lambda _: insert(tables.events))
-_LEFT = Prepared(
-    lambda _: select(_event.seq).where(
-        _event.stream == bindparam("stream"),
-        _event.path == bindparam("path"),
-        or_(*(_event.kind == kind for kind in LEFT)),
-    )
-)
-_before = (
-    _attempt.stream == bindparam("at_stream"),
-    _attempt.turn == bindparam("at_turn"),
-    _attempt.slot == bindparam("at_slot"),
-)
-_TRIED = Prepared(
-    lambda _: insert(tables.attempts).inline().values(number=_next(_attempt.number, *_before)),
-    [column.name for column in _attempt if column.name != "number"],
-)
-_ENROLLED = Prepared(
-    lambda _: (
-        insert(tables.sessions)
-        .inline()
-        .values(ordinal=_next(tables.sessions.c.ordinal, tables.sessions.c.study == bindparam("at_study")))
-    ),
-    ("stream", "study", "hash", "origin"),
-)
+_FORGET = delete(tables.drafts).where(*_THERE)
 
 
 def _next(number: Column[int], *whose: ColumnElement[bool]) -> ScalarSelect[int]:
@@ -71,48 +43,49 @@ def _next(number: Column[int], *whose: ColumnElement[bool]) -> ScalarSelect[int]
     return select(func.coalesce(func.max(number), 0) + 1).where(*whose).scalar_subquery()
 
 
-def write(connection: Connection, work: Work, known: Known) -> Append | None:
+def write(connection: Connection, work: Work) -> Append | None:
     """Write one piece of work in the transaction that is open; what was appended, where others were counted."""
     match work:
         case Append():
-            _write_append(connection, work, known)
+            _write_append(connection, work)
         case Counted():
             lock(connection)
             made = work.make(Others(connection, work.now_us))
-            _write_append(connection, made, known)
+            _write_append(connection, made)
             return made
         case Attempt():
-            _write_attempt(connection, work.values, known)
+            _write_attempt(connection, work.values)
         case Draft():
-            _write_draft(connection, work, known)
+            _write_draft(connection, work)
         case Telemetry():
-            if not known.is_erased(work.stream):
+            if not erased(connection, work.stream):
                 write_telemetry(connection, work)
     return None
 
 
-def _write_draft(connection: Connection, work: Draft, known: Known) -> None:
-    if not _is_done(connection, work) and not known.is_erased(work.stream):
+def _write_draft(connection: Connection, work: Draft) -> None:
+    if not _is_done(connection, work) and not erased(connection, work.stream):
         draft = {"stream": work.stream, "path": work.path, "data": dict(work.data), "at_us": work.at_us}
         upsert(connection, tables.drafts, [draft], ("stream", "path"))
-        known.typed(work.stream)
 
 
-def _write_attempt(connection: Connection, values: Mapping[str, Any], known: Known) -> None:
+def _write_attempt(connection: Connection, values: Mapping[str, Any]) -> None:
     """Attempts for one reply count from 1, also over a restart of the server that was asking."""
     usage.lock(connection)  # two processes may be asking for the same reply
-    emptied = EMPTIED if known.is_erased(values["stream"]) else {}
-    reply = {f"at_{name}": values[name] for name in ("stream", "turn", "slot")}
-    _TRIED.run(connection, [{**values, **emptied, **reply}])
+    emptied = EMPTIED if erased(connection, values["stream"]) else {}
+    same_reply = [_attempt[name] == values[name] for name in ("stream", "turn", "slot")]
+    number = _next(_attempt.number, *same_reply)
+    connection.execute(insert(tables.attempts).inline().values(number=number, **{**values, **emptied}))
     usage.add(connection, values)
 
 
 def _is_done(connection: Connection, work: Draft) -> bool:
     """Whether the place was left before its draft arrived: what was sent is no draft any more."""
-    return _LEFT.first(connection, {"stream": work.stream, "path": work.path}) is not None
+    left = select(_event.seq).where(_event.stream == work.stream, _event.path == work.path, _event.kind.in_(LEFT))
+    return connection.execute(left).first() is not None
 
 
-def _write_append(connection: Connection, work: Append, known: Known) -> None:
+def _write_append(connection: Connection, work: Append) -> None:
     recorded_us = time.time_ns() // 1000
     if work.enrolment:
         _enrol(connection, work.stream, work.enrolment)
@@ -130,16 +103,15 @@ def _write_append(connection: Connection, work: Append, known: Known) -> None:
         }
         for event in work.events
     ]
-    _FACTS.run(connection, numbered)
+    connection.execute(insert(tables.events), numbered)
     # Only after the insert, which holds the lock: numbers that were erased are free again for who knows nothing of it.
     if work.erases:
         erase(connection, work.stream, work.events[0])
-        known.forget()
-    elif known.is_erased(work.stream):
+    elif erased(connection, work.stream):
         raise Conflict(f"{work.stream}: everything of it was erased")
     if work.rows:
         upsert_rows(connection, Whose(work.study, work.stream, work.origin), work.rows)
-    if work.spent is not None and known.may_have_draft(work.stream):
+    if work.spent is not None:
         _spend(connection, work.stream, work.spent)
     change(connection, work.stream, work.seat)
 
@@ -147,25 +119,21 @@ def _write_append(connection: Connection, work: Append, known: Known) -> None:
 def _spend(connection: Connection, stream: str, spent: Spent) -> None:
     there = {"at_stream": stream, "at_path": spent.path}
     if spent.names is None:
-        _FORGET.run(connection, [there])
+        connection.execute(_FORGET, there)
         return
-    for (typed,) in TYPED.rows(connection, there):
+    for typed in connection.execute(TYPED, there).scalars().all():
         left = {name: value for name, value in typed.items() if name not in spent.names}
         connection.execute(_KEEP, {**there, "data": left})
 
 
 def _enrol(connection: Connection, stream: str, new: Enrolment) -> None:
-    entry = {
-        "stream": stream,
-        "study": new.study,
-        "hash": new.hash,
-        "origin": new.origin,
-        "at_study": new.study,
-    }
-    _ENROLLED.run(connection, [entry])
+    session = tables.sessions
+    ordinal = _next(session.c.ordinal, session.c.study == new.study)
+    entry = {"stream": stream, "study": new.study, "hash": new.hash, "origin": new.origin, "ordinal": ordinal}
+    connection.execute(insert(session).inline().values(entry))
     if new.until_us:
         own = ("study", "origin", "language", "begun_us", "until_us")
         take(connection, stream, {name: getattr(new, name) for name in own}, new.cell)
     if new.identity:
         known = {"stream": stream, "study": new.study, **new.identity}
-        inserting(tables.identities, tuple(known)).run(connection, [known])
+        connection.execute(insert(tables.identities), known)

@@ -7,6 +7,7 @@ What it did is then written as one: its clock has moved on only where it had to 
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,7 +20,6 @@ from app.clock import Clock, VirtualClock
 from app.counting import Live, enrolment, written
 from app.runtime import Runtime
 from app.settings import Settings
-from app.told import told
 from experiments.core.cells import Cell, cells
 from experiments.core.events import Action, Event
 from experiments.core.participation import Cap
@@ -66,7 +66,7 @@ async def walk_to(log: Log, study: Study, wish: Wish, clock: Clock) -> str:
     after, begun_us = live.after(events), events[0].at_us
     action = Action("enrol", "", {}, begun_us, by="system")
     work = written(live, after, action, enrolment(study, after.state, begun_us))
-    await told(log.append(work))
+    await asyncio.wrap_future(log.append(work))
     return stream
 
 

@@ -13,7 +13,6 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from app.told import told
 from experiments.core.events import Job
 from experiments.core.place import State
 from experiments.core.resolve import Study
@@ -80,7 +79,7 @@ class Turns:
 
     async def _given(self, key: Key) -> bool:
         try:
-            given = await told(self._claims.take(*key))
+            given = await asyncio.wrap_future(self._claims.take(*key))
         except StorageError as error:
             if not self._away:
                 log.error("no reply can be asked for, as no claim can be had: %s", error)

@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from app.told import told
 from problems.errors import ParleyError
 from storage.engine import Database, ping
 from storage.log import Log
@@ -62,7 +61,7 @@ async def _fault(facts: Log, at_us: int) -> str:
     """What is wrong with the writing or the reading; empty if nothing is."""
     try:
         async with asyncio.timeout(PATIENCE_S):
-            await told(facts.save_draft(Draft(NOBODY, "", {"ready": True}, at_us)))
+            await asyncio.wrap_future(facts.save_draft(Draft(NOBODY, "", {"ready": True}, at_us)))
             read = await asyncio.to_thread(facts.draft, NOBODY, "")
     except TimeoutError:
         fault = f"nothing was written and read for {PATIENCE_S:g} s"

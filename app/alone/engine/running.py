@@ -28,7 +28,6 @@ from app.alone.engine.tally import Tally
 from app.alone.engine.wallet import Wallet
 from app.backends import registry
 from app.backends.base import Backend
-from app.garbage import seldom_collected
 from app.naming import Asked
 from app.settings import Settings
 from storage.alone.replies import Replies, brought, texts
@@ -97,7 +96,7 @@ class _Running:
         self._caller = Caller(name, self._settings, tries, wallet, self._stop)
         self._replies = Replies(self._database)
         try:
-            with self._signals(), seldom_collected():
+            with self._signals():
                 await self._all()
         finally:
             await asyncio.to_thread(self._replies.close)

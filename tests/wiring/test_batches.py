@@ -1,4 +1,4 @@
-"""What a batch asks for once, of all its sessions: who is erased in it, and what is typed in it."""
+"""Batches of the writer: nothing is written of who was erased in it or before, and what was sent is no draft."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from experiments.core.events import Event
 from storage import tables
 from storage.engine import Database, writer
 from storage.errors import Conflict
-from storage.known import Known
 from storage.log import facts
 from storage.telemetry import Telemetry
 from storage.work import Append, Attempt, Draft, Enrolment, Spent, Work
@@ -46,9 +45,8 @@ def late() -> list[Work]:
 
 def together(connection: Connection, works: list[Work]) -> None:
     with connection.begin():
-        known = Known(connection, [work.stream for work in works])
         for work in works:
-            write(connection, work, known)
+            write(connection, work)
 
 
 def check_nothing_is_left(connection: Connection) -> None:
@@ -80,18 +78,11 @@ def test_what_comes_in_a_batch_after_that_of_an_erasure_is_dropped(connection: C
 def test_what_is_undone_was_not_erased(connection: Connection) -> None:
     together(connection, [fact(1, "enrolled", enrolment=NEW)])
     with connection.begin():
-        known = Known(connection, [STREAM])
         with connection.begin_nested() as savepoint:
-            write(connection, fact(2, "withdrew", erases=True), known)
+            write(connection, fact(2, "withdrew", erases=True))
             savepoint.rollback()
-        write(connection, fact(2), known)
+        write(connection, fact(2))
         assert [event.kind for event in facts(connection, STREAM)] == ["enrolled", "said"]
-
-
-def test_a_session_of_which_nobody_was_to_write_is_asked_for(connection: Connection) -> None:
-    together(connection, [fact(1, "enrolled", enrolment=NEW), fact(2, "withdrew", erases=True)])
-    with pytest.raises(Conflict, match="erased"), connection.begin():
-        write(connection, fact(3), Known(connection, [OTHER]))
 
 
 def test_what_is_typed_and_sent_in_one_batch_is_no_draft(connection: Connection) -> None:
