@@ -160,8 +160,13 @@ class Settings(BaseSettings):
     people_per_address: int = Field(
         10,
         ge=1,
-        description="How many times as much all who are not known yet, or begin a session, may ask from one address as "
-        "one participant: a whole class may sit behind it.",
+        description="How many times as much as one participant all of one address (of IPv6, one /64 network) together "
+        "may ask, and likewise those who are not known there yet: a whole class may sit behind it.",
+    )
+    sessions_per_address: int = Field(
+        30,
+        ge=1,
+        description="How many sessions may be begun in an hour from one address (of IPv6, one /64 network).",
     )
     log_level: LogLevel = Field("INFO", description="How much is logged: DEBUG, INFO, WARNING, ERROR or CRITICAL.")
     log_format: Literal["text", "json"] = Field("text", description="How lines of the log look: text, or json.")

@@ -21,6 +21,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from app.settings import Settings
+from storage.accounts.tries import neighbourhood
 
 log = logging.getLogger(__name__)
 
@@ -145,7 +146,7 @@ def _bounded(kind: Any, limits: Limits) -> Any:
         def connection_made(self, transport: asyncio.Transport) -> None:
             """Take it, or close it at once."""
             super().connection_made(transport)
-            self._address = self.client[0] if self.client else ""
+            self._address = neighbourhood(self.client[0]) if self.client else ""
             held[self._address] += 1
             if limits.address is not None and held[self._address] > limits.address:
                 log.warning("%s holds %d connections; no more are taken from there", self._address, limits.address)

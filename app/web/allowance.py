@@ -32,6 +32,11 @@ class Allowance:
             self._forget(now_s)
         return True
 
+    def give_back(self, name: str) -> None:
+        """One that was taken was not used."""
+        if name in self._whole_s:
+            self._whole_s[name] -= self._each_s
+
     def _forget(self, now_s: float) -> None:
         """Whoever may take everything again is as good as unknown."""
         self._whole_s = {name: whole_s for name, whole_s in self._whole_s.items() if whole_s > now_s}

@@ -29,7 +29,7 @@ from app.web.look import look_of, page_words
 from app.web.paint import Sheet, shows_talk
 from app.web.storable import storable
 from app.web.tongue import browsers
-from experiments.core.screen import Screen
+from experiments.core.screen import Screen, typed
 from experiments.core.telemetry import AnyRecord
 from experiments.errors import Refused
 
@@ -172,13 +172,13 @@ class ParticipantApi:
         return _json(told)
 
     async def draft(self, body: Draft, request: Request) -> Response:
-        """Whether the draft was kept: it is, if it belongs to the present screen."""
+        """Whether the draft was kept: what belongs to the present screen is, and nothing else."""
         live = await self._known(request)
         if live is None:
             return _nobody(request)
         present = body.path == live.screen.path and not _is_anothers(body.whose, live)
         if present:
-            await self._runtime.save_draft(live.stream, body.path, body.values)
+            await self._runtime.save_draft(live.stream, body.path, typed(live.screen, body.values))
         return JSONResponse({"saved": present})
 
     async def telemetry(self, body: Telemetry, request: Request) -> Response:

@@ -9,13 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import secrets
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
-from uuid import NAMESPACE_URL, uuid5
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
@@ -30,7 +27,8 @@ from app.web.cookies import Cookies
 from app.web.links import Claim, Links, let_in
 from app.web.offered import Offer, Offered
 from app.web.returning import Found, Returning
-from app.web.seldom import MANY_FORGED, NOT_SECURE, Seldom
+from app.web.seldom import MANY_FORGED, MANY_NEW, NOT_SECURE, Seldom
+from app.web.tickets import Tickets
 from app.web.tongue import browsers, offered, wanted
 from experiments.core.outcomes import way_out
 from experiments.core.resolve import Study
@@ -41,7 +39,7 @@ from storage.errors import Conflict
 from storage.participants import Participants, Person
 
 log = logging.getLogger(__name__)
-TICKET_CHARS = 32
+HOUR_S = 3600
 FORGED_AT_ONCE, FORGED_A_SECOND = 60, 0.2
 """How many links with a wrong proof one address may bring; a class may sit behind it, with last week's links."""
 TRIES = 10
@@ -64,17 +62,21 @@ class Arrival:
         links: Links,
         cookies: Cookies,
         offered: Offered,
+        tickets: Tickets,
         *,
+        per_address: int,
         again: bool = False,
     ) -> None:
         self._runtime = runtime
         self._participants = participants
         self._links = links
         self._returning = Returning(runtime, participants, cookies, again=again)
+        self._tickets = tickets
         self._forged = Allowance(FORGED_A_SECOND, FORGED_AT_ONCE)
+        self._new = Allowance(per_address / HOUR_S, per_address)
         self._cookies = cookies
         self._offered = offered
-        self._not_secure, self._many_forged = Seldom(NOT_SECURE), Seldom(MANY_FORGED)
+        self._not_secure, self._many_forged, self._many_new = Seldom(NOT_SECURE), Seldom(MANY_FORGED), Seldom(MANY_NEW)
 
     def routes(self) -> list[Route]:
         """`/s/{study}`: read it, then press its button; and `/out`, by which one leaves."""
@@ -107,7 +109,7 @@ class Arrival:
             title=study.say(study.file.title, language),
             returns=found.live is not None,
             ended=found.live is not None and bool(found.live.state.outcome),
-            ticket=secrets.token_urlsafe(24),
+            ticket=self._tickets.new(study.name),
             choices=[] if found.live else _choices(request, study),
         )
 
@@ -129,13 +131,30 @@ class Arrival:
         if live is None:
             form = parse_qs((await request.body()).decode("ascii", "replace"))
             language = offered(form.get("language", [""])[0], study.file) or language
-            try:
-                live = await self._enrol(offer, who, _ticket(form), found, language)
-            except Refused:
-                return closed(study, language)
-            except StudyError as error:
-                log.error("nobody can begin %s: %s", study.name, error)
-                return sorry(study, language)
+            stream = self._tickets.session(form.get("ticket", [""])[0], study.name)
+            if not stream:
+                return RedirectResponse(request.url, status_code=303)  # to the start page, with a ticket
+            return await self._begin(request, offer, who, stream, found, language)
+        return self._inside(request, live)
+
+    async def _begin(
+        self, request: Request, offer: Offer, who: Claim, stream: str, found: Found, language: str
+    ) -> Response:
+        """Begin a session, if its address may have one more; what begins none takes nothing from the address."""
+        near, begun = _near(request), False
+        if not self._new.take(near, time.monotonic()):
+            self._many_new.tell()
+            return later(offer.study, language)
+        try:
+            live, begun = await self._enrol(offer, who, stream, found, language)
+        except Refused:
+            return closed(offer.study, language)
+        except StudyError as error:
+            log.error("nobody can begin %s: %s", offer.study.name, error)
+            return sorry(offer.study, language)
+        finally:
+            if not begun:
+                self._new.give_back(near)
         return self._inside(request, live)
 
     def _inside(self, request: Request, live: Live) -> Response:
@@ -167,8 +186,7 @@ class Arrival:
         """For who comes by a link that is not taken; the same whoever it is, until an address brought many forged."""
         if who.untold:
             return sorry(study, language)
-        host = request.client.host if request.client else "unknown"
-        if who.forged and not self._forged.take(neighbourhood(host), time.monotonic()):
+        if who.forged and not self._forged.take(_near(request), time.monotonic()):
             self._many_forged.tell()
             return other_link(study, language, status=429)
         return other_link(study, language)
@@ -180,7 +198,8 @@ class Arrival:
         await asyncio.to_thread(self._participants.renew, live.stream, person)
         await self._runtime.note(live.stream, {"what": "came back with another submission"})
 
-    async def _enrol(self, offer: Offer, who: Claim, stream: str, found: Found, language: str) -> Live:
+    async def _enrol(self, offer: Offer, who: Claim, stream: str, found: Found, language: str) -> tuple[Live, bool]:
+        """The session, and whether it was begun just now."""
         study = offer.study
         if not offer.ready:
             raise StudyError(study.name, [Fault("models", "this server lacks what they need, as it said before")])
@@ -191,12 +210,13 @@ class Arrival:
             identity, more = await asyncio.to_thread(self._returning.entry, study.name, who, found, again)
             try:
                 told |= more
-                return await self._runtime.enrol(study, origin="person", identity=identity, stream=stream, told=told)
+                live = await self._runtime.enrol(study, origin="person", identity=identity, stream=stream, told=told)
+                return live, True
             except (Conflict, Refused) as error:
                 # The button was clicked twice; or the same person in another tab, or anybody under this id, was first.
-                live = await self._returning.first(study, who, stream)
-                if live is not None and not (isinstance(error, Refused) and found.attempt > 1 and live.state.outcome):
-                    return live
+                first = await self._returning.first(study, who, stream)
+                if first is not None and not (isinstance(error, Refused) and found.attempt > 1 and first.state.outcome):
+                    return first, False
                 if isinstance(error, Refused) or who.person is None or who.proven:
                     raise
         raise Conflict(f"{study.name}: {TRIES} others began under the same id at the same moment; try again")
@@ -212,10 +232,16 @@ def _choices(request: Request, study: Study) -> list[dict[str, str]]:
     return found
 
 
-def _ticket(form: Mapping[str, list[str]]) -> str:
-    """The session that a start page's button makes, whoever clicks it twice; empty for a page without a ticket."""
-    ticket = form.get("ticket", [""])[0]
-    return str(uuid5(NAMESPACE_URL, f"parley:ticket:{ticket}")) if len(ticket) >= TICKET_CHARS else ""
+def _near(request: Request) -> str:
+    """Where a request comes from, as far as it counts."""
+    return neighbourhood(request.client.host if request.client else "unknown")
+
+
+def later(study: Study, language: str) -> Response:
+    """For who comes from an address from which too many have begun within an hour."""
+    response = _around(study, "later.html.j2", language, status=429)
+    response.headers["retry-after"] = "600"
+    return response
 
 
 def closed(study: Study, language: str) -> Response:

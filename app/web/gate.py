@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.web.allowance import Allowance
 from app.web.seldom import ELSEWHERE, TOO_MANY, Seldom
 from app.web.tongue import browsers
+from storage.accounts.tries import neighbourhood
 
 MOST_BODY = 64 * 1024
 ALLOWED: Mapping[str, re.Pattern[str]] = {
@@ -54,10 +55,9 @@ _SHARING = b"access-control-"
 class Gate:
     """An ASGI application before another.
 
-    `rate` is requests a second, `burst` how many at once, for one person: whom `known` names. All others of an address
-    together may ask `people` times as much. `known` goes by what cannot be forged, or each request of a flood would
-    bring a name of its own; and who begins sessions counts among those others whoever they are, as each session is
-    somebody new who is known.
+    `rate` is requests a second, `burst` how many at once, for one person: whom `known` names. All of an address
+    together may ask `people` times as much; those who are not known, or begin a session, take from an allowance apart,
+    so that a flood of theirs holds up nobody who takes part. `known` goes by what cannot be forged.
     """
 
     def __init__(
@@ -66,7 +66,8 @@ class Gate:
         self._app = app
         self._known = known
         self._person = Allowance(rate, burst)
-        self._address = Allowance(people * rate, people * burst)
+        self._strangers = Allowance(people * rate, people * burst)
+        self._neighbours = Allowance(people * rate, people * burst)
         self._elsewhere, self._many = Seldom(ELSEWHERE), Seldom(TOO_MANY)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -109,11 +110,12 @@ class Gate:
 
     def _floods(self, scope: Scope) -> bool:
         person = self._known(Request(scope)) if scope["path"].startswith("/api/") else None
+        near, now_s = neighbourhood((scope.get("client") or ("unknown",))[0]), time.monotonic()
         if person is not None:
             apart = " telemetry" if scope["path"] == "/api/telemetry" else ""  # it takes nothing from their clicks
-            return not self._person.take(person + apart, time.monotonic())
-        address = (scope.get("client") or ("unknown",))[0]
-        if self._address.take(address, time.monotonic()):
+            if not self._person.take(person + apart, now_s):
+                return True
+        if (self._strangers if person is None else self._neighbours).take(near, now_s):
             return False
         self._many.tell()
         return True

@@ -31,6 +31,7 @@ from app.web.measures import measures_of
 from app.web.offered import Offered
 from app.web.prolific_tokens import ProlificTokens
 from app.web.secret import secret_for
+from app.web.tickets import Tickets
 from app.web.tongue import browsers
 from app.web.walks import Walks
 from experiments.core.resolve import Study
@@ -77,7 +78,8 @@ def build_app(
     offered = Offered(runtime, database, studies)
     participants = Participants(database, secret)
     links = Links(participants, ProlificTokens(settings))
-    arrival = Arrival(runtime, participants, links, cookies, offered, again=again)
+    tickets, per_address = Tickets(secret), settings.sessions_per_address
+    arrival = Arrival(runtime, participants, links, cookies, offered, tickets, per_address=per_address, again=again)
 
     @asynccontextmanager
     async def life(_: Starlette) -> AsyncIterator[None]:

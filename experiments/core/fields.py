@@ -273,6 +273,13 @@ KINDS = (Single, Multiple, Scale, Number, Slider, Short, Long, Tick)
 """All that a page can show."""
 
 
+def draft_chars(field: Field) -> int:
+    """How many characters a field's value may have while it is being typed or chosen."""
+    if isinstance(field, Short | Long):
+        return field.max_chars
+    return sum(len(value) + 4 for value in field.options) if isinstance(field, Multiple) else SHORT_CHARS
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """What came of reading a form: the values to keep, or what is wrong with each field."""

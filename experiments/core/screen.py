@@ -5,11 +5,11 @@ A screen holds nothing that is not due: no model's name, no right answer, no tex
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from experiments.core.fields import Field
+from experiments.core.fields import Field, draft_chars
 from experiments.core.participation import Paste
 from problems import item
 
@@ -181,3 +181,22 @@ def dialogue(said: Sequence[item.Message], person: str, called: str, **more: Any
     roles: dict[str, Literal["You", "Bot"]] = {"user": "You", "bot": "Bot"}
     messages = tuple(Message(roles[message.role], message.text) for message in said)
     return Transcript("The conversation", messages, you=person, bot=called, **more)
+
+
+def asked(screen: Screen) -> Iterator[Field]:
+    """Every field that a screen asks for: of its form, of turns to be rated, of a chat's rating or vote."""
+    yield from screen.panel.fields
+    for block in screen.panel.blocks:
+        if isinstance(block, Transcript):
+            yield from (field for turn in block.ratings for field in turn)
+    if screen.panel.chat is not None:
+        yield from screen.panel.chat.rating
+
+
+def typed(screen: Screen, values: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a draft belongs to a screen: values of what it asks for, and a chat's next message as `text`, each up to
+    twice as long as what could be sent, as one may still shorten it."""
+    room = {field.name: 2 * draft_chars(field) for field in asked(screen)}
+    if screen.panel.chat is not None:
+        room["text"] = 2 * screen.panel.chat.max_chars
+    return {name: value for name, value in values.items() if len(str(value)) <= room.get(name, -1)}

@@ -124,7 +124,7 @@ class Watched:
 def opened(browser: Browser, url: str) -> tuple[Load, Load]:
     """The page by somebody who has just come, and the same again."""
     with browser.new_context() as context:
-        context.request.post(f"{url}/s/{STUDY}", max_redirects=0, headers={"origin": url})
+        context.request.post(f"{url}/s/{STUDY}", data=servers.button(STUDY), max_redirects=0, headers={"origin": url})
         watched = Watched(context.new_page())
         return watched.open(url + "/"), watched.open(url + "/")
 
@@ -132,7 +132,10 @@ def opened(browser: Browser, url: str) -> tuple[Load, Load]:
 def loads(folder: Path, where: str, times: int) -> list[tuple[Load, Load]]:
     """Cold and warm, so often."""
     port = servers.free_port()
-    with servers.parley(folder, port, STUDY, people_per_address=1_000), sync_playwright() as started:
+    with (
+        servers.parley(folder, port, STUDY, people_per_address=1_000, sessions_per_address=1_000),
+        sync_playwright() as started,
+    ):
         browser = started.chromium.launch(executable_path=where, args=["--no-sandbox"])
         return [opened(browser, f"http://127.0.0.1:{port}") for _ in range(times)]
 
@@ -164,7 +167,7 @@ class Asking:
     async def run(self) -> float:
         """Answers a second."""
         async with Wire("127.0.0.1", self._port) as arriving:
-            await arriving.ask("POST", f"/s/{STUDY}", b"")
+            await arriving.ask("POST", f"/s/{STUDY}", servers.button(STUDY))
         begun = time.monotonic()
         await asyncio.gather(*(self._ask(arriving.cookies, begun + self._seconds) for _ in range(CONNECTIONS)))
         return self._answers / (time.monotonic() - begun)

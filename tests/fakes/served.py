@@ -29,13 +29,19 @@ from app.clock import Clock
 from app.library import load_study
 from app.settings import Settings
 from app.web.server import build_app
+from app.web.tickets import Tickets
 from storage.engine import Database, open_database
 from tests.fakes import forked as forks
 from tests.fakes.forked import Forked
 from tests.fakes.let_go import let_go
 
 SECRET = "0123456789abcdef0123456789abcdef"
-FAST = {"requests_per_second": 10_000.0, "request_burst": 100_000, "messages_per_minute": 100_000}
+FAST = {
+    "requests_per_second": 10_000.0,
+    "request_burst": 100_000,
+    "messages_per_minute": 100_000,
+    "sessions_per_address": 100_000,
+}
 START_S = 100.0
 
 
@@ -57,6 +63,11 @@ def settings_for(folder: Path, **more: Any) -> Settings:
         "studies_dir": folder / "studies",
     }
     return Settings(_env_file=None, **(known | FAST | more))
+
+
+def ticket(study: str, **more: str) -> dict[str, str]:
+    """The form of a start page's button, for who has not looked at the page."""
+    return {"ticket": Tickets(SECRET).new(study), **more}
 
 
 @asynccontextmanager

@@ -13,6 +13,7 @@ import httpx2
 import pytest
 
 from tests.fakes.http_bot import HttpBot
+from tests.fakes.served import ticket
 
 CALM = "We cannot save at the moment. Nothing that was saved is lost; please try again in a minute."
 
@@ -52,7 +53,7 @@ async def refused(client: httpx2.AsyncClient, soon_s: float) -> list[httpx2.Resp
         assert time.monotonic() < give_up, "it never was full"
         client.cookies.clear()
         begun = time.monotonic()
-        told.append(await client.post("/s/short", headers={"accept": "text/html"}))
+        told.append(await client.post("/s/short", data=ticket("short"), headers={"accept": "text/html"}))
         assert time.monotonic() - begun < soon_s
     page = told[-1].text
     assert CALM in page

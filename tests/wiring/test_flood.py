@@ -10,7 +10,7 @@ import pytest
 
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
-from tests.fakes.served import serving, settings_for
+from tests.fakes.served import serving, settings_for, ticket
 from tests.wiring.reading import query
 
 pytestmark = pytest.mark.anyio
@@ -54,7 +54,7 @@ async def test_who_is_known_begins_no_more_sessions_than_strangers_do(tmp_path: 
         statuses = []
         for number in range(60):
             headers = {"cookie": jar[number % len(jar)]}
-            response = await client.post(f"/s/talk?PROLIFIC_PID=p{number}", headers=headers)
+            response = await client.post(f"/s/talk?PROLIFIC_PID=p{number}", data=ticket("talk"), headers=headers)
             client.cookies.clear()
             statuses.append(response.status_code)
             jar += [f"parley={response.cookies['parley']}"] if response.status_code == 303 else []

@@ -20,7 +20,7 @@ from storage.operations import decide_on
 from storage.publishing import publish
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
-from tests.fakes.served import Process, serving, settings_for
+from tests.fakes.served import Process, serving, settings_for, ticket
 from tests.wiring.reading import check_facts, facts
 
 pytestmark = pytest.mark.anyio
@@ -139,7 +139,7 @@ async def test_what_this_server_lacks_is_logged_and_nobody_is_let_into_half_a_st
             release(one.database, second)
             await answers(one.url, "/s/talk", 503, "cannot begin at the moment")
             async with httpx2.AsyncClient(base_url=one.url) as client:
-                assert (await client.post("/s/talk")).status_code == 503
+                assert (await client.post("/s/talk", data=ticket("talk"))).status_code == 503
             await old.arrive("talk")
             await old.finish()
     told = [

@@ -25,7 +25,7 @@ from tests.fakes import studies
 from tests.fakes.backends import registered
 from tests.fakes.hostile_requests import values
 from tests.fakes.http_bot import HttpBot
-from tests.fakes.served import SECRET, Served, serving, serving_aside, settings_for
+from tests.fakes.served import SECRET, Served, serving, serving_aside, settings_for, ticket
 from tests.wiring.reading import facts, query
 
 pytestmark = pytest.mark.anyio
@@ -120,7 +120,7 @@ def at_the_talk(client: httpx2.Client) -> dict[str, Any]:
     if "say" in screen.get("actions", ()):
         return screen
     client.cookies.clear()
-    client.post("/s/heard")
+    client.post("/s/heard", data=ticket("heard"))
     consent = client.post("/api/look", json={"view": "screen"}).json()["screen"]
     act = {"kind": "submit", "path": "consent", "seen": consent["seen"], "key": "I-do-agree"}
     return dict(client.post("/api/act", json={**act, "values": {"agreed": "on"}, "view": "screen"}).json()["screen"])
@@ -197,7 +197,7 @@ async def begin_anew(bot: HttpBot) -> None:
     """As somebody new, at the conversation; where nobody can begin, stay who one was."""
     was = dict(bot.client.cookies)
     bot.client.cookies.clear()
-    if (await bot.send("POST", "/s/heard")).status_code != 303:
+    if (await bot.send("POST", "/s/heard", data=ticket("heard"))).status_code != 303:
         bot.client.cookies.update(was)
         return
     await bot.look()

@@ -13,7 +13,7 @@ from itsdangerous import URLSafeSerializer
 from app.web.gate import MOST_BODY
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
-from tests.fakes.served import SECRET, Served, serving, settings_for
+from tests.fakes.served import SECRET, Served, serving, settings_for, ticket
 from tests.wiring.routes import routes
 
 pytestmark = pytest.mark.anyio
@@ -212,7 +212,7 @@ async def test_a_forged_cookie_is_nobody(served: Served, resident: HttpBot, cook
 async def test_the_cookie_is_the_browsers_own(tmp_path: Path, public_url: str | None) -> None:
     settings = settings_for(tmp_path, public_url=public_url)
     async with serving(settings, studies.chat(tmp_path)) as served, httpx2.AsyncClient(base_url=served.url) as client:
-        response = await client.post("/s/talk?PROLIFIC_PID=5f3a")
+        response = await client.post("/s/talk?PROLIFIC_PID=5f3a", data=ticket("talk"))
     name, *flags = [part.strip() for part in response.headers["set-cookie"].split(";")]
     assert {"HttpOnly", "Path=/", "SameSite=lax"} <= set(flags)
     assert ("Secure" in flags, name.startswith("__Host-parley=")) == ((True, True) if public_url else (False, False))

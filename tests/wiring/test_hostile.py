@@ -23,7 +23,7 @@ from storage.projections import differences
 from storage.verify import verify
 from tests.fakes.hostile_requests import Request, anything, described, near, near_to
 from tests.fakes.http_bot import HttpBot
-from tests.fakes.served import Served, serving_aside, settings_for
+from tests.fakes.served import Served, serving_aside, settings_for, ticket
 from tests.fakes.studies import write
 from tests.wiring.reading import ACTS, facts, query
 from tests.wiring.sound import check_log, logs_of
@@ -55,7 +55,7 @@ class Attack:
     def arrive(self) -> None:
         """Begin a session, as anybody may."""
         self.client.cookies.clear()
-        assert self.client.post("/s/everything").status_code == 303
+        assert self.client.post("/s/everything", data=ticket("everything")).status_code == 303
 
     def look(self) -> None:
         """Know the present screen; begin anew where it is over."""

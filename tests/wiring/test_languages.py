@@ -15,7 +15,7 @@ from experiments.core.session import NOT_OFFERED, STALE
 from experiments.core.texts import WORD, squeezed, texts_of
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
-from tests.fakes.served import Served, serving, settings_for
+from tests.fakes.served import Served, serving, settings_for, ticket
 from tests.fakes.sessions import STUDIES as FOR_TESTS
 from tests.wiring.reading import query
 
@@ -130,7 +130,7 @@ async def test_the_start_page_is_in_the_language_of_the_link_or_the_browser(
 
 async def test_what_was_chosen_is_a_fact_and_holds_for_the_session(served: Served) -> None:
     async with HttpBot(served.url, "holds") as bot:
-        await bot.client.post("/s/demo", data={"ticket": "t" * 32, "language": "ar"})
+        await bot.client.post("/s/demo", data=ticket("demo", language="ar"))
         await bot.look()
         again = (await bot.send("GET", "/s/demo?lang=de")).text
         assert '<html lang="ar" dir="rtl">' in again
@@ -142,7 +142,7 @@ async def test_what_was_chosen_is_a_fact_and_holds_for_the_session(served: Serve
 @pytest.mark.parametrize("forged", ["xx", "", "../de", "de\x00", "english" * 50])
 async def test_no_other_language_can_be_chosen(served: Served, forged: str) -> None:
     async with HttpBot(served.url, "forged") as bot:
-        response = await bot.client.post("/s/demo", data={"language": forged})
+        response = await bot.client.post("/s/demo", data=ticket("demo", language=forged))
         assert response.status_code == 303
         assert (await bot.send("POST", "/api/look", {})).json()["lang"] == "en"
 

@@ -20,7 +20,7 @@ from app.web import prolific_tokens
 from storage.participants import Participants, Person
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.proofs import WORKSPACE, Prolific, sessions, study
-from tests.fakes.served import SECRET, Served, serving, settings_for
+from tests.fakes.served import SECRET, Served, serving, settings_for, ticket
 from tests.wiring.reading import facts, query
 
 pytestmark = pytest.mark.anyio
@@ -132,7 +132,7 @@ async def test_unknown_keys_are_looked_for_once_a_minute(tmp_path: Path, prolifi
         ):
             for number in range(20):
                 link = elsewhere.link("small", f"a{number}", kid=f"key{number % 3}")
-                assert (await client.post(f"/s/small{link}")).status_code == 403
+                assert (await client.post(f"/s/small{link}", data=ticket("small"))).status_code == 403
             assert len(asked) == 1
 
 
@@ -148,7 +148,7 @@ async def test_while_the_keys_cannot_be_had_a_token_proves_nothing_and_nobody_wa
             serving(settings(tmp_path, prolific_keys=keys), path) as served,
             httpx2.AsyncClient(base_url=served.url, timeout=60) as client,
         ):
-            answer = await client.post(f"/s/small{prolific.link('small', 'abc123')}")
+            answer = await client.post(f"/s/small{prolific.link('small', 'abc123')}", data=ticket("small"))
             assert answer.status_code == (303 if proof == "optional" else 503)
             proofs = [facts(served.database, stream)[0].data["proof"] for stream in sessions(served)]
             assert proofs == (["none"] if proof == "optional" else [])

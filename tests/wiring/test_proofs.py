@@ -22,7 +22,7 @@ from storage.participants import MOST_GAP, Participants, Person
 from tests.fakes.commanding import parley
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.proofs import sessions, signed, study
-from tests.fakes.served import SECRET, serving, settings_for
+from tests.fakes.served import SECRET, serving, settings_for, ticket
 from tests.wiring.reading import facts, query
 
 pytestmark = pytest.mark.anyio
@@ -68,7 +68,7 @@ async def test_a_stranger_who_tries_ids_learns_nothing_and_harms_nobody(
                 pages.add((answer.status_code, TICKET.sub("", answer.text), len(answer.content)))
         for number in range(VICTIM - 5, VICTIM + 6):
             async with HttpBot(served.url, f"{number}") as stranger:
-                answer = await stranger.send("POST", f"/s/small?{LINKS[recruiter]}={number}")
+                answer = await stranger.send("POST", f"/s/small?{LINKS[recruiter]}={number}", data=ticket("small"))
                 answers.add((answer.status_code, answer.text, len(answer.headers["set-cookie"])))
                 await stranger.look()
                 assert stranger.stream != victim.stream
@@ -111,10 +111,13 @@ async def test_a_signature_is_for_one_id_recruiter_and_study(tmp_path: Path) -> 
     ]
     async with serving(settings_for(tmp_path), path) as served, httpx2.AsyncClient(base_url=served.url) as client:
         for link in wrong[:-1]:
-            for answer in (await client.get(f"/s/small{link}"), await client.post(f"/s/small{link}")):
+            for answer in (
+                await client.get(f"/s/small{link}"),
+                await client.post(f"/s/small{link}", data=ticket("small")),
+            ):
                 assert (answer.status_code, "set-cookie" in answer.headers) == (403, False), link
         assert sessions(served) == []
-        assert (await client.post(f"/s/small{good}")).status_code == 303
+        assert (await client.post(f"/s/small{good}", data=ticket("small"))).status_code == 303
 
 
 async def test_in_one_browser_the_cookie_knows_the_id_under_which_it_began_and_no_other(tmp_path: Path) -> None:
@@ -138,7 +141,7 @@ async def test_in_one_browser_a_second_submission_follows_the_studys_policy(tmp_
         await bot.arrive("small", "?PROLIFIC_PID=a1&SESSION_ID=s1")
         await bot.arrive("small", "?PROLIFIC_PID=a1&SESSION_ID=s2")
         await bot.finish()
-        answer = await bot.send("POST", "/s/small?PROLIFIC_PID=a1&SESSION_ID=s3")
+        answer = await bot.send("POST", "/s/small?PROLIFIC_PID=a1&SESSION_ID=s3", data=ticket("small"))
         assert ("only once" in answer.text) == (again == "refuse")
         there = sessions(served)
         assert len(there) == (2 if again == "anew" else 1)
@@ -215,7 +218,9 @@ async def test_signed_links_are_written_for_a_file_of_ids_and_are_their_owners_a
         assert [row["id"] for row in rows] == ["4711", "4712"]
         async with httpx2.AsyncClient(base_url=served.url) as client:
             for row in rows:
-                assert (await client.post("/s/small?" + row["link"].partition("?")[2])).status_code == 303
+                assert (
+                    await client.post("/s/small?" + row["link"].partition("?")[2], data=ticket("small"))
+                ).status_code == 303
         people = Participants(served.database, SECRET)
         assert [people.reveal(stream) for stream in sessions(served)] == [
             Person("sona", "4711"),

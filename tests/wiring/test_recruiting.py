@@ -14,7 +14,7 @@ from storage.participants import Participants, Person
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.proofs import signed
-from tests.fakes.served import SECRET, Served, serving, settings_for
+from tests.fakes.served import SECRET, Served, serving, settings_for, ticket
 from tests.wiring.reading import facts, query
 
 pytestmark = pytest.mark.anyio
@@ -61,7 +61,10 @@ def recruiting(**keys: Any) -> Mapping[str, Any]:
 async def test_only_links_of_the_studys_recruiters_begin_it(tmp_path: Path, by: str, query: str, let_in: bool) -> None:
     path = study(tmp_path, **recruiting(by=[by]))
     async with serving(settings_for(tmp_path), path) as served, httpx2.AsyncClient(base_url=served.url) as client:
-        greeted, begun = await client.get(f"/s/small{query}"), await client.post(f"/s/small{query}")
+        greeted, begun = (
+            await client.get(f"/s/small{query}"),
+            await client.post(f"/s/small{query}", data=ticket("small")),
+        )
         assert (greeted.status_code, begun.status_code) == ((200, 303) if let_in else (403, 403))
         assert let_in or ("does not say who you are" in begun.text and "set-cookie" not in begun.headers)
         assert len(rows(served, "session")) == let_in
@@ -119,7 +122,7 @@ async def test_a_second_submission_follows_the_studys_policy(tmp_path: Path, aga
         await elsewhere.finish()
         await elsewhere.arrive("small", other)
         assert elsewhere.screen.outcome == "complete", "the same submission sees its code again"
-        answer = await bot.client.post(f"/s/small{other.replace('se2', 'se3')}")
+        answer = await bot.client.post(f"/s/small{other.replace('se2', 'se3')}", data=ticket("small"))
         assert ("only once" in answer.text) == (again == "refuse")
         sessions = query(served.database, "SELECT stream FROM session")
         assert len(sessions) == (2 if again == "anew" else 1)
@@ -184,8 +187,8 @@ async def test_a_full_study_takes_nobody_and_a_withdrawal_makes_room(tmp_path: P
         httpx2.AsyncClient(base_url=served.url) as other,
     ):
         await bot.arrive("small")
-        refused = await other.post("/s/small")
+        refused = await other.post("/s/small", data=ticket("small"))
         assert (refused.status_code, "takes no new participants" in refused.text) == (200, True)
         await bot.do("withdraw", {})
         assert bot.screen.outcome == "withdrawn"
-        assert (await other.post("/s/small")).status_code == 303
+        assert (await other.post("/s/small", data=ticket("small"))).status_code == 303

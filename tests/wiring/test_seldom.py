@@ -9,7 +9,7 @@ import pytest
 
 from app.web.seldom import EVERY_S, Seldom
 from tests.fakes import studies
-from tests.fakes.served import serving, settings_for
+from tests.fakes.served import serving, settings_for, ticket
 
 pytestmark = pytest.mark.anyio
 
@@ -43,7 +43,7 @@ async def test_https_that_the_settings_do_not_know_of_is_told(
         httpx2.AsyncClient(base_url=served.url, headers=headers) as client,
     ):
         for _ in range(2):
-            assert (await client.post("/s/talk")).status_code == 303
+            assert (await client.post("/s/talk", data=ticket("talk"))).status_code == 303
     told = [record.getMessage() for record in caplog.records if record.name == "app.web.seldom"]
     assert ["cookies are not Secure" in words for words in told] == [True] * lines
 

@@ -16,6 +16,7 @@ from typing import Any
 import orjson
 
 from tests.bench.load.model import EACH_S, FIRST_S, TOKENS
+from tests.bench.load.servers import button
 from tests.bench.load.wire import Reply, Wire
 
 THINK_S = (1.0, 3.0)
@@ -73,7 +74,7 @@ class Participant:
         """From the link to the last screen."""
         came = time.perf_counter()
         await self._expect(await self._wire.ask("GET", f"/s/{self._study}"), 200)
-        await self._expect(await self._wire.ask("POST", f"/s/{self._study}", b""), 303)
+        await self._expect(await self._wire.ask("POST", f"/s/{self._study}", button(self._study)), 303)
         begun = time.perf_counter()
         await self._expect(await self._wire.ask("GET", "/"), 200)
         self._found.note("page", time.perf_counter() - begun)

@@ -14,7 +14,9 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from urllib.parse import urlencode
 
+from app.web.tickets import Tickets
 from tests.fakes import studies
 
 STUDY = "load"
@@ -29,6 +31,11 @@ PYTHON = os.environ.get("BENCH_PYTHON", sys.executable)
 """Runs Parley and the bare server with the packages that are installed here. Another one of the same version may be
 named: one that is built with optimisation, as Debian's is, takes an eighth less (docs/decisions/0007)."""
 PATHS = os.pathsep.join(map(str, (SHIPPED, ROOT, sysconfig.get_path("purelib"))))
+
+
+def button(study: str) -> bytes:
+    """The form of a start page's button."""
+    return urlencode({"ticket": Tickets(SECRET).new(study)}).encode()
 
 
 @contextmanager
@@ -87,7 +94,9 @@ def parley(folder: Path, port: int, study: str, **settings: object) -> Iterator[
 def loadable(folder: Path, port: int, model_url: str, people: int) -> Iterator[int]:
     """Parley with the study of the load, whose participants all come from one address."""
     models = {"openai_base_url": model_url, "openai_api_key": "sk-load"}
-    with parley(folder, port, str(study_file(folder)), **models, people_per_address=people) as number:
+    with parley(
+        folder, port, str(study_file(folder)), **models, people_per_address=people, sessions_per_address=1_000_000
+    ) as number:
         yield number
 
 
