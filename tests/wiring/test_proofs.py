@@ -203,6 +203,16 @@ async def test_sessions_under_one_id_are_all_found_by_it_and_shown_to_researcher
         assert done.stdout.count("is erased") == len(bots)
 
 
+async def test_all_who_come_at_the_same_moment_under_one_id_begin(tmp_path: Path, database_url: str) -> None:
+    path = study(tmp_path, recruitment={"by": ["sona"]})
+    async with serving(settings_for(tmp_path, database_url=database_url), path) as served, AsyncExitStack() as stack:
+        bots = [await stack.enter_async_context(HttpBot(served.url, f"{n}")) for n in range(40)]
+        await asyncio.gather(*(bot.arrive("small", "?survey_code=4711") for bot in bots))
+        people = Participants(served.database, SECRET)
+        found = people.sessions("small", Person("sona", "4711"))
+        assert sorted(found) == sorted(bot.stream for bot in bots) == sorted(sessions(served))
+
+
 async def test_signed_links_are_written_for_a_file_of_ids_and_are_their_owners_alone(tmp_path: Path) -> None:
     path = study(tmp_path, recruitment={"by": ["sona", "lab"], "proof": "required"})
     (tmp_path / "ids.txt").write_text("4711\n\n4712\n4711\n", encoding="utf-8")
