@@ -49,7 +49,7 @@ async def test_a_stranger_who_tries_ids_learns_nothing_and_harms_nobody(
     tmp_path: Path, soak: bool, recruiter: str, stands: str, again: str
 ) -> None:
     path = study(tmp_path, recruitment={"by": [recruiter], "again": again})
-    tried = range(VICTIM - 5_000, VICTIM + 5_000) if soak else range(VICTIM - 20, VICTIM + 20)
+    tried = range(VICTIM - 2_500, VICTIM + 2_500) if soak else range(VICTIM - 20, VICTIM + 20)
     async with (
         serving(settings_for(tmp_path), path) as served,
         HttpBot(served.url, "victim", canary="my name is Jane Doe") as victim,
