@@ -49,7 +49,7 @@ async def test_a_stranger_who_tries_ids_learns_nothing_and_harms_nobody(
     tmp_path: Path, soak: bool, recruiter: str, stands: str, again: str
 ) -> None:
     path = study(tmp_path, recruitment={"by": [recruiter], "again": again})
-    tried = range(VICTIM - 5_000, VICTIM + 5_000) if soak else range(VICTIM - 20, VICTIM + 20)
+    tried = range(VICTIM - 2_500, VICTIM + 2_500) if soak else range(VICTIM - 20, VICTIM + 20)
     async with (
         serving(settings_for(tmp_path), path) as served,
         HttpBot(served.url, "victim", canary="my name is Jane Doe") as victim,
@@ -204,6 +204,16 @@ async def test_sessions_under_one_id_are_all_found_by_it_and_shown_to_researcher
         assert json.loads(status.stdout)["same_id"] == len(bots) - 1
         done = parley("withdraw", "4711", "--study", "small", "--yes", folder=tmp_path, PARLEY_SECRET=SECRET)
         assert done.stdout.count("is erased") == len(bots)
+
+
+async def test_all_who_come_at_the_same_moment_under_one_id_begin(tmp_path: Path, database_url: str) -> None:
+    path = study(tmp_path, recruitment={"by": ["sona"]})
+    async with serving(settings_for(tmp_path, database_url=database_url), path) as served, AsyncExitStack() as stack:
+        bots = [await stack.enter_async_context(HttpBot(served.url, f"{n}")) for n in range(40)]
+        await asyncio.gather(*(bot.arrive("small", "?survey_code=4711") for bot in bots))
+        people = Participants(served.database, SECRET)
+        found = people.sessions("small", Person("sona", "4711"))
+        assert sorted(found) == sorted(bot.stream for bot in bots) == sorted(sessions(served))
 
 
 async def test_signed_links_are_written_for_a_file_of_ids_and_are_their_owners_alone(tmp_path: Path) -> None:
