@@ -21,6 +21,7 @@ from app.web.cookies import Cookies
 from app.web.links import Links
 from app.web.offered import Offered
 from app.web.prolific_tokens import ProlificTokens
+from app.web.tickets import Tickets
 from experiments.core.resolve import Study
 from storage import tables
 from storage.engine import Database
@@ -109,7 +110,7 @@ class Server:
         offered = Offered(self.runtime, database, [study])
         people = Participants(database, SECRET)
         links = Links(people, ProlificTokens(settings_for(folder)))
-        arrival = Arrival(self.runtime, people, links, cookies, offered)
+        arrival = Arrival(self.runtime, people, links, cookies, offered, Tickets(SECRET), per_address=100_000)
         app = FastAPI()
         app.include_router(ParticipantApi(self.runtime, cookies).router())
         app.router.routes += arrival.routes()

@@ -65,7 +65,7 @@ def parts(begin: bytes, more: bytes, megabytes: int) -> Iterator[bytes]:
 
 async def flood(process: Process, begin: bytes, more: bytes, megabytes: int) -> None:
     """Send it on one connection, as far as it is taken within a minute."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", process.port)
+    _, writer = await asyncio.open_connection("127.0.0.1", process.port)
     with suppress(ConnectionError, TimeoutError):
         async with asyncio.timeout(60):
             for part in parts(begin, more, megabytes):
