@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
 from experiments.core.participation import Cap
@@ -18,6 +19,8 @@ from problems.item import Problem
 Pools = Mapping[str, Sequence[Problem]]
 Counts = Sequence[tuple[Mapping[str, str], int]]
 """How many are in each cell that has any."""
+MOST_CELLS = 2_000
+"""Each arrival looks at every cell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,18 @@ def cells(factors: Mapping[str, Factor], pools: Pools) -> tuple[Cell, ...]:
             for value, share in _shares(factor, pools, cell.values).items()
         ]
     return tuple(found)
+
+
+def beyond(factors: Mapping[str, Factor], pools: Pools, most: int = MOST_CELLS) -> str | None:
+    """The factor with which there come to be more cells than `most`; None where there are no more. No more than that
+    many are ever built."""
+    found: list[Mapping[str, str]] = [{}]
+    for name, factor in factors.items():
+        drawn = ({**got, name: value} for got in found for value in _shares(factor, pools, got))
+        found = list(islice(drawn, most + 1))
+        if len(found) > most:
+            return name
+    return None
 
 
 def options_of(factor: Factor, pools: Pools, got: Mapping[str, str]) -> dict[str, float]:
@@ -80,18 +95,17 @@ def standings(counted: Sequence[tuple[Cell, int, int]], caps: Sequence[Cap]) -> 
     counts = [(cell.values, done + live) for cell, done, live in counted]
     free = open_cells([cell for cell, _, _ in counted], counts, caps)
     whole = sum(cell.weight for cell in free) or 1.0
-    total = sum(done + live for cell, done, live in counted if cell in free)
+    opened = {id(cell) for cell in free}
+    total = sum(done + live for cell, done, live in counted if id(cell) in opened)
     return tuple(
-        Standing(
-            cell.values, done, live, cell.weight / whole * total if cell in free else None, _shut(cell, free, caps)
-        )
+        Standing(cell.values, done, live, cell.weight / whole * total)
+        if id(cell) in opened
+        else Standing(cell.values, done, live, None, _shut(cell, caps))
         for cell, done, live in counted
     )
 
 
-def _shut(cell: Cell, free: Sequence[Cell], caps: Sequence[Cap]) -> Literal["", "off", "full"]:
-    if cell in free:
-        return ""
+def _shut(cell: Cell, caps: Sequence[Cap]) -> Literal["off", "full"]:
     return "off" if any(held.most == 0 and matches(cell.values, held.where) for held in caps) else "full"
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from experiments.core import systems
 from experiments.core.alone import alone_faults
+from experiments.core.cells import MOST_CELLS, beyond
 from experiments.core.fields import KINDS, Field
 from experiments.core.known import Asked, Names, Values, as_words, drawn_values, factor_values
 from experiments.core.squares import LATIN, of_companions, of_items, size_of
@@ -38,7 +39,9 @@ def check(study: Study) -> list[Fault]:
     values: dict[str, tuple[str, ...]] = {name: (value,) for name, value in study.constants.items()}
     values["language"] = study.file.offered
     values |= {name: factor_values(factor, study.pools) for name, factor in study.factors.items()}
-    faults = [*_fallbacks(study), *_prices(study), *_factors(study), *_caps(study), *_bonus(study)]
+    factors = [*_factors(study)]
+    cells = factors or [*_cells(study)]
+    faults = [*_fallbacks(study), *_prices(study), *factors, *cells, *_caps(study), *_bonus(study)]
     faults += alone_faults(study)
     scope, found = _flow(study, study.flow, Names(known, frozenset(), have, values), "flow")
     faults += [*found, *systems.faults(study.file.models, scope.asked)]
@@ -81,6 +84,16 @@ def _factors(study: Study) -> Iterator[Fault]:
             for value in weights(factor):
                 if value not in study.file.models:
                     yield Fault(where, f"no model is called {value!r}{allowed(value, list(study.file.models))}")
+
+
+def _cells(study: Study) -> Iterator[Fault]:
+    """Told only where the factors are as they should be."""
+    if (last := beyond(study.factors, study.pools)) is not None:
+        yield Fault(
+            "factors",
+            f"{', '.join(study.factors)}: together they have more than {MOST_CELLS:,} combinations, from {last!r} on. "
+            "Participants are balanced over each combination. Take values or factors away",
+        )
 
 
 def _caps(study: Study) -> Iterator[Fault]:

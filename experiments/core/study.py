@@ -45,6 +45,10 @@ class Source(Config):
     """Batches or sets to deal the problems into."""
 
 
+HEAVIEST = 1e6
+"""The greatest weight of a value: sums and shares of weights stay exact."""
+
+
 class OneOf(Config):
     """A factor whose values are those of a tag of the problems, such as their batches."""
 
@@ -55,7 +59,7 @@ class OneOf(Config):
 
 
 Factor = Annotated[
-    tuple[Slug, ...] | dict[str, Annotated[float, Field(ge=0)]] | OneOf,
+    tuple[Slug, ...] | dict[str, Annotated[float, Field(ge=0, le=HEAVIEST)]] | OneOf,
     Field(description="Equally likely values, values with weights, or the values of a tag of the problems."),
 ]
 

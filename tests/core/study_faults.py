@@ -198,6 +198,14 @@ FAULTY = {
         put("factors", "condition", value={"levels": ["a", "b"]}),
         ["factors.condition", "levels: no such key; allowed: one_of, where."],
     ),
+    "more cells than are balanced": (
+        put("factors", value={f"f{n}": [f"v{m}" for m in range(10)] for n in range(20)}),
+        ["factors: f0, f1,", "more than 2,000", "from 'f3' on"],
+    ),
+    "a weight beyond measure": (
+        put("factors", "condition", value={"a": 1e308, "b": 1e308}),
+        ["factors.condition", "1000000"],
+    ),
     "weights that draw nothing": (put("factors", "condition", value={"a": 0}), ["no value that can be drawn"]),
     "a rating of problems that are no conversations": (
         put(*EACH, "do", value="static-safety"),
