@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import socket
 import sys
+import threading
 import time
 import webbrowser
 from contextlib import suppress
@@ -15,7 +17,11 @@ from starlette.types import ASGIApp
 from app.errors import SettingsError
 from app.settings import Settings, env_name, reachable
 
+log = logging.getLogger(__name__)
+
 START_TRIES = 300
+FAILED = 70
+"""The exit code of a server of which a thread has failed (EX_SOFTWARE of sysexits.h)."""
 COLLECT_AFTER = 50_000
 """After how many new objects Python looks for garbage: with its own 700 that took 5 % of a busy server's time."""
 NOT_STARTED = 3
@@ -30,12 +36,24 @@ def listen(server: ASGIApp, settings: Settings, port: int) -> None:
     from app.cli import connections
 
     running = connections.made(server, settings, port)
+    threading.excepthook = _end
     gc.freeze()  # what is there now stays, and need not be looked through again
     gc.set_threshold(COLLECT_AFTER)
     with suppress(KeyboardInterrupt):
         running.run()
     if not running.started:
         sys.exit(NOT_STARTED)
+
+
+def _end(failed: threading.ExceptHookArgs) -> None:
+    """A thread of a server failed that nobody waits for, such as the one that writes. What is left of the process would
+    answer and keep nothing, so it ends, and whoever started it starts it anew."""
+    log.critical(
+        "the thread %s has failed, so this process ends",
+        failed.thread.name if failed.thread else "",
+        exc_info=failed.exc_value,
+    )
+    os._exit(FAILED)
 
 
 def give_way() -> None:
