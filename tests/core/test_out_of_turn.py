@@ -65,6 +65,8 @@ def test_whatever_is_not_on_offer_is_refused_at_every_step_and_changes_nothing(n
                 why = refused(name, state, action)
                 assert why in REASONS, (seen.path, action)
                 met.add((why, seen.ended))
+            if kind == "stop" and kind in seen.actions:  # also from a page that has not heard of all that ended
+                continue
             late = Action(kind, seen.path, values, 7, seen=state.changed - 1, key="out-of-turn")
             assert refused(name, state, late) in REASONS, (seen.path, late)
         assert repr(state) == before
