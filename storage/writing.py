@@ -75,7 +75,7 @@ def _write_attempt(connection: Connection, values: Mapping[str, Any]) -> None:
     emptied = EMPTIED if erased(connection, values["stream"]) else {}
     same_reply = [_attempt[name] == values[name] for name in ("stream", "turn", "slot")]
     number = _next(_attempt.number, *same_reply)
-    connection.execute(insert(tables.attempts).inline().values(number=number, **{**values, **emptied}))
+    connection.execute(insert(tables.attempts).inline().values({**values, **emptied, "number": number}))
     usage.add(connection, values)
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from app import kept
 from app.bots.simulate import START_US
 from app.clock import VirtualClock
+from app.kept import Kept
 from app.library import load_study
 from app.runtime import Runtime
 from storage.engine import Database
@@ -37,7 +38,7 @@ async def test_more_sessions_than_are_kept_at_hand_all_hear_their_replies(
 ) -> None:
     number = 12_000 if soak else 200
     if not soak:
-        monkeypatch.setattr(kept, "MOST", KEPT)
+        monkeypatch.setattr("app.runtime.Kept", partial(Kept, KEPT))
     runtime = Runtime(database, settings_for(tmp_path), VirtualClock(START_US))
     study = load_study(str(studies.chat(tmp_path)))
     runtime.prepare(study)
@@ -47,7 +48,6 @@ async def test_more_sessions_than_are_kept_at_hand_all_hear_their_replies(
         for kind, values in (("submit", {"agreed": "on"}), ("submit", {"confidence": "very-confident"})):
             live = await runtime.participant(live.stream, kind, live.screen.path, values, seen=live.screen.seen)
         streams.append(live.stream)
-        assert len(runtime._kept) <= kept.MOST
     for stream in streams:  # the first was forgotten long ago
         found = await runtime.live(stream)
         assert found is not None

@@ -25,7 +25,7 @@ from storage.participants import Participants, Person
 from tests.fakes import life
 from tests.fakes.http_bot import Act, Answer, HttpBot
 from tests.fakes.proofs import signed
-from tests.fakes.served import SECRET
+from tests.fakes.served import SECRET, ticket
 from tests.wiring.sound import Logs, check_all, logs_of, rows
 
 PID = "5f3a0c6e9d1b2a7c4e8f0d12"
@@ -219,7 +219,7 @@ class Life(RuleBasedStateMachine):
         link = f"/s/{life.NAME}{signed(life.NAME, 'prolific', PID, SESSION_ID=submission)}"
         tab = self.tabs[number]
         self.run_(tab.send("GET", link))
-        answer = self.run_(tab.send("POST", link))
+        answer = self.run_(tab.send("POST", link, data=ticket(life.NAME)))
         another = known is not None and not known.same and bool(state.outcome)
         if another and self.again == "refuse":
             assert answer.status_code == 200

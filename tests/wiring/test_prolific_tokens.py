@@ -88,7 +88,8 @@ async def test_a_forged_token_is_refused_and_leads_to_nobody(tmp_path: Path, pro
             async with httpx2.AsyncClient(base_url=served.url) as stranger:
                 link = f"/s/small?PROLIFIC_PID=victim&SESSION_ID=se1&prolific_token={token}"
                 for answer in (await stranger.get(link), await stranger.post(link)):
-                    assert (answer.status_code, "set-cookie" in answer.headers) == (403, False), what
+                    refused = 400 if what == "too long" else 403  # the server takes no such header at all
+                    assert (answer.status_code, "set-cookie" in answer.headers) == (refused, False), what
         assert sessions(served) == [victim.stream]
         assert facts(served.database, victim.stream) == before
         over = prolific.link("small", "victim", exp=1_700_000_000)
