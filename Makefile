@@ -16,11 +16,11 @@ NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	if $$p -c '$(NEW_ENOUGH)' >/dev/null 2>&1; then echo $$p; break; fi; done)
 
-.PHONY: help demo test tests check lint bench soak audit lock clean tools python
+.PHONY: help demo test tests check lint bench soak foreign-servers audit lock clean tools python
 .DEFAULT_GOAL := help
 
 help:  ## this list
-	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## */  make \1@/' | awk -F@ '{printf "%-14s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## */  make \1@/' | awk -F@ '{printf "%-22s %s\n", $$1, $$2}'
 
 demo: $(VENV)/.stamp-run  ## install what is needed to run Parley, and run the demo study on http://127.0.0.1:7860
 	PARLEY_HOST=$(HOST) PARLEY_PORT=$(PORT) $(BIN)/parley demo
@@ -45,6 +45,12 @@ bench: $(VENV)/.stamp-dev tools  ## measure throughput and latency on this machi
 
 soak: $(VENV)/.stamp-dev tools  ## the tests with long settings: hours rather than minutes
 	$(BIN)/python -m pytest -n 2 --soak
+
+FOREIGN := build/foreign
+foreign-servers: $(VENV)/.stamp-dev  ## the backends against model servers that others wrote, in an environment of their own
+	test -x $(FOREIGN)/bin/pip || $(BIN)/python -m venv $(FOREIGN)
+	$(FOREIGN)/bin/python -m pip install -q 'litellm[proxy]>=1.108' 'llmock>=0.2.2'
+	$(BIN)/python -m pytest --foreign tests/contract/test_foreign_servers.py
 
 audit: $(VENV)/.stamp-dev  ## look up known weaknesses of everything in requirements.lock (asks the network)
 	$(BIN)/pip-audit --require-hashes --disable-pip -r requirements.lock

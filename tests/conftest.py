@@ -42,6 +42,7 @@ LONGEST_S = 2 * 3600
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--soak", action="store_true", help="long settings: more examples, more people, hours")
+    parser.addoption("--foreign", action="store_true", help="also the tests against model servers that others wrote")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -58,14 +59,21 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    left_out(config, items, "foreign")
     items.sort(key=lambda item: _BEGINS.get(item.path.stem, len(LONG)))
     if config.getoption("soak"):
         for item in items:  # what a test sets for its short form is no limit of the long one
             item.add_marker(pytest.mark.timeout(LONGEST_S), append=False)
-        return
-    soaks = [item for item in items if item.get_closest_marker("soak")]
-    config.hook.pytest_deselected(items=soaks)
-    items[:] = [item for item in items if item not in soaks]
+    else:
+        left_out(config, items, "soak")
+
+
+def left_out(config: pytest.Config, items: list[pytest.Item], marker: str) -> None:
+    """Leave those out that run only with an option of this name."""
+    if not config.getoption(marker):
+        found = [item for item in items if item.get_closest_marker(marker)]
+        config.hook.pytest_deselected(items=found)
+        items[:] = [item for item in items if item not in found]
 
 
 @pytest.fixture(autouse=True)

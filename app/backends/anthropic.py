@@ -1,7 +1,9 @@
 """Anthropic's Messages API, in its own streaming protocol: Anthropic itself, and what speaks as it does.
 
-`transport` is the way there, `messages` reads what comes.
+Over httpx: `wire/transport` is the way there, `wire/messages` reads what comes.
 """
+
+from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from typing import Any, Literal, Self
@@ -20,8 +22,9 @@ from app.backends.base import (
     system_of,
 )
 from app.backends.registry import backend
-from app.backends.wire.messages import Messages, message
-from app.backends.wire.transport import Transport
+from app.backends.wire.messages import Messages, message_reply
+from app.backends.wire.reading import STREAM, WHOLE, masking, streamed, whole_of, written
+from app.backends.wire.sse import SseFraming
 from app.errors import SettingsError
 from app.servers import Server
 from app.settings import Settings, env_name
@@ -65,26 +68,30 @@ class Anthropic:
     Options = AnthropicOptions
 
     def __init__(self, settings: Settings, sleep: Sleep, server: Server | None) -> None:
-        server = server or _own_server(settings)
+        from app.backends.wire.transport import client  # studies without such a model need none of what it imports
+
+        self._server = server = server or _own_server(settings)
         key = {"x-api-key": server.key.get_secret_value()} if server.key else {}
         self._path = "/messages" if server.url.endswith("/v1") else "/v1/messages"
-        self._transport = Transport(settings, server, {"anthropic-version": VERSION, **key})
+        self._client = client(settings, server, {"anthropic-version": VERSION, **key})
         self._options = Parsing(AnthropicOptions)
 
     def stream(self, request: Request) -> AsyncGenerator[Delta]:
         """Give the reply as the server sends it; leaving early closes the connection."""
-        body = _body(request, self._options.read(request.options), stream=True)
-        return self._transport.stream(self._path, body, Messages())
+        sent = written(_body(request, self._options.read(request.options), stream=True))
+        opening = self._client.stream("POST", self._path, content=sent, headers=STREAM)
+        return streamed(self._server, opening, SseFraming(), Messages())
 
     async def whole(self, request: Request) -> Whole:
-        """Give the reply once it is whole: a hundredth of the work of a stream."""
-        return await self._transport.fetch(
-            self._path, _body(request, self._options.read(request.options), stream=False), message
-        )
+        """Give the reply once it is whole: a small part of the work of a stream."""
+        sent = written(_body(request, self._options.read(request.options), stream=False))
+        with masking(self._server, sent):
+            response = await self._client.post(self._path, content=sent, headers=WHOLE)
+            return whole_of(response, self._server, sent, message_reply)
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._transport.close()
+        await self._client.aclose()
 
 
 def _own_server(settings: Settings) -> Server:

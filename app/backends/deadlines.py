@@ -15,7 +15,6 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import aclosing
 from typing import Protocol, TypeVar
 
-from app.backends.alarm import Alarm, Late, alarm
 from app.backends.base import Delta, End, Text
 from app.errors import BackendBroken, BackendError, BackendUnavailable
 
@@ -41,14 +40,14 @@ class Limits(Protocol):
 
 async def deadlines(ask: Callable[[], AsyncGenerator[Delta]], limits: Limits) -> AsyncGenerator[Delta]:
     """Pass on the deltas of the stream that `ask` gives, whose last is one `End`, or raise a BackendError."""
-    loop, clock = asyncio.get_running_loop(), alarm()
+    loop = asyncio.get_running_loop()
     chars, blank, started_s = 0, True, loop.time()
     first_s, gap_s, whole_s = limits.first_token_timeout_s, limits.token_gap_timeout_s, limits.reply_timeout_s
     whole = (started_s + whole_s, "reply", whole_s)
     until = min((started_s + first_s, "first_token", first_s), whole)
-    async with aclosing(await in_time(clock, _begun(ask), *until)) as stream:
+    async with aclosing(await in_time(_begun(ask), *until)) as stream:
         while True:
-            delta = _sound(await in_time(clock, anext(stream), *until))
+            delta = _sound(await in_time(anext(stream), *until))
             if isinstance(delta, End):
                 check_end(delta.finish_reason, blank)
                 yield delta
@@ -99,17 +98,19 @@ def _faulty(what: str) -> BackendBroken:
     return BackendBroken(f"The backend failed: {what}.", reason="fault")
 
 
-async def in_time(clock: Alarm, reply: Awaitable[T], until: float, wait: str, seconds: float) -> T:
+async def in_time(reply: Awaitable[T], until: float, wait: str, seconds: float) -> T:
     """What a backend gives, if it does so until a time of the event loop; whatever it raises is a BackendError."""
+    clock = asyncio.timeout_at(until)
     try:
-        return await clock.wait(reply, until)
+        async with clock:
+            return await reply
     except BackendError:
         raise
-    except Late:
-        raise _too_slow(wait, seconds) from None
     except StopAsyncIteration:
         raise BackendBroken("The reply stopped without an end.", reason="no_finish_reason") from None
     except Exception as error:  # a named edge: a backend may come from any package and raise anything
+        if isinstance(error, TimeoutError) and clock.expired():
+            raise _too_slow(wait, seconds) from None
         log.exception("a backend raised what is no BackendError")
         raise BackendBroken(f"The backend failed: {type(error).__name__}: {error}", reason="fault") from error
 

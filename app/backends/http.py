@@ -1,10 +1,11 @@
 """Any endpoint that takes JSON and answers with JSON, described in the study: what is asked, and where the text is.
 
-`transport` is the way there, `template` fills the body in, `described` reads what comes.
+Over httpx: `wire/transport` is the way there, `wire/template` fills the body in, `wire/described` reads what comes.
 """
 
+from __future__ import annotations
+
 from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
 from typing import Literal, Self
 from urllib.parse import quote
 
@@ -12,9 +13,10 @@ from pydantic import Field, model_validator
 
 from app.backends.base import JSON, BackendOptions, Delta, Request, Sleep, in_order, parse_options, system_of
 from app.backends.registry import backend
-from app.backends.wire.described import Described, Framing, LineFraming, Places, SseFraming, WholeFraming
+from app.backends.wire.described import Described, LineFraming, Places, WholeFraming
+from app.backends.wire.reading import STREAM, Framing, bearer, streamed, written
+from app.backends.wire.sse import SseFraming
 from app.backends.wire.template import NAME, faults_in, fill, names_in
-from app.backends.wire.transport import Transport, bearer
 from app.errors import SettingsError
 from app.servers import Server
 from app.settings import Settings
@@ -74,21 +76,23 @@ class Http:
     def __init__(self, settings: Settings, sleep: Sleep, server: Server | None) -> None:
         if server is None:
             raise SettingsError("The backend 'http' needs a `server`.")
-        self._transport = Transport(settings, server, bearer(server))
+        from app.backends.wire.transport import client  # studies without such a model need none of what it imports
 
-    async def stream(self, request: Request) -> AsyncGenerator[Delta]:
+        self._server, self._client = server, client(settings, server, bearer(server))
+
+    def stream(self, request: Request) -> AsyncGenerator[Delta]:
         """Give the reply as the endpoint sends it; leaving early closes the connection."""
         options = parse_options(HttpOptions, request.options)
         path = NAME.sub(quote(request.model, safe=""), options.path)
         given = {"text", "finish", "finishes", "version", "prompt_tokens", "completion_tokens"}
-        decoder = Described(Places(**options.model_dump(include=given)), FRAMINGS[options.stream]())
-        async with aclosing(self._transport.stream(path, _body(request, options), decoder, options.method)) as deltas:
-            async for delta in deltas:
-                yield delta
+        decoder = Described(Places(**options.model_dump(include=given)), whole=options.stream == "none")
+        sent, framing = written(_body(request, options)), FRAMINGS[options.stream]()
+        opening = self._client.stream(options.method, path, content=sent, headers=STREAM)
+        return streamed(self._server, opening, framing, decoder)
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._transport.close()
+        await self._client.aclose()
 
 
 def _body(request: Request, options: HttpOptions) -> dict[str, JSON]:

@@ -1,23 +1,29 @@
 """Any server that speaks OpenAI's Chat Completions or Responses: OpenAI, Azure, vLLM, Ollama, llama.cpp, routers.
 
-`transport` is the way there, `chat_completions` and `responses` read what comes. OpenAI's own package is not used: of
-what it does we would need the request alone, which is a dictionary, and its variables would decide things.
+By OpenAI's own SDK. Streams are read as they come, by our reader of events, which takes what servers that are only
+compatible send; whole answers are read as the SDK's types. What a model thought is no part of its reply.
 """
 
-from collections.abc import AsyncGenerator, Callable
-from typing import Any, Literal, Self
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from app.backends.base import JSON, BackendOptions, Delta, End, Parsing, Request, Sleep, Whole, in_order
+from app.backends.base import JSON, BackendOptions, Delta, Parsing, Request, Sleep, Whole, in_order
 from app.backends.registry import backend
-from app.backends.wire.chat_completions import ChatCompletions, chat_completion
-from app.backends.wire.decoder import Decoder
-from app.backends.wire.responses import Responses, response
-from app.backends.wire.transport import Transport, bearer
+from app.backends.wire.chat_completions import ChatCompletions, chat_reply
+from app.backends.wire.reading import STREAM, bearer, masking, streamed, whole_of, written
+from app.backends.wire.responses import Responses, response_reply
+from app.backends.wire.sse import SseFraming
 from app.errors import SettingsError
 from app.servers import Server
 from app.settings import Settings, env_name
+
+if TYPE_CHECKING:
+    import httpx2
 
 OPENAI_URL = "https://api.openai.com/v1"
 CHAT_ONLY = ("presence_penalty", "frequency_penalty", "stop", "seed", "max_tokens_field")
@@ -63,41 +69,70 @@ class OpenAI:
     Options = OpenAIOptions
 
     def __init__(self, settings: Settings, sleep: Sleep, server: Server | None) -> None:
-        server = server or _own_server(settings)
+        from openai import AsyncOpenAI  # takes a second, and studies without such a model need none of it
+
+        from app.backends.wire.transport import client
+
+        self._server = server = server or _own_server(settings)
         self._newer = server.url == OPENAI_URL
-        self._transport = Transport(settings, server, bearer(server))
         self._options = Parsing(OpenAIOptions)
+        # The client's transport adds the key. What the SDK would add, also from variables, it leaves out.
+        http_client = client(settings, server, bearer(server))
+        self._client = AsyncOpenAI(
+            api_key="added by the transport", base_url=server.url, max_retries=0, timeout=None, http_client=http_client
+        )
 
     def stream(self, request: Request) -> AsyncGenerator[Delta]:
         """Give the reply as the server sends it; leaving early closes the connection."""
         options = self._options.read(request.options)
-        decoder: Decoder = Responses() if options.api == "responses" else ChatCompletions()
-        path, body = self._asking(request, options, stream=True)
-        return self._transport.stream(path, body, decoder)
+        body = self._body(request, options, stream=True)
+        written(body)  # the SDK would fail on what is no JSON with an error of Python's
+        decoder = Responses() if options.api == "responses" else ChatCompletions()
+        return streamed(self._server, self._opening(request, options, body), SseFraming(), decoder)
 
     async def whole(self, request: Request) -> Whole:
-        """Give the reply once it is whole: a hundredth of the work of a stream."""
+        """Give the reply once it is whole: a small part of the work of a stream."""
+        import httpx2
+
         options = self._options.read(request.options)
-        read: Callable[[bytes], tuple[str, End]] = response if options.api == "responses" else chat_completion
-        path, body = self._asking(request, options, stream=False)
-        return await self._transport.fetch(path, body, read)
+        sent = written(self._body(request, options, stream=False))
+        responses = options.api == "responses"
+        with masking(self._server, sent):
+            # `create` checks and copies all of a request, which takes as long as all else about a whole answer
+            path = "/responses" if responses else "/chat/completions"
+            response = await self._client.post(path, cast_to=httpx2.Response, content=sent)
+            return whole_of(response, self._server, sent, response_reply if responses else chat_reply)
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._transport.close()
+        await self._client.close()
 
-    def _asking(self, request: Request, options: OpenAIOptions, *, stream: bool) -> tuple[str, dict[str, Any]]:
-        """The path and the body of a request."""
+    @asynccontextmanager
+    async def _opening(
+        self, request: Request, options: OpenAIOptions, body: dict[str, Any]
+    ) -> AsyncIterator[httpx2.Response]:
+        messages: Any = in_order(request.messages)
+        more: Any = {"stream": True, "extra_body": body, "extra_headers": STREAM}
         if options.api == "responses":
-            return "/responses", _given(_responses_body(request, options, stream)) | options.extra
-        return "/chat/completions", _given(self._chat_body(request, options, stream)) | options.extra
+            create = self._client.responses.with_streaming_response.create
+            async with create(model=request.model, input=messages, **more) as response:
+                yield response.http_response
+        else:
+            ask = self._client.chat.completions.with_streaming_response.create
+            async with ask(model=request.model, messages=messages, **more) as response:
+                yield response.http_response
+
+    def _body(self, request: Request, options: OpenAIOptions, *, stream: bool) -> dict[str, Any]:
+        """What is sent."""
+        chat = options.api == "chat"
+        body = self._chat_body(request, options, stream) if chat else _responses_body(request, options)
+        return {name: value for name, value in body.items() if value is not None} | options.extra
 
     def _chat_body(self, request: Request, options: OpenAIOptions, stream: bool) -> dict[str, Any]:
         max_tokens = options.max_tokens_field or ("max_completion_tokens" if self._newer else "max_tokens")
         return {
             "model": request.model,
             "messages": in_order(request.messages),
-            "stream": stream or None,
             "temperature": request.temperature,
             max_tokens: request.max_tokens,
             "stream_options": {"include_usage": True} if stream and options.usage else None,
@@ -115,11 +150,10 @@ def _own_server(settings: Settings) -> Server:
     return Server(url=settings.openai_base_url or OPENAI_URL, key=settings.openai_api_key)
 
 
-def _responses_body(request: Request, options: OpenAIOptions, stream: bool) -> dict[str, Any]:
+def _responses_body(request: Request, options: OpenAIOptions) -> dict[str, Any]:
     return {
         "model": request.model,
         "input": in_order(request.messages),
-        "stream": stream or None,
         # what people say in a study is not to be kept by the server, which is its default
         "store": False,
         "temperature": request.temperature,
@@ -133,7 +167,3 @@ def _responses_body(request: Request, options: OpenAIOptions, stream: bool) -> d
 def _strict(request: Request) -> dict[str, Any]:
     """The schema to which the server is to hold the reply."""
     return {"name": "reply", "schema": request.schema, "strict": True}
-
-
-def _given(values: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None}

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 
 import orjson
 
-from app.backends.alarm import alarm
 from app.backends.base import Backend, Delta, End, Request, Text, Whole
 from app.backends.deadlines import Limits, check_end, check_length, deadlines, in_time, storable
 from app.backends.wire.errors import refusal
@@ -42,7 +41,7 @@ async def whole(backend: Backend, request: Request, limits: Limits) -> Whole:
     if ask is None:
         return await _collected(backend, request, limits)
     until = asyncio.get_running_loop().time() + limits.reply_timeout_s
-    reply = await in_time(alarm(), ask(request), until, "reply", limits.reply_timeout_s)
+    reply = await in_time(ask(request), until, "reply", limits.reply_timeout_s)
     try:
         check_length(len(reply.text), limits)
         if reply.end.finish_reason == "refusal":

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import httpx
+import httpx2
 import jwt
 
 from app.settings import Settings
@@ -99,7 +99,7 @@ class ProlificTokens:
             async with asyncio.timeout(WITHIN_S):
                 told = json.loads(await _text(self._keys_at))
             keys = jwt.PyJWKSet.from_dict(told if isinstance(told, dict) else {}).keys
-        except (OSError, TimeoutError, ValueError, httpx.HTTPError, jwt.PyJWTError) as error:
+        except (OSError, TimeoutError, ValueError, httpx2.HTTPError, jwt.PyJWTError) as error:
             log.error("Prolific's keys cannot be read at %s: %s", self._keys_at, str(error) or type(error).__name__)
         else:
             self._keys = {key.key_id: key for key in keys if key.key_id}
@@ -110,7 +110,7 @@ class ProlificTokens:
 async def _text(place: str) -> str:
     if "://" not in place:
         return await asyncio.to_thread(Path(place).read_text, encoding="utf-8")
-    async with httpx.AsyncClient(trust_env=False, timeout=WITHIN_S) as client:
+    async with httpx2.AsyncClient(trust_env=False, timeout=WITHIN_S) as client:
         return (await client.get(place)).raise_for_status().text
 
 

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.backends.base import Delta, End, Text
-from app.backends.wire.chat_completions import ChatCompletions
-from app.backends.wire.decoder import gathered
-from app.backends.wire.described import Described, LineFraming, Places, SseFraming, WholeFraming
-from app.backends.wire.messages import Messages
-from app.backends.wire.responses import Responses
-from app.backends.wire.sse import Events
+from app.backends.wire.chat_completions import ChatCompletions, chat_reply
+from app.backends.wire.described import Described, LineFraming, Places, WholeFraming
+from app.backends.wire.messages import Messages, message_reply
+from app.backends.wire.reading import decoded, ending, gathered
+from app.backends.wire.responses import Responses, response_reply
+from app.backends.wire.sse import Events, SseFraming
 from app.backends.wire.transport import GATHER_S, LONGEST_GATHER_S, MOST_READS, gather_s
 from app.errors import BackendBroken, BackendError
 
@@ -61,13 +61,14 @@ WHOLE = ' {"o": [{"t": "héllo 你好 ∑ 🎲"}], "why": "end_turn", "by": "m-1
 END = End("stop", "m-1", 3, 2)
 PARSED = [Text("héllo 你好 "), Text("∑ 🎲"), END]
 DECODERS = {
-    "chat": (ChatCompletions, CHAT, PARSED),
-    "responses": (Responses, RESPONSES, PARSED),
-    "messages": (Messages, MESSAGES, PARSED),
-    "lines": (lambda: Described(PLACES, LineFraming()), LINES, PARSED),
-    "whole": (lambda: Described(PLACES, WholeFraming()), WHOLE, [Text("héllo 你好 ∑ 🎲"), END]),
+    "chat": (SseFraming, ChatCompletions, CHAT, PARSED),
+    "responses": (SseFraming, Responses, RESPONSES, PARSED),
+    "messages": (SseFraming, Messages, MESSAGES, PARSED),
+    "lines": (LineFraming, lambda: Described(PLACES), LINES, PARSED),
+    "whole": (WholeFraming, lambda: Described(PLACES, whole=True), WHOLE, [Text("héllo 你好 ∑ 🎲"), END]),
     "sse": (
-        lambda: Described(PLACES, SseFraming()),
+        SseFraming,
+        lambda: Described(PLACES),
         "".join(f"data: {line}\n\n" for line in LINES.split("\n") if line),
         PARSED,
     ),
@@ -80,15 +81,15 @@ def protocol(request):
     return DECODERS[request.param]
 
 
-def parse(decoder, chunks):
-    """What a transport makes of a body: it stops at the End, and asks for it when the body is over."""
+def parse(framing, decoder, chunks):
+    """What is made of a body: it stops at the End, and asks for it when the body is over."""
     deltas = []
     for chunk in chunks:
-        for delta in decoder.feed(chunk):
+        for delta in decoded(framing.feed(chunk), decoder):
             deltas.append(delta)
             if isinstance(delta, End):
                 return deltas
-    return [*deltas, *decoder.end()]
+    return [*deltas, *ending(framing, decoder)]
 
 
 def cut(data, places):
@@ -98,24 +99,24 @@ def cut(data, places):
 
 @given(st.data(), st.lists(st.integers(0, 2_000), max_size=40))
 def test_wherever_the_network_cuts_the_deltas_are_the_same(data, places):
-    make, stream, parsed = DECODERS[data.draw(st.sampled_from(sorted(DECODERS)))]
-    assert parse(make(), cut(stream.encode(), places)) == parsed
+    framing, make, stream, parsed = DECODERS[data.draw(st.sampled_from(sorted(DECODERS)))]
+    assert parse(framing(), make(), cut(stream.encode(), places)) == parsed
 
 
 def test_byte_by_byte_the_deltas_are_the_same(protocol):
-    make, stream, parsed = protocol
+    framing, make, stream, parsed = protocol
     data = stream.encode()
-    assert parse(make(), [data[i : i + 1] for i in range(len(data))]) == parsed
+    assert parse(framing(), make(), [data[i : i + 1] for i in range(len(data))]) == parsed
 
 
 @given(st.data())
 def test_what_is_cut_off_is_never_a_reply(data):
     """Every protocol says that it is over; up to there its beginnings are errors, not replies."""
-    make, stream, parsed = DECODERS[data.draw(st.sampled_from(sorted(DECODERS)))]
+    framing, make, stream, parsed = DECODERS[data.draw(st.sampled_from(sorted(DECODERS)))]
     whole = stream.encode()
     place = data.draw(st.integers(0, len(whole) - 1))
     try:
-        deltas = parse(make(), [whole[:place]])
+        deltas = parse(framing(), make(), [whole[:place]])
     except BackendError:
         return
     assert [d for d in deltas if isinstance(d, Text)] == parsed[:-1]
@@ -160,6 +161,10 @@ def test_the_same_of_events_that_are_alike(told, places):
 
 
 KEYS = [
+    "output",
+    "status",
+    "finish_reason",
+    "stop_reason",
     "choices",
     "delta",
     "content",
@@ -184,22 +189,25 @@ json_values = st.recursive(
 
 @given(json_values)
 def test_no_json_breaks_the_parser(value):
-    for make, _, _ in DECODERS.values():
+    for framing, make, _, _ in DECODERS.values():
         for form in (b"data: %b\n\n", b"%b\n"):
             with suppress(BackendError):
-                parse(make(), [form % orjson.dumps(value)])
+                parse(framing(), make(), [form % orjson.dumps(value)])
+    for reply in (chat_reply, response_reply, message_reply):
+        with suppress(BackendError):
+            text, end = reply(orjson.dumps(value))
+            assert isinstance(text, str)
+            assert isinstance(end.finish_reason, str)
 
 
 def test_an_event_without_end_is_given_up():
-    decoder = ChatCompletions()
+    framing = SseFraming()
     with pytest.raises(BackendBroken, match="without end"):
-        any(list(decoder.feed(b"x" * 50_000)) for _ in range(30))
+        any(list(framing.feed(b"x" * 50_000)) for _ in range(30))
 
 
 def test_the_end_may_come_without_done():
-    decoder = ChatCompletions()
-    list(decoder.feed(STREAM[: STREAM.index(b"data: [DONE]")]))
-    assert list(decoder.end()) == [PARSED[-1]]
+    assert parse(SseFraming(), ChatCompletions(), [STREAM[: STREAM.index(b"data: [DONE]")]]) == PARSED
 
 
 @given(st.lists(st.text(min_size=1), max_size=5), st.booleans())

@@ -6,17 +6,16 @@ was cut off. An object with an `error` in it is one.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import orjson
 
-from app.backends.base import Delta, End, Text
-from app.backends.wire.errors import check_event
+from app.backends.base import End, Text
+from app.backends.wire.errors import check_event, too_long
 from app.backends.wire.sse import (
     BOM,
     EXCERPT,
     MAX_EVENT_BYTES,
-    Objects,
     cut_off,
     excerpt,
     finish_reason,
@@ -27,27 +26,6 @@ from app.backends.wire.sse import (
 from app.errors import BackendBroken
 
 MAX_BODY_BYTES = 8_000_000
-
-
-class Framing(Protocol):
-    """How JSON values follow each other in a body."""
-
-    def feed(self, chunk: bytes) -> Iterator[Any]:
-        """Take the next bytes, give the values that they complete; None says that the stream is over."""
-        ...
-
-    def rest(self) -> Iterator[Any]:
-        """Give what the end of the body completes; raise BackendBroken where it held nothing."""
-        ...
-
-
-class SseFraming(Objects):
-    """One value in each server-sent event."""
-
-    def rest(self) -> Iterator[Any]:
-        """Nothing: an event ends with an empty line."""
-        self.check()
-        return iter(())
 
 
 @dataclass
@@ -88,7 +66,7 @@ class WholeFraming:
         """Keep the bytes."""
         self._length += len(chunk)
         if self._length > MAX_BODY_BYTES:
-            raise BackendBroken("The model server's answer is longer than 8 MB.", reason="too_long")
+            raise too_long()
         self._parts.append(chunk)
         return iter(())
 
@@ -118,34 +96,17 @@ class Places:
 
 @dataclass
 class Described:
-    """The deltas of one answer: feed it bytes until it gives the `End`, or call `end`."""
+    """The deltas of one answer, which came `whole` or in a stream."""
 
     places: Places
-    framing: Framing
+    whole: bool = False
     _finish: str | None = None
     _found: bool = False
     _last: Any = None
     _known: dict[str, Any] = field(default_factory=dict)
 
-    def feed(self, chunk: bytes) -> Iterator[Delta]:
-        """Take the next bytes, give the deltas that they complete; nothing is to be fed after the `End`."""
-        for value in self.framing.feed(chunk):
-            if value is None:
-                if self.places.finish is None:
-                    self._finish = "stop"
-                yield self._end()
-                return
-            yield from self._value(value)
-
-    def end(self) -> Iterator[Delta]:
-        """Give what is left and the `End`; raise BackendBroken if the reply was cut off or is none."""
-        for value in self.framing.rest():
-            yield from self._value(value)
-        if self.places.finish is None and isinstance(self.framing, WholeFraming):
-            self._finish = "stop"
-        yield self._end()
-
-    def _value(self, value: Any) -> Iterator[Text]:
+    def read(self, value: Any) -> Iterator[Text]:
+        """Give the text of a value."""
         if isinstance(value, dict):
             check_event(value)
         self._last = value
@@ -157,6 +118,12 @@ class Described:
                 yield Text(text)
         elif text is not None:
             raise malformed(orjson.dumps(text), f"{self.places.text} is no text")
+
+    def end(self, *, done: bool) -> Iterator[End]:
+        """Give the `End`; raise BackendBroken if the reply was cut off or is none."""
+        if self.places.finish is None and (done or self.whole):
+            self._finish = "stop"
+        yield self._end()
 
     def _keep(self, value: Any) -> None:
         told = at(value, self.places.finish)

@@ -80,22 +80,26 @@ def late(server: Server, reason: str) -> BackendUnavailable:
     return BackendUnavailable(f"{server.url} did not answer in time. Try again.", reason=reason)
 
 
-def unreachable(server: Server, error: Exception) -> BackendUnavailable:
+def unreachable(server: Server, why: str) -> BackendUnavailable:
     """The error that a connection is which could not be opened."""
     return BackendUnavailable(
-        f"No connection to {server.url} ({error}). Is the address right, and up?", reason="connection"
+        f"No connection to {server.url} ({why}). Is the address right, and up?", reason="connection"
     )
 
 
-def broken(server: Server, error: Exception) -> BackendUnavailable:
+def broken(server: Server, why: str) -> BackendUnavailable:
     """The error that a connection is which was open."""
-    told = str(error) or type(error).__name__
-    return BackendUnavailable(f"The connection to {server.url} broke ({told}). Try again.", reason="connection")
+    return BackendUnavailable(f"The connection to {server.url} broke ({why}). Try again.", reason="connection")
 
 
-def unpackable(server: Server, error: Exception) -> BackendBroken:
+def unpackable(server: Server, why: str) -> BackendBroken:
     """The error that a body is which nobody can unpack."""
-    return BackendBroken(f"{server.url}: {type(error).__name__}: {error}.", reason="malformed")
+    return BackendBroken(f"The answer of {server.url} cannot be unpacked ({why}).", reason="malformed")
+
+
+def too_long() -> BackendBroken:
+    """The error that a body is which nobody will read."""
+    return BackendBroken("The model server's answer is longer than 8 MB.", reason="too_long")
 
 
 def refusal(text: str) -> BackendBroken:
@@ -108,7 +112,7 @@ def masked(error: BackendError, server: Server, sent: str = "", raw: str = "") -
     """The same error without a secret of the server, and with what went over the wire; servers quote keys and whole
     requests."""
     same = type(error)(server.mask(str(error)), reason=error.reason, retry_after_s=error.retry_after_s)
-    same.sent, same.raw = server.mask(sent), server.mask(raw)
+    same.sent, same.raw = server.mask(sent or error.sent), server.mask(raw or error.raw)
     return same
 
 

@@ -1,7 +1,7 @@
-"""Anthropic's Messages, streamed or whole: bytes in, a reply out.
+"""Anthropic's Messages: a reply of the values of a stream, or of the bytes of a whole answer. Pure.
 
-Pure. Text comes in `text_delta`s of content blocks; thinking, signatures and all other kinds of deltas are no part of
-the reply. The stop reason comes in `message_delta`, the end is `message_stop`; a stream without either was cut off.
+Text comes in `text_delta`s of content blocks; thinking, signatures and all other kinds of deltas are no part of the
+reply. The stop reason comes in `message_delta`, the end is `message_stop`; a stream without either was cut off.
 """
 
 from collections.abc import Iterator
@@ -10,32 +10,20 @@ from typing import Any
 
 from app.backends.base import Delta, End, Text
 from app.backends.wire.errors import check_event, refusal
-from app.backends.wire.sse import Objects, count, cut_off, finish_reason, listed, part, read_whole, string
+from app.backends.wire.sse import count, cut_off, finish_reason, listed, part, read_whole, string
 
 
 @dataclass(slots=True)
 class Messages:
-    """The deltas of one streamed message: feed it bytes until it gives the `End`, or call `end`."""
+    """The deltas of a streamed message."""
 
-    _objects: Objects = field(default_factory=Objects)
     _stop_reason: str | None = None
     _explanation: str = ""
     _model: str | None = None
     _usage: dict[str, Any] = field(default_factory=dict)
 
-    def feed(self, chunk: bytes) -> Iterator[Delta]:
-        """Take the next bytes, give the deltas that they complete; nothing is to be fed after the `End`."""
-        for value in self._objects.feed(chunk):
-            if value is None:
-                raise cut_off("message_stop")
-            yield from self._event(value)
-
-    def end(self) -> Iterator[Delta]:
-        """Raise BackendBroken: the `End` comes with an event, so there was none."""
-        self._objects.check()
-        raise cut_off("message_stop")
-
-    def _event(self, event: dict[str, Any]) -> Iterator[Delta]:
+    def read(self, event: dict[str, Any]) -> Iterator[Delta]:
+        """Give the text of an event, or the end that it is."""
         check_event(event)
         match string(event, "type"):
             case "message_start":
@@ -53,6 +41,10 @@ class Messages:
             case _:
                 pass  # a kind that says nothing to us
 
+    def end(self, *, done: bool) -> Iterator[Delta]:
+        """Raise BackendBroken: the `End` comes with an event, so there was none."""
+        raise cut_off("message_stop")
+
     def _change(self, event: dict[str, Any]) -> None:
         delta = part(event, "delta")
         self._stop_reason = string(delta, "stop_reason") or self._stop_reason
@@ -66,7 +58,7 @@ class Messages:
         return _end(self._stop_reason, self._model, self._usage)
 
 
-def message(body: bytes) -> tuple[str, End]:
+def message_reply(body: bytes) -> tuple[str, End]:
     """The text and the end of a message that was not streamed."""
     whole = read_whole(body)
     check_event(whole)
@@ -78,7 +70,7 @@ def message(body: bytes) -> tuple[str, End]:
 def _end(reason: str | None, model: str | None, usage: dict[str, Any]) -> End:
     if reason is None:
         raise cut_off("stop_reason")
-    return End(finish_reason(reason), model, count(usage, "input_tokens"), count(usage, "output_tokens"))
+    return End(finish_reason(reason), model, count(usage.get("input_tokens")), count(usage.get("output_tokens")))
 
 
 def _text(values: dict[str, Any], kind: str) -> Iterator[Text]:

@@ -14,6 +14,8 @@ from app.errors import BackendBroken
 
 BOM = b"\xef\xbb\xbf"
 MAX_EVENT_BYTES = 1_000_000
+LINE_BYTES = 64
+"""What a line takes in memory besides its bytes, at the most."""
 EXCERPT = 200
 SYNONYMS = {
     "end_turn": "stop",
@@ -39,8 +41,6 @@ class Events:
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
         """Take the next bytes, give the data of the events that they complete."""
-        plain, chunk = self._plain(chunk)
-        yield from plain
         for line in self._lines(chunk):
             if line.startswith(b"data: "):
                 self._keep(line[6:])
@@ -49,17 +49,6 @@ class Events:
                 yield data
             elif line == b"data" or line.startswith(b"data:"):
                 self._keep(line[5:])
-
-    def _plain(self, chunk: bytes) -> tuple[list[bytes], bytes]:
-        """The data of events of one line each, as nearly all are, and the bytes behind them; or none, and all bytes."""
-        whole, _, left = (self._rest + chunk).rpartition(b"\n\n")
-        if self._data or len(whole) > MAX_EVENT_BYTES or b"\r" in whole or not whole.startswith(b"data: "):
-            return [], chunk
-        events = whole[6:].split(b"\n\ndata: ")
-        if b"\n" in b"".join(events):
-            return [], chunk
-        self._rest, self._started = b"", True
-        return events, left
 
     def _lines(self, chunk: bytes) -> list[bytes]:
         lines = (self._rest + chunk).splitlines(keepends=True)
@@ -72,15 +61,15 @@ class Events:
         return [line.rstrip(b"\r\n") for line in lines]
 
     def _keep(self, value: bytes) -> None:
-        self._size += len(value)
+        self._size += len(value) + LINE_BYTES
         if self._size > MAX_EVENT_BYTES:
             raise malformed(value, "an event without end")
         self._data.append(value)
 
 
 @dataclass(slots=True)
-class Objects:
-    """The JSON objects of a stream of events; None stands for `[DONE]`, with which some servers end it."""
+class SseFraming:
+    """A JSON object in each event; None stands for `[DONE]`, with which some servers end a stream."""
 
     _events: Events = field(default_factory=Events)
     _seen: bytes = b""
@@ -94,15 +83,16 @@ class Objects:
             self._any = True
             yield read_object(data) if data[:1] == b"{" or data.strip() != b"[DONE]" else None
 
-    def check(self) -> None:
-        """Raise BackendBroken if there has been no event."""
+    def rest(self) -> Iterator[dict[str, Any]]:
+        """Nothing, as an event ends with an empty line; raises BackendBroken if there was none."""
         if not self._any:
             raise not_a_stream(self._seen)
+        return iter(())
 
 
 def finish_reason(told: str) -> str:
     """A server's finish reason in OpenAI's words."""
-    return SYNONYMS.get(told, told)
+    return SYNONYMS.get(told.lower(), told.lower())
 
 
 def read_object(data: bytes) -> dict[str, Any]:
@@ -151,10 +141,23 @@ def listed(values: dict[str, Any], key: str) -> Iterator[dict[str, Any]]:
     yield from (one for one in (found if isinstance(found, list) else ()) if isinstance(one, dict))
 
 
-def count(values: dict[str, Any], key: str) -> int | None:
-    """A number of tokens of an object; None where there is none."""
-    value = values.get(key)
-    return value if isinstance(value, int) else None
+def text_of(value: object, what: str) -> str:
+    """The text of a message's content, which some servers give in parts, thoughts among them; none where there is no
+    content; raises BackendBroken where it is something else."""
+    match value:
+        case None:
+            return ""
+        case str():
+            return value
+        case list() if all(isinstance(one, dict) for one in value):
+            return "".join(string(one, "text") or "" for one in value if one.get("type") == "text")
+        case _:
+            raise malformed(repr(value).encode(errors="replace"), f"{what} is no text")
+
+
+def count(value: object) -> int | None:
+    """A number of tokens; None where it is none."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def malformed(data: bytes, what: str) -> BackendBroken:

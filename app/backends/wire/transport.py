@@ -1,180 +1,215 @@
-"""The way to one model server over HTTP, which all backends that have servers share: JSON goes there, bytes come back.
+"""The way to one model server: an httpx client over aiohttp, below which its secrets are added and its errors named.
 
-Connections are kept and shared by all sessions. Nothing is retried (the runtime does, and logs each attempt), no
-redirect is followed (it would carry the key elsewhere), no cookie is kept (it would join people's conversations), and
-nothing leaves here with a secret of the server in it. Answers come by `lines`, whole or in pieces, at a fifth of what
-aiohttp costs (docs/decisions/0003), which `pieces` has for what `lines` does not know.
+The openai SDK and the other backends send through this client. What leaves is decided here: the server's own headers
+and parameters and none that a library adds, so that no message or log line of a library can hold a secret, and no
+variable of the machine's decides anything. No redirect is followed, no cookie kept, and a request is made once. One
+exception: where a connection that was kept turns out to be closed before the first byte of an answer, it is made again
+on a new one. An answer with another status than success is raised as the error that it is.
 """
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import ssl
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
+from types import SimpleNamespace
+from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
+import aiohttp
 import certifi
-import orjson
-from multidict import CIMultiDict
-from yarl import URL
+import httpx2
+from aiohttp.http_exceptions import ContentEncodingError
 
-from app.backends.base import Delta, End, Whole
-from app.backends.wire.answers import MAX_BODY_BYTES, MULTIPLE_CHOICES, Answer, Coming
-from app.backends.wire.decoder import Decoder, gathered
-from app.backends.wire.errors import masked, refused
-from app.backends.wire.lines import Lines, head
-from app.backends.wire.rests import rest_s
-from app.errors import BackendBroken, BackendError, BackendRejected
+from app.backends.wire.errors import broken, late, refused, too_long, unpackable, unreachable
+from app.backends.wire.reading import WHOLE, words_of
+from app.errors import BackendError, SettingsError
 from app.servers import Server, revealed
 from app.settings import Settings
 
-if TYPE_CHECKING:
-    from app.backends.wire.pieces import Pieces
-
-DRAIN_S = 0.1
-"""How long what follows the end of a reply is waited for, so that the connection can be used again."""
-GATHER_S, LONGEST_GATHER_S = 0.05, 0.4
-"""After so long what has come is read, and at once where the reply is whole; piece by piece would cost twice that."""
-MOST_READS = 400
-"""How often a second all replies together are read, as far as `LONGEST_GATHER_S` lets them: with many, words come in
-larger pieces, so that clicks need not wait."""
-RATE_LIMITS = ("x-ratelimit-", "anthropic-ratelimit-")
-"""How the names of headers begin that tell of a server's rate limits."""
-
-
-def gather_s(replies: int) -> float:
-    """For how long the words of a reply gather while so many come in."""
-    return min(max(GATHER_S, replies / MOST_READS), LONGEST_GATHER_S)
+MAX_BODY_BYTES, MAX_REFUSAL_BYTES = 8_000_000, 20_000
+MULTIPLE_CHOICES = 300
+KEPT_S = 4.0
+"""How long a connection is kept that nobody uses: servers close it after 5 s (uvicorn, node) or later."""
+GATHER_S, LONGEST_GATHER_S, MOST_READS = 0.05, 0.4, 400
+"""After so long what has come of a stream is read; with many streams less often, so that all together are read so often
+a second. A read for each word would cost most of a reply's processor time."""
+ENOUGH_BYTES = 16_000
+"""After so many at once nothing is waited for."""
+NOT_PASSED_ON = ("content-encoding", "content-length", "set-cookie", "transfer-encoding")
+"""Headers of an answer that are dealt with here."""
 
 
-class Transport:
-    """A client of one server; `headers` are the backend's own, over which the server's win."""
+def client(settings: Settings, server: Server, headers: Mapping[str, str]) -> httpx2.AsyncClient:
+    """A client of one server, for one event loop; `headers` are the backend's own, over which the server's win."""
+    for name in ("httpx2", "openai"):  # at INFO they log each address
+        logging.getLogger(name).setLevel(logging.WARNING)
+    transport = Transport(settings, server, headers)
+    return httpx2.AsyncClient(base_url=server.url, transport=transport, timeout=None, trust_env=False)
+
+
+def gather_s(streams: int) -> float:
+    """For how long the words of a stream gather while so many come in."""
+    return min(max(GATHER_S, streams / MOST_READS), LONGEST_GATHER_S)
+
+
+class Transport(httpx2.AsyncBaseTransport):
+    """What sends the requests of a client of one server, and gives their answers or raises a BackendError."""
 
     def __init__(self, settings: Settings, server: Server, headers: Mapping[str, str]) -> None:
-        self._settings, self._server = settings, server
-        self._query = revealed(server.query)
-        self._headers = CIMultiDict(
-            {"accept-encoding": "identity", "content-type": "application/json", "user-agent": "parley", **headers}
-        )
-        self._headers.update(revealed(server.headers))
-        self._tls = _trusted() if server.url.startswith("https:") else None
+        self._server, self._query = server, revealed(server.query)
+        self._connect_s = settings.connect_timeout_s
+        own = {"accept-encoding": "identity", "content-type": "application/json", "user-agent": "parley"}
+        self._headers = httpx2.Headers(own | dict(headers))
+        self._headers.update({name: value for name, value in revealed(server.headers).items() if _may_set(name)})
+        self._tls = _trusted() if server.url.startswith("https:") else True
         self._proxy = _proxy_of(server.url)
-        self._urls: dict[str, URL] = {}
-        self._heads: dict[str, bytes] = {}
-        self._lines = Lines(server, self._tls, settings.connect_timeout_s)
-        self._pieces: Pieces | None = None
-        self._replies = 0
+        self._sessions: dict[bool, aiohttp.ClientSession] = {}
+        self.streams = 0
         """How many are coming in."""
 
-    async def stream(
-        self, path: str, body: Mapping[str, Any], decoder: Decoder, method: str = "POST"
-    ) -> AsyncGenerator[Delta]:
-        """Send `body` to `path`, give the reply as it comes; leaving early closes the connection."""
-        self._replies += 1
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send a request; give an answer of success, whose body is yet to come."""
+        body, sent = await request.aread(), SimpleNamespace(kept=False)
         try:
-            async with self._answering(method, path, _json(body)) as answer:
-                while chunk := await answer.more():
-                    came = False
-                    for delta in gathered(decoder.feed(chunk)):
-                        if isinstance(delta, End):
-                            answer.rest(0)
-                            await answer.pause.last(DRAIN_S)
-                            yield delta
-                            return
-                        came = True
-                        yield delta
-                    if came:
-                        answer.rest(rest_s(self._replies))
-                        await answer.pause.last(gather_s(self._replies))
-                for delta in decoder.end():
-                    yield delta
-        except BackendError as error:
-            raise masked(error, self._server) from None
-        finally:
-            self._replies -= 1
+            try:
+                answer = await self._send(request, body, sent, keep=True)
+            except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
+                if not sent.kept:
+                    raise
+                answer = await self._send(request, body, sent, keep=False)
+        except (aiohttp.ClientError, OSError) as error:
+            raise self.told(error) from None
+        if answer.status >= MULTIPLE_CHOICES:
+            raise await self._refusal(answer)
+        headers = [(name, value) for name, value in answer.headers.items() if name.lower() not in NOT_PASSED_ON]
+        stream = request.headers.get("accept") != WHOLE["accept"]
+        return httpx2.Response(answer.status, headers=headers, stream=_Body(self, answer, stream=stream))
 
-    async def fetch(self, path: str, body: Mapping[str, Any], read: Callable[[bytes], tuple[str, End]]) -> Whole:
-        """Send `body` to `path` and `read` the whole answer; a BackendError has with it what was sent and came."""
-        sent, raw = _json(body), b""
-        try:
-            status, headers, raw = await self._ask(path, sent)
-            if status >= MULTIPLE_CHOICES:
-                raise refused(status, headers, raw)
-            if len(raw) > MAX_BODY_BYTES:
-                raise BackendBroken("The model server's answer is longer than 8 MB.", reason="too_long")
-            text, end = read(raw)
-            return Whole(text, end, self._server.mask(_words(raw)), _words(sent), _rate_limits(headers))
-        except BackendError as error:
-            raise masked(error, self._server, _words(sent), _words(raw)) from None
+    def told(self, error: Exception) -> BackendError:
+        """The error that the connection raised."""
+        why = str(error) or type(error).__name__
+        if login := urlsplit(self._proxy or "").netloc.rpartition("@")[0]:
+            why = why.replace(login, "***")
+        match error:
+            case aiohttp.ConnectionTimeoutError():
+                return late(self._server, "timeout_connect")
+            case aiohttp.ClientConnectorError() | aiohttp.ClientHttpProxyError() | ssl.SSLError():
+                return unreachable(self._server, why)
+            case _ if isinstance(error.__cause__, ContentEncodingError):
+                return unpackable(self._server, why)
+            case _:
+                return broken(self._server, why)
 
-    async def close(self) -> None:
+    async def aclose(self) -> None:
         """Close all connections."""
-        self._lines.close()
-        if self._pieces is not None:
-            await self._pieces.close()
+        for session in self._sessions.values():
+            await session.close()
 
-    async def _ask(self, path: str, body: bytes) -> Answer:
-        """Give a whole answer: past aiohttp, but for a proxy, which `lines` does not know."""
-        if self._proxy is not None:
-            return await self._open().ask(self._url(path), body)
-        return await self._lines.ask(self._request(path, body))
+    async def _send(
+        self, request: httpx2.Request, body: bytes, sent: SimpleNamespace, *, keep: bool
+    ) -> aiohttp.ClientResponse:
+        return await self._session(keep).request(
+            request.method,
+            str(request.url.copy_merge_params(self._query)) if self._query else str(request.url),
+            data=body,
+            headers=self._headers.multi_items(),
+            proxy=self._proxy,
+            allow_redirects=False,
+            trace_request_ctx=sent,
+        )
 
-    def _answering(self, method: str, path: str, body: bytes) -> AbstractAsyncContextManager[Coming]:
-        """Give an answer as it comes, by the same ways; `lines` knows no method but POST either."""
-        if self._proxy is not None or method != "POST":
-            return self._open().open(method, self._url(path), body)
-        return self._lines.open(self._request(path, body))
+    def _session(self, keep: bool) -> aiohttp.ClientSession:
+        """The session whose connections are kept, or that which opens one for each request."""
+        if keep not in self._sessions:
+            kept: dict[str, Any] = {"keepalive_timeout": KEPT_S} if keep else {"force_close": True}
+            trace = aiohttp.TraceConfig()
+            trace.on_connection_reuseconn.append(_note_kept)
+            self._sessions[keep] = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0, ssl=self._tls, **kept),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                # Who asks limits what a reply may take.
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._connect_s),
+                trace_configs=[trace],
+            )
+        return self._sessions[keep]
 
-    def _request(self, path: str, body: bytes) -> bytes:
-        if path not in self._heads:
-            self._heads[path] = head(self._url(path), self._headers)
-        return b"%b%d\r\n\r\n%b" % (self._heads[path], len(body), body)
-
-    def _url(self, path: str) -> URL:
-        if path not in self._urls:
-            self._urls[path] = URL(self._server.url + path).update_query(self._query)
-        return self._urls[path]
-
-    def _open(self) -> Pieces:
-        """The client that belongs to the event loop which first asks for it."""
-        if self._pieces is None:
-            from app.backends.wire.pieces import Pieces  # a batch does without, and without what it imports
-
-            self._pieces = Pieces(self._settings, self._server, self._headers, self._tls, self._proxy)
-        return self._pieces
-
-
-def bearer(server: Server) -> dict[str, str]:
-    """The header with a server's key, where it has one."""
-    return {"authorization": f"Bearer {server.key.get_secret_value()}"} if server.key else {}
-
-
-def _words(data: bytes) -> str:
-    """Bytes as text that every database takes."""
-    return data.decode(errors="replace").replace("\x00", "")
-
-
-def _rate_limits(headers: Mapping[str, str]) -> dict[str, str]:
-    return {key: value for name, value in headers.items() if (key := name.lower()).startswith(RATE_LIMITS)}
+    async def _refusal(self, answer: aiohttp.ClientResponse) -> BackendError:
+        content = b""
+        try:
+            while len(content) < MAX_REFUSAL_BYTES and (piece := await answer.content.readany()):
+                content += piece
+        except (aiohttp.ClientError, OSError) as error:
+            return self.told(error)
+        finally:
+            answer.close()
+        told = refused(answer.status, answer.headers, content[:MAX_REFUSAL_BYTES])
+        told.raw = words_of(content[:MAX_REFUSAL_BYTES])
+        return told
 
 
-def _json(body: Mapping[str, Any]) -> bytes:
-    try:
-        return orjson.dumps(body)
-    except orjson.JSONEncodeError as error:
-        raise BackendRejected(f"The request cannot be written as JSON: {error}.", reason="bad_request") from None
+class _Body(httpx2.AsyncByteStream):
+    """The body of an answer: of a limited size, or a stream, whose pieces gather for a moment."""
+
+    def __init__(self, transport: Transport, answer: aiohttp.ClientResponse, *, stream: bool) -> None:
+        self._transport, self._answer, self._stream = transport, answer, stream
+        self._over = asyncio.Event()
+        answer.content.on_eof(self._over.set)
+        transport.streams += stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        try:
+            while piece := await self._answer.content.readany():
+                yield piece
+                if self._stream and len(piece) < ENOUGH_BYTES:
+                    await self._gather()
+                elif not self._stream and (size := size + len(piece)) > MAX_BODY_BYTES:
+                    raise too_long()
+        except (aiohttp.ClientError, OSError) as error:
+            raise self._transport.told(error) from None
+
+    async def _gather(self) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(gather_s(self._transport.streams)):
+                await self._over.wait()
+
+    async def aclose(self) -> None:
+        self._transport.streams -= self._stream
+        self._stream = False
+        self._answer.close()
+
+
+def _may_set(name: str) -> bool:
+    """Whether a deployment may set this header: where a request ends is not its business."""
+    return name.lower() not in ("connection", "content-length", "transfer-encoding")
+
+
+async def _note_kept(session: aiohttp.ClientSession, context: SimpleNamespace, params: object) -> None:
+    """A request goes out on a connection that was kept."""
+    context.trace_request_ctx.kept = True
 
 
 def _trusted() -> ssl.SSLContext:
-    """The authorities that the machine trusts, and Mozilla's, as some machines have none. Takes a tenth of a second."""
+    """The authorities that the machine trusts, or SSL_CERT_FILE's, and Mozilla's, as some machines have none."""
     context = ssl.create_default_context()
     context.load_verify_locations(certifi.where())
     return context
 
 
 def _proxy_of(url: str) -> str | None:
-    """The proxy that the machine's environment names for an address."""
-    parts = urlsplit(url)
-    return None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
+    """The proxy that the environment names for an address, with or without `http://`; raises SettingsError."""
+    server = urlsplit(url)
+    named = None if proxy_bypass(server.netloc) else getproxies().get(server.scheme)
+    if named is None:
+        return None
+    proxy = urlsplit(named if "://" in named else f"http://{named}")
+    if proxy.scheme not in ("http", "https"):
+        raise SettingsError(
+            f"{server.scheme.upper()}_PROXY names a {proxy.scheme} proxy for {url}; Parley can use an http or https "
+            "proxy. Name another one, or add the server to NO_PROXY."
+        )
+    return proxy.geturl()
