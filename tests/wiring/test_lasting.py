@@ -29,6 +29,8 @@ from tests.fakes.served import Process, serving, settings_for
 from tests.wiring.reading import facts
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.timeout(300)]
+POOLED = 15
+"""Files and threads by which pools may still grow; 30 visits that left one each behind would be twice as many."""
 KEPT = 20
 """So many sessions are at hand here, where it is 5,000 otherwise."""
 
@@ -87,8 +89,8 @@ async def test_nothing_stays_open_behind_those_who_left(tmp_path: Path, soak: bo
 
         first = await visits(20)
         last = await visits(2_000 if soak else 30)
-        assert last[0] <= first[0] + 5
-        assert last[1] <= first[1] + 5
+        assert last[0] <= first[0] + POOLED
+        assert last[1] <= first[1] + POOLED
         await asyncio.to_thread(process.stop)
     finally:
         process.kill()
