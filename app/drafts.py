@@ -18,8 +18,7 @@ from shlex import quote
 from tempfile import NamedTemporaryFile
 from typing import Any
 
-import yaml
-
+from app.errors import NotYaml
 from app.library import FILE, STUDIES, find, mapping_of, no_yaml, shipped, study_of
 from app.marked import Marked as Page
 from app.marked import marked
@@ -146,11 +145,8 @@ def checked(text: str, folder: Path) -> Checked:
     path = folder / FILE
     try:
         page = marked(text)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else None
-        return Checked(None, (Marked(line, "", no_yaml(error).what),))
-    except yaml.YAMLError as error:
-        return _faulty([no_yaml(error)])
+    except NotYaml as error:
+        return Checked(None, (Marked(error.line, "", no_yaml(error).what),))
     try:
         raw = mapping_of(page, str(path))
         if faults := list(_outside(raw, folder)):

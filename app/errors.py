@@ -2,6 +2,7 @@
 
     ParleyError                  (problems/errors.py)
     ├── SettingsError            operator's move: a PARLEY_* variable is wrong or missing
+    ├── NotYaml                  an author's move: a text is no YAML, or none that may be read
     ├── NotAllowed               a researcher's move: ask an owner of the console
     ├── ModelUnknown             a researcher's move: name a model that there is
     ├── MethodUnknown            a researcher's move: name a method that there is
@@ -26,6 +27,14 @@ from problems.errors import ParleyError
 
 class SettingsError(ParleyError):
     """A setting is wrong or missing: the operator's move."""
+
+
+class NotYaml(ParleyError):
+    """A text is no YAML, or asks for what no study needs; with its line and column, from 1, where they are known."""
+
+    def __init__(self, problem: str, line: int | None = None, column: int | None = None) -> None:
+        super().__init__(problem)
+        self.problem, self.line, self.column = problem, line, column
 
 
 class NotAllowed(ParleyError):

@@ -12,9 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from app.backends import registry as backends
+from app.errors import NotYaml
 from app.marked import Marked, marked
 from app.translations import in_its_languages, language_faults
 from experiments.core.resolve import Study
@@ -97,7 +96,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     """A YAML file that holds a mapping; raises StudyError."""
     try:
         return mapping_of(marked(path.read_text(encoding="utf-8")), str(path))
-    except yaml.YAMLError as error:
+    except NotYaml as error:
         raise StudyError(str(path), [no_yaml(error)]) from None
     except UnicodeDecodeError as error:
         raise StudyError(str(path), [Fault("", f"is no YAML in UTF-8: {error}")]) from None
@@ -112,15 +111,12 @@ def mapping_of(read: Marked, name: str) -> dict[str, Any]:
     return read.value
 
 
-def no_yaml(error: yaml.YAMLError) -> Fault:
+def no_yaml(error: NotYaml) -> Fault:
     """What is wrong with a text that is no YAML."""
-    if not isinstance(error, yaml.MarkedYAMLError):
+    if error.line is None:
         return Fault("", f"is no YAML in UTF-8: {error}")
-    mark = error.problem_mark
-    where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-    problem = error.problem or ""
-    hint = next((hint for sign, hint in HINTS.items() if sign in problem), UNQUOTED)
-    return Fault(where, f"is no YAML: {problem}. {hint}")
+    hint = next((hint for sign, hint in HINTS.items() if sign in error.problem), UNQUOTED)
+    return Fault(f"line {error.line}, column {error.column}", f"is no YAML: {error.problem}. {hint}")
 
 
 def read_protocols(beside: Path) -> dict[str, Mapping[str, Any]]:

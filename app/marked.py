@@ -1,22 +1,35 @@
 """YAML as study files are written in it, with the line on which each part stands.
 
-As version 1.2 has it: yes, no, on and off are words, and only true and false are truth values; a key stands once. What
-is built is bounded by the text: aliases that would unfold into much more, tags and endless numbers are refused before.
+A scalar without quotes is a value only where it is one in JSON as well: true, false, null (also `~`, or nothing at all)
+and numbers. Everything else is the text that was typed: yes, 7:30, 007, 0x1F, 1_000, a date. Keys are always texts, and
+each stands once. What is built is bounded: aliases that unfold into much more, tags and endless numbers are refused.
 """
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
-import yaml
+from ruamel.yaml import YAML, MappingNode, Node, ScalarNode, SequenceNode
+from ruamel.yaml.composer import MaxDepthExceededError
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+from app.errors import NotYaml
+from experiments.core.config import AsTyped
 
 LONGEST = 2_000_000
 """How many characters a text may have once its aliases are unfolded."""
 DEEPEST = 100
 LONGEST_NUMBER = 60
+TOO_DEEP = "it is nested too deeply"
+MERGE = "<<"
+WORDS: Mapping[str, bool | None] = {"true": True, "false": False, "null": None, "~": None, "": None}
 _CORE = "tag:yaml.org,2002:"
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _INDEX = re.compile(r"\[(\d+)\]")
 _KEY = re.compile(r"\w+")
 
@@ -26,7 +39,7 @@ class Marked:
     """A text that was read: what it says, and where."""
 
     value: Any
-    root: yaml.Node | None
+    root: Node | None
 
     def line(self, where: str) -> int | None:
         """The line of a path such as `flow[2].options`, or of what is there of it; None for one elsewhere."""
@@ -40,28 +53,27 @@ class Marked:
 
 
 def marked(text: str) -> Marked:
-    """Read a text; raises yaml.YAMLError, with a mark where it is known."""
+    """Read a text; raises NotYaml, with the place where it is known."""
     try:
-        loader = _Loader(text)
-        root = loader.get_single_node()
-        if root is None:
-            return Marked(None, None)
-        _Sound(loader).size(root)
-        return Marked(loader.construct_document(root), root)
+        return _Reading().read(text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark
+        problem = TOO_DEEP if isinstance(error, MaxDepthExceededError) else str(error.problem)
+        raise NotYaml(problem, mark and mark.line + 1, mark and mark.column + 1) from None
+    except (YAMLError, ValueError, OverflowError) as error:  # the latter: "\UFFFFFFFF" is no letter
+        raise NotYaml(str(error)) from None
     except RecursionError:
-        raise yaml.YAMLError("it is nested too deeply") from None
+        raise NotYaml(TOO_DEEP) from None
 
 
-def _step(node: yaml.Node, rest: str) -> tuple[int, yaml.Node, str] | None:
+def _step(node: Node, rest: str) -> tuple[int, Node, str] | None:
     """One step down a path: the line, what stands there, and what is left of the path."""
-    if isinstance(node, yaml.SequenceNode) and (index := _INDEX.match(rest)):
-        number = int(index[1])
-        if number < len(node.value):
-            item = node.value[number]
-            return item.start_mark.line + 1, item, rest[index.end() :].removeprefix(".")
-    if isinstance(node, yaml.MappingNode):
+    if isinstance(node, SequenceNode) and (index := _INDEX.match(rest)) and int(index[1]) < len(node.value):
+        item = node.value[int(index[1])]
+        return item.start_mark.line + 1, item, rest[index.end() :].removeprefix(".")
+    if isinstance(node, MappingNode):
         # A name may have dots of its own, as models have; where a key was merged in, its own place comes last.
-        fits = [(key, value) for key, value in node.value if rest == key.value or _begins(rest, key.value)]
+        fits = [(key, value) for key, value in _pairs(node) if _begins(rest, key.value)]
         if fits:
             key, value = max(reversed(fits), key=lambda pair: len(pair[0].value))
             return key.start_mark.line + 1, value, rest[len(key.value) :].removeprefix(".")
@@ -69,86 +81,102 @@ def _step(node: yaml.Node, rest: str) -> tuple[int, yaml.Node, str] | None:
 
 
 def _begins(rest: str, key: str) -> bool:
-    return rest.startswith((f"{key}.", f"{key}["))
+    return rest == key or rest.startswith((f"{key}.", f"{key}["))
 
 
-class _Loader(yaml.SafeLoader):
-    """The dialect."""
-
-    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        """As ever; what only looks like a date or a number is told with its place."""
-        try:
-            return super().construct_object(node, deep)
-        except ValueError as error:
-            raise yaml.MarkedYAMLError(problem=str(error), problem_mark=node.start_mark) from None
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """As ever, but a key that stands twice is an error; YAML itself lets the last win."""
-        seen: set[Any] = set()
-        for key, _ in node.value:
-            if not isinstance(key, yaml.ScalarNode) or key.tag.endswith("timestamp"):
-                raise yaml.MarkedYAMLError(problem="a key is no word", problem_mark=key.start_mark)
-            if key.value in seen and key.value != "<<":
-                raise yaml.MarkedYAMLError(problem=f"the key {key.value!r} stands twice", problem_mark=key.start_mark)
-            seen.add(key.value)
-        return super().construct_mapping(node, deep)
+def _pairs(node: Node) -> Iterator[tuple[Node, Node]]:
+    """The keys and values of a mapping: first those that it merges, of which the last holds."""
+    if not isinstance(node, MappingNode):
+        raise _refused(node, f"`{MERGE}` takes a mapping, or a list of mappings")
+    for key, value in node.value:
+        if _merges(key):
+            for part in reversed(value.value) if isinstance(value, SequenceNode) else (value,):
+                yield from _pairs(part)
+    yield from ((key, value) for key, value in node.value if not _merges(key))
 
 
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != f"{_CORE}bool"]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-_Loader.add_implicit_resolver(f"{_CORE}bool", re.compile("(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF"))
+def _merges(key: Node) -> bool:
+    return isinstance(key, ScalarNode) and key.value == MERGE and not key.style
 
 
-class _Sound:
-    """Looks at what was composed before anything is built of it; raises yaml.MarkedYAMLError."""
+class _Reading:
+    """Makes values of what was composed, of each alias anew, once it is known how much that is."""
 
-    def __init__(self, loader: _Loader) -> None:
-        self._loader = loader
-        self._known: dict[yaml.Node, tuple[int, int] | None] = {}
+    def __init__(self) -> None:
+        self._yaml = YAML(typ="safe", pure=True)
+        self._yaml.max_depth = DEEPEST
+        self._yaml.composer.warn_double_anchors = False
+        self._sizes: dict[Node, int] = {}
 
-    def size(self, node: yaml.Node, depth: int = 0) -> tuple[int, int]:
-        """How many characters a node has and how deep it is, with all that its aliases stand for."""
-        if node in self._known:
-            known = self._known[node]
-            if known is None:
-                raise _refused(node, "it is a part of itself")
-            return known
-        self._known[node] = None
-        inside = [self.size(part, depth + 1) for part in self._parts(node)] if depth < DEEPEST else []
-        chars = sum(chars for chars, _ in inside) + (self._word(node) if isinstance(node, yaml.ScalarNode) else 1)
-        height = 1 + max((height for _, height in inside), default=0)
-        if depth + height > DEEPEST:
-            raise _refused(node, "it is nested too deeply")
-        if chars > LONGEST:
+    def read(self, text: str) -> Marked:
+        root = self._yaml.compose(text)
+        if root is None:
+            return Marked(None, None)
+        self._size(root)
+        return Marked(self._value(root, 1), root)
+
+    def _size(self, node: Node) -> int:
+        """How many characters a node has with all that its aliases stand for."""
+        if node not in self._sizes:
+            self._sizes[node] = LONGEST + 1  # what is a part of itself has no end
+            parts = () if isinstance(node, ScalarNode) else node.value
+            parts = chain.from_iterable(parts) if isinstance(node, MappingNode) else parts
+            own = len(node.value) if isinstance(node, ScalarNode) else 0
+            self._sizes[node] = 1 + own + sum(map(self._size, parts))
+        if self._sizes[node] > LONGEST:
             raise _refused(node, "its aliases unfold into too much")
-        self._known[node] = (chars, height)
-        return chars, height
+        return self._sizes[node]
 
-    def _parts(self, node: yaml.Node) -> list[yaml.Node]:
-        if isinstance(node, yaml.ScalarNode):
-            return []
+    def _value(self, node: Node, depth: int) -> Any:
+        if depth > DEEPEST:
+            raise _refused(node, TOO_DEEP)
+        if isinstance(node, ScalarNode):
+            return self._scalar(node)
         if node.tag not in (f"{_CORE}map", f"{_CORE}seq"):
             raise _refused(node, f"the tag {_short(node.tag)} has no place here")
-        return (
-            list(node.value) if isinstance(node, yaml.SequenceNode) else [part for pair in node.value for part in pair]
-        )
+        if isinstance(node, MappingNode):
+            return self._mapping(node, depth)
+        return [self._value(item, depth + 1) for item in node.value]
 
-    def _word(self, node: yaml.ScalarNode) -> int:
-        plain = self._loader.resolve(yaml.ScalarNode, node.value, (True, False))  # type: ignore[no-untyped-call]
-        if node.tag not in (plain, f"{_CORE}str"):
+    def _mapping(self, node: MappingNode, depth: int) -> dict[str, Any]:
+        self._sound_keys(node)
+        found: dict[str, Any] = {}
+        for key, value in _pairs(node):
+            self._value(key, depth + 1)
+            found[key.value] = self._value(value, depth + 1)
+        return found
+
+    def _sound_keys(self, node: MappingNode) -> None:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if not isinstance(key, ScalarNode) or not (key.value or key.style):
+                raise _refused(key, "a key is no word")
+            if key.value in seen and not _merges(key):
+                raise _refused(key, f"the key {key.value!r} stands twice")
+            seen.add(key.value)
+
+    def _scalar(self, node: ScalarNode) -> Any:
+        text = node.value
+        plain = self._yaml.resolver.resolve(ScalarNode, text, (True, False))
+        if node.tag not in (str(plain), f"{_CORE}str"):
             raise _refused(node, f"the tag {_short(node.tag)} has no place here")
-        if node.tag in (f"{_CORE}int", f"{_CORE}float") and len(node.value) > LONGEST_NUMBER:
-            raise _refused(node, "a number is too long")
-        if any("\ud800" <= letter <= "\udfff" for letter in node.value):
+        if any("\ud800" <= letter <= "\udfff" for letter in text):
             raise _refused(node, "a text has half a letter (a surrogate)")
-        return 1 + len(node.value)
+        if node.style or node.tag == f"{_CORE}str":
+            return text
+        if text in WORDS:
+            return WORDS[text]
+        if not _NUMBER.fullmatch(text):
+            return text
+        if len(text) > LONGEST_NUMBER:
+            raise _refused(node, "a number is too long; put it in quotes if it is a text")
+        number = json.dumps(json.loads(text))
+        return text if "Infinity" in number else json.loads(text) if number == text else AsTyped(text)
 
 
-def _refused(node: yaml.Node, why: str) -> yaml.MarkedYAMLError:
-    return yaml.MarkedYAMLError(problem=why, problem_mark=node.start_mark)
+def _refused(node: Node, why: str) -> MarkedYAMLError:
+    return MarkedYAMLError(problem=why, problem_mark=node.start_mark)
 
 
-def _short(tag: str) -> str:
-    return repr(tag.replace(_CORE, "!!"))
+def _short(tag: str | None) -> str:
+    return repr(str(tag).replace(_CORE, "!!"))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from app.marked import marked
 from docs.tables import table, tests
 
 ROOT = Path(__file__).parents[1]
@@ -17,7 +16,7 @@ END = "\n<!-- The end of the table. -->"
 
 def items() -> list[dict[str, Any]]:
     """What applies: each `item` with its number, and its `tests` or what is said in place of any."""
-    found: list[dict[str, Any]] = yaml.safe_load((ROOT / "docs" / "asvs.yaml").read_text(encoding="utf-8"))
+    found: list[dict[str, Any]] = marked((ROOT / "docs" / "asvs.yaml").read_text(encoding="utf-8")).value
     return found
 
 

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from app.marked import marked
 from docs.tables import table, tests
 
 FOLDER = Path(__file__).with_name("goals")
@@ -25,7 +24,7 @@ measured by benches and not by tests: `make bench`, or the module that is named,
 
 def goals(part: str) -> list[dict[str, Any]]:
     """The goals of a part, in order."""
-    found: list[dict[str, Any]] = yaml.safe_load((FOLDER / f"{part}.yaml").read_text(encoding="utf-8"))
+    found: list[dict[str, Any]] = marked((FOLDER / f"{part}.yaml").read_text(encoding="utf-8")).value
     return found
 
 

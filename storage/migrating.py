@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from sqlalchemy import Connection, column, inspect, select, table
+from sqlalchemy.event import listen
 from sqlalchemy.exc import DatabaseError, OperationalError
 
 from storage.addresses import file_of
@@ -25,6 +25,7 @@ from storage.revisions import OWN, Revisions, revision_of, stamp
 from storage.tables import events
 
 AT_ONCE = 1_000
+ENVIRONMENT = Path(__file__).parent / "migrations"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,18 +99,17 @@ def migrate(
 
 def _upgrade(url: str, found: str, revisions: Revisions) -> None:
     engine = connect(url)
+    if engine.dialect.name == "sqlite":  # it is not heeded within a transaction
+        listen(engine, "connect", lambda raw, _: raw.execute("PRAGMA foreign_keys=OFF").close())
     try:
-        with writer(engine) as connection:
-            if engine.dialect.name == "sqlite":
-                _past_sqlalchemy(connection, "PRAGMA foreign_keys=OFF")  # not heeded within a transaction
-            with connection.begin():
-                alone(connection, MAKING)
-                stamp(connection, found)
-                before = {name: content(connection, name, rows=name == events.name) for name in _tables(connection)}
-                _drop_triggers(connection)
-                _run(connection, revisions)
-                make_tables(connection)
-                _compare(connection, before)
+        with writer(engine) as connection, connection.begin():
+            alone(connection, MAKING)
+            stamp(connection, found)
+            before = {name: content(connection, name, rows=name == events.name) for name in _tables(connection)}
+            _drop_triggers(connection)
+            _run(connection, revisions)
+            make_tables(connection)
+            _compare(connection, before)
     except OperationalError as error:
         raise StorageError(f"nothing was migrated: {error.orig}") from error
     finally:
@@ -118,19 +118,15 @@ def _upgrade(url: str, found: str, revisions: Revisions) -> None:
 
 def _run(connection: Connection, revisions: Revisions) -> None:
     """Let alembic run the revisions in the transaction that is open; it is read here, as few commands migrate."""
+    from alembic import command
     from alembic.config import Config
-    from alembic.runtime.environment import EnvironmentContext
-    from alembic.script import ScriptDirectory
 
-    folders = [str(folder) for folder in revisions.folders]
-    script = ScriptDirectory(folders[0], version_locations=folders)
-
-    def wanted(found: Any, _context: Any) -> Any:
-        return script._upgrade_revs("head", found)
-
-    with EnvironmentContext(Config(), script, fn=wanted) as environment:
-        environment.configure(connection=connection, transactional_ddl=True)
-        environment.run_migrations()
+    config = Config(attributes={"connection": connection})
+    folders = "\n".join(str(folder) for folder in revisions.folders)
+    options = {"script_location": str(ENVIRONMENT), "version_locations": folders, "path_separator": "newline"}
+    for name, value in options.items():
+        config.set_main_option(name, value.replace("%", "%%"))
+    command.upgrade(config, "head")
 
 
 def content(connection: Connection, name: str, key: Sequence[str] = (), *, rows: bool = True) -> Content:
@@ -174,10 +170,3 @@ def _drop_triggers(connection: Connection) -> None:
         names = connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'trigger'").scalars().all()
         for name in names:
             connection.exec_driver_sql(f'DROP TRIGGER "{name}"')
-
-
-def _past_sqlalchemy(connection: Connection, statement: str) -> None:
-    """Run a statement without the transaction that SQLAlchemy would begin for it."""
-    raw = connection.connection.driver_connection
-    if raw is not None:
-        raw.execute(statement).close()

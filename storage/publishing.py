@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from difflib import unified_diff
 from typing import Any, TypeVar
 
-import yaml
 from sqlalchemy import Connection, select
 
 from experiments.core.events import By
@@ -25,6 +24,7 @@ from storage.errors import Conflict
 from storage.operations import Deciding, deciding, every_operations_in, operations_in
 from storage.recorded import study_stream
 from storage.studies import Studies
+from storage.yaml_text import yaml_text
 
 TRIES = 5
 PERSON = "person"
@@ -151,21 +151,10 @@ def _has_people(connection: Connection, name: str) -> bool:
     return connection.execute(mine).first() is not None
 
 
-class _Readable(yaml.SafeDumper):
-    """YAML to be read: the lines of a text stand below each other."""
-
-
-def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
-
-
-_Readable.add_representer(str, _text)
-
-
 def _readable(document: Mapping[str, Any]) -> list[str]:
     """All of a document but its problems."""
     parts = {name: part for name, part in document.items() if name != "problems"}
-    return yaml.dump(parts, Dumper=_Readable, sort_keys=False, allow_unicode=True, width=120).splitlines()
+    return yaml_text(parts).splitlines()
 
 
 def _problems(old: Mapping[str, Sequence[Any]], new: Mapping[str, Sequence[Any]]) -> Iterator[str]:

@@ -49,7 +49,7 @@ class Revisions:
         return self.names[self.names.index(name) + 1 :]
 
 
-OWN = Revisions((Path(__file__).parent / "migrations",))
+OWN = Revisions((Path(__file__).parent / "migrations" / "versions",))
 
 
 def _named(path: Path) -> re.Match[str] | None:

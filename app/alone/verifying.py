@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-import yaml
 
 from app.alone.annotators.base import Annotator, parts
 from app.alone.annotators.reading import Schema
@@ -21,6 +20,7 @@ from app.errors import AnnotatorUnknown
 from experiments.core.annotated import About
 from experiments.core.chance import shuffled
 from storage.conversations import Conversation
+from storage.yaml_text import yaml_text
 
 NULL, YES, NO = "null", "yes", "no"
 NOTHING = "None of these"
@@ -140,7 +140,7 @@ def write_sample(folder: Path, annotator: Annotator, sample: Sequence[Conversati
     path = folder / STUDY
     shown = any(one.question.text for one in sample)
     raw = _study(annotator, asked, len(sample), shown=shown)
-    path.write_text(yaml.safe_dump(raw, sort_keys=False, allow_unicode=True, width=110), encoding="utf-8")
+    path.write_text(yaml_text(raw), encoding="utf-8")
     return path
 
 

@@ -11,12 +11,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from app.bots.users import registry
 from app.bots.users.base import User
 from app.bots.users.random import Random
-from app.errors import UserUnknown
+from app.errors import NotYaml, UserUnknown
+from app.marked import marked
 from app.naming import Asked
 from experiments.core.chance import unit
 from experiments.core.resolve import Study
@@ -112,8 +111,8 @@ def read_personas(text: str) -> tuple[Persona, ...]:
     if not text.endswith((".yaml", ".yml")):
         return (Persona("1", text.strip()),) if text.strip() else ()
     try:
-        found = yaml.safe_load(Path(text).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        found = marked(Path(text).read_text(encoding="utf-8")).value
+    except (OSError, UnicodeDecodeError, NotYaml) as error:
         raise UserUnknown(f"{text}: cannot be read: {error}") from None
     named = found if isinstance(found, dict) else {str(n): one for n, one in enumerate(found or (), start=1)}
     if not named or not all(isinstance(one, str) and one.strip() for one in named.values()):

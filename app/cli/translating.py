@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-import yaml
 from rich.markup import escape
 
 from app.cli.common import app, err, out
@@ -15,6 +14,7 @@ from app.translations import missing
 from experiments.core.resolve import Study
 from experiments.core.texts import strays
 from experiments.errors import Fault, StudyError, allowed
+from storage.yaml_text import yaml_text
 
 FIRST = 3
 """How many texts `parley check` names of those that are missing."""
@@ -35,12 +35,7 @@ def texts(
         )
     wanted = missing(load_study(study), language)
     if wanted:
-        print(
-            yaml.dump(
-                dict.fromkeys(map(_Text, wanted), ""), Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=WIDTH
-            ),
-            end="",
-        )
+        print(yaml_text(dict.fromkeys(wanted, ""), WIDTH), end="")
     err.print(
         f"{len(wanted)} texts of {escape(study)} have no translation into {language} ({catalogue(language).name})."
     )
@@ -67,17 +62,3 @@ def _first(some: tuple[str, ...]) -> str:
     cut = [text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS].rstrip()}…" for text in some[:FIRST]]
     more = ", ..." if len(some) > FIRST else ""
     return escape(", ".join(f"“{' '.join(text.split())}”" for text in cut) + more)
-
-
-class _Text(str):
-    """A text that is written as it is read: its lines below each other."""
-
-
-class _Dumper(yaml.SafeDumper):
-    pass
-
-
-_Dumper.add_representer(
-    _Text,
-    lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else '"'),
-)

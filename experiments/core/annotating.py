@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from experiments.core.config import Config, Slug
+from experiments.core.config import Config, Slug, Values
 from experiments.core.template import names
 from experiments.errors import allowed
 
@@ -23,7 +23,7 @@ class Annotating(Config):
     """What is asked. It names what it needs: `{{conversation}}` or `{{first_message}}`; `{{question}}`, `{{options}}`
     or both as `{{problem}}`; what the participant submitted, `{{chosen}}`; and the `{{right}}` answer, which is told to
     no model otherwise."""
-    schema_: dict[str, Any] = Field(alias="schema")
+    schema_: Values = Field(alias="schema")
     """The JSON schema of the answer: an object. A property's `description` tells models and people what it means."""
     model: str = ""
     """The model: one of the study's, or `backend:name[@server]`. `--model` on the command line goes before it."""

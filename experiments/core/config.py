@@ -2,15 +2,52 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import json
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 
 class Config(BaseModel):
     """A part of a study file: unknown keys are errors, values never change."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        populate_by_name=True,
+        use_attribute_docstrings=True,
+        coerce_numbers_to_str=True,  # a number is a text where a text is wanted
+    )
+
+
+class AsTyped(str):
+    """A number that is not written as it would be written out (1.10, 1e3), so that a text keeps what was typed.
+
+    Where a number is wanted it is read as one, as every text is; where anything may stand, `Values` make it one.
+    """
+
+    __slots__ = ()
+
+
+def _valued(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _valued(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_valued(part) for part in value]
+    return json.loads(value) if isinstance(value, AsTyped) else value
+
+
+Values = Annotated[dict[str, Any], BeforeValidator(_valued)]
+"""What only somebody else knows the meaning of: numbers are numbers there."""
+
+
+def typed(value: Any) -> str:
+    """A text, a number or a truth value as an author typed it; raises ValueError for anything else."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str | int | float):
+        return str(value)
+    raise ValueError(f"{value!r} is neither a text nor a number; put it in quotes if it is a text")
 
 
 NAMES = r"^[A-Za-z][A-Za-z0-9_-]*$"

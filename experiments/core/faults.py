@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
@@ -40,8 +41,11 @@ def _fault(item: Mapping[str, Any], raw: Any) -> Fault:
     message = item["msg"].removeprefix("Value error, ")
     if item.get("ctx", {}).get("pattern") == NAMES:
         message = "a name begins with a letter from a to z, and goes on with such letters, digits, `_` or `-`"
-    shown = "" if isinstance(given, Mapping | Sequence) and not isinstance(given, str) else f"{given!r}: "
-    return Fault(where, shown + message[:1].lower() + message[1:])
+    if isinstance(given, Mapping | Sequence) and not isinstance(given, str):
+        return Fault(where, message[:1].lower() + message[1:])
+    hint = "; put it in quotes if it is a text" if kind == "string_type" else ""
+    shown = f"{given!r}" if isinstance(given, str) else json.dumps(given, default=repr)
+    return Fault(where, f"{shown}: {message[:1].lower()}{message[1:]}{hint}")
 
 
 def _tag_fault(item: Mapping[str, Any], given: Any) -> str:

@@ -6,6 +6,7 @@ text (or a list of texts); `read` gives the value that the log keeps, or raises 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
@@ -13,7 +14,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 from pydantic import Field as About
 
-from experiments.core.config import Name
+from experiments.core.config import Name, typed
 from experiments.core.field import Field, Invalid, Written, read_text
 from experiments.core.scales import QUESTIONS, SCALES
 from experiments.core.words import say
@@ -47,11 +48,12 @@ LARGEST = 10**15
 
 def _as_options(value: Any) -> Any:
     if isinstance(value, list | tuple):
-        twice = sorted({str(item) for item in value if list(value).count(item) > 1})
+        texts = [typed(item) for item in value]
+        twice = sorted(text for text, times in Counter(texts).items() if times > 1)
         if twice:
             raise ValueError(f"the option {twice[0]!r} is listed twice")
-        return {str(item): str(item) for item in value}
-    return {str(key): str(label) for key, label in value.items()} if isinstance(value, Mapping) else value
+        return {text: text for text in texts}
+    return {str(key): typed(label) for key, label in value.items()} if isinstance(value, Mapping) else value
 
 
 Options = Annotated[
@@ -78,10 +80,10 @@ class Optioned(Field):
 
     def choose(self, value: Any) -> str:
         """One of the stored values; raises Invalid for anything else."""
-        text = str(value)
-        if not isinstance(value, str | int) or text not in self.options:
-            raise Invalid("Please choose one of the options shown.")
-        return text
+        for text in (typed(value), str(value)) if isinstance(value, str | int) else ():  # `True` in older documents
+            if text in self.options:
+                return text
+        raise Invalid("Please choose one of the options shown.")
 
     def _texts(self, fill: Callable[[str], str]) -> dict[str, Any]:
         """Options are filled too."""

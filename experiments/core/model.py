@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Discriminator, Field, Tag
 
-from experiments.core.config import Config, Slug
+from experiments.core.config import Config, Slug, Values
 
 
 class Price(Config):
@@ -59,5 +59,5 @@ class Model(Config):
     """The study's models that reply in its place where it cannot, in this order; the log says who did."""
     price: Price | None = None
     """What its tokens cost; without it costs are unknown."""
-    options: dict[str, Any] = {}
+    options: Values = {}
     """What only this backend knows."""

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from experiments.core.config import Condition
 from experiments.core.events import Data, Event
+from experiments.core.known import as_words
 from experiments.core.resolve import Study
 from experiments.core.step import Step
 from experiments.core.study import Each, Phase
@@ -188,9 +189,8 @@ def language_of(study: Study, state: State) -> str:
 
 def meets(value: Any, wanted: Any) -> bool:
     """Whether a value, or one of several, is what a condition wants, or one of what it wants."""
-    allowed = wanted if isinstance(wanted, tuple | list) else (wanted,)
     held = value if isinstance(value, tuple | list) else (value,)
-    return value is not None and bool({str(item) for item in allowed} & {str(item) for item in held})
+    return value is not None and not as_words(wanted).isdisjoint(map(str, held))
 
 
 def _attribute(problem: Problem, name: str) -> str | None:

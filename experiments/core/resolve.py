@@ -90,7 +90,6 @@ def resolve(
     pools: Mapping[str, Sequence[Problem]],
 ) -> Study:
     """A study from its file, all protocols at hand and its pools of problems; raises StudyError with every fault."""
-    raw = json.loads(json.dumps(raw, default=str))
     name = str(raw.get("study", "study"))
     sound, faults = mended(StudyFile, raw)
     if sound is None:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Discriminator, PlainValidator, Tag, WithJsonSchema, model_validator
 
-from experiments.core.config import Config
+from experiments.core.config import Config, typed
 from experiments.core.field import Field, Invalid
 from experiments.core.fields import LARGEST, Multiple, Number, Optioned, Slider, Tick
 from experiments.core.template import names
@@ -96,8 +96,8 @@ def impossible(question: Field, wanted: Any) -> Iterator[str]:
 
 def _never(question: Field, wanted: Any) -> Iterator[str]:
     if isinstance(question, Optioned):
-        if str(wanted) not in question.options:
-            yield f"{wanted!r} is no option of this question{allowed(str(wanted), question.options)}"
+        if _sent(question, wanted) not in question.options:
+            yield f"{wanted!r} is no option of this question{allowed(_sent(question, wanted), question.options)}"
     elif isinstance(wanted, str) and list(names(wanted)):
         yield f"{wanted!r} is compared as it stands here; names in it are not filled in"
     elif isinstance(question, Tick):
@@ -107,7 +107,7 @@ def _never(question: Field, wanted: Any) -> Iterator[str]:
             yield "the box must be ticked, so it is never left empty; give the question `required: false`"
     else:
         try:
-            question.accept(_sent(wanted))
+            question.accept(_sent(question, wanted))
         except Invalid as fault:
             yield f"{wanted!r} is no possible answer: {fault}"
 
@@ -119,14 +119,16 @@ def _listed(question: Field, wanted: Any) -> Sequence[Any]:
 def _read(question: Field, wanted: Any) -> list[Any]:
     """The wanted answers as the question would have kept them."""
     if isinstance(question, Multiple):
-        return [question.accept([str(one) for one in _listed(question, wanted)]) or None]
+        return [question.accept([_sent(question, one) for one in _listed(question, wanted)]) or None]
     if isinstance(question, Tick):
         return [True if one is True else None for one in _listed(question, wanted)]
-    return [question.accept(_sent(one)) for one in _listed(question, wanted)]
+    return [question.accept(_sent(question, one)) for one in _listed(question, wanted)]
 
 
-def _sent(value: Any) -> Any:
-    """A value as a browser sends it: text."""
+def _sent(question: Field, value: Any) -> str:
+    """A value as a browser sends it: text. An option is as it was typed, of other numbers 4.0 is 4."""
+    if isinstance(question, Optioned):
+        return typed(value) if typed(value) in question.options else str(value)  # `True` in older documents
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
@@ -148,6 +150,6 @@ def _numbers(question: Field, wanted: Range) -> Iterator[float]:
         for end in (float(end) for end in ends if end is not None):
             for number in (end, -(-end // 1), end // 1):
                 try:
-                    yield question.accept(_sent(number))
+                    yield question.accept(_sent(question, number))
                 except Invalid:
                     continue

@@ -9,8 +9,6 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import yaml
-
 from experiments.core.model import Model
 from storage.describe.checksums import NAME
 from storage.describe.choice import chosen
@@ -19,6 +17,7 @@ from storage.describe.frozen import file_name
 from storage.describe.markdown import bullets, code, join, table
 from storage.describe.words import PILOT, SIMULATED, is_imported, published, summary, title
 from storage.exported import Exported, File
+from storage.yaml_text import yaml_text
 
 WARNINGS = {
     SIMULATED: "> **SIMULATED DATA. No person took part in this study.** Do not report it as what people did.",
@@ -34,7 +33,7 @@ SAFE = (
 def card(exported: Exported) -> str:
     """The card as Markdown, with what programs read of it at the top."""
     return join(
-        f"---\n{yaml.safe_dump(_front(exported), sort_keys=False, allow_unicode=True)}---",
+        f"---\n{yaml_text(_front(exported))}---",
         f"# {title(exported)}",
         WARNINGS.get(exported.origin, ""),
         summary(exported),

@@ -101,7 +101,7 @@ def _rows(
     if escaping:
         file.write("\ufeff")  # by which Excel knows UTF-8
     header = [column.name for column in chosen.columns]
-    writer = JsonWriter(out, chosen.columns) if chosen.json else CsvWriter(file, header, texts=texts)
+    writer = JsonWriter(out, chosen.columns) if chosen.json else CsvWriter(file, header)
     count = 0
     tell(count)
     for rows in chosen.stream(connection, texts=texts):

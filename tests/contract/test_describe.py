@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.marked import marked
 from experiments.core.resolve import Study, restore
 from storage.describe import describe
 from storage.describe.formulas import FORMULA_STARTS, escaped, is_formula
@@ -203,7 +203,7 @@ def test_the_card_tells_what_was_exported_and_what_is_not_known(tmp_path: Path) 
     for file in made.files:
         assert f"| `{file.path}` | 3 | {len(file.columns)} |" in card
     assert "The licence, the authors and how to cite the data" in card
-    front = yaml.safe_load(card.split("---\n")[1])
+    front = marked(card.split("---\n")[1]).value
     assert front.keys() == {"pretty_name", "language", "configs"}
 
 
@@ -214,7 +214,7 @@ def test_the_card_of_imported_data_tells_their_source(tmp_path: Path) -> None:
     assert f"| `full_study/there.csv` | 3 | `{SOURCE['sha256']}` |" in card
     assert made.schema.source in card
     assert made.schema.url in card
-    assert yaml.safe_load(card.split("---\n")[1])["license"] == "cc-by-4.0"
+    assert marked(card.split("---\n")[1]).value["license"] == "cc-by-4.0"
 
 
 def test_the_card_reports_cells_that_look_like_formulas(tmp_path: Path) -> None:

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from app.alone.planning import Wish, cells, models_of
 from app.errors import AloneError, MethodUnknown, ModelUnknown
 from app.library import load_study
 from experiments.core.resolve import Study
 from problems.errors import ParleyError
+from storage.yaml_text import yaml_text
 from tests.core.study_faults import SOUND
 
 HEADER = "question_id,dataset,question,option_A,option_B,option_C,option_D,answer,question_formatted,"
@@ -30,7 +30,7 @@ DATASETS = (
 
 def study(folder: Path, **changes: Any) -> Study:
     path = folder / "small.yaml"
-    path.write_text(yaml.safe_dump({**copy.deepcopy(SOUND), **changes}, sort_keys=False), encoding="utf-8")
+    path.write_text(yaml_text({**copy.deepcopy(SOUND), **changes}), encoding="utf-8")
     return load_study(str(path))
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,6 +21,7 @@ from experiments.core.session import fold
 from experiments.errors import StudyError
 from problems.item import Option, Problem
 from storage.projections import rows_of
+from storage.yaml_text import yaml_text
 from tests.fakes.examples import examples
 from tests.fakes.sessions import study as known
 from tests.fakes.sessions import whole
@@ -196,7 +196,7 @@ def test_an_amount_is_exact_and_the_same_study_however_it_is_written(written: st
 )
 def test_a_faulty_rule_is_told_once(rule: dict[str, Any], said: str, tmp_path: Path) -> None:
     raw = {"study": "s", "title": "S", "problems": {"sums": {"source": "chatbench"}}, "bonus": [rule]}
-    (tmp_path / "s.yaml").write_text(yaml.safe_dump({**raw, "flow": [{"step": "finish"}]}))
+    (tmp_path / "s.yaml").write_text(yaml_text({**raw, "flow": [{"step": "finish"}]}))
     with pytest.raises(StudyError) as caught:
         load_study(str(tmp_path / "s.yaml"))
     (fault,) = caught.value.faults

@@ -7,31 +7,32 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.drafts import LARGEST_BYTES, Checked, checked
+from app.errors import NotYaml
 from app.library import STUDIES, shipped
 from app.marked import marked
 
 BOMB = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12))
 MERGES = "a0: &a0 {x: 1}\n" + "".join(f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}\n" for n in range(1, 12))
-CHAIN = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}]\n" for n in range(1, 3000))
+CHAIN = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}]\n" for n in range(1, 200))
 HOSTILE = {
     "aliases that unfold": (BOMB, "unfold into too much"),
     "merges that unfold": (MERGES, "unfold into too much"),
     "a chain of aliases": (CHAIN, "nested too deeply"),
-    "what holds itself": ("a: &a [*a]", "part of itself"),
+    "what holds itself": ("a: &a [*a]", "unfold into too much"),
+    "a mapping that merges itself": ("a: &a {<<: *a}", "unfold into too much"),
     "depth": ("a: " + "[" * 50_000, "nested too deeply"),
     "depth that ends": ("a: " + "[" * 150 + "]" * 150, "nested too deeply"),
     "a tag of Python": ("a: !!python/object/apply:os.system [ls]", "has no place here"),
     "a tag that lies": ("a: !!bool x", "has no place here"),
     "an endless number": ("a: " + "9" * 5000, "number is too long"),
-    "a number of base 60": ("a: 1" + ":59" * 5000, "number is too long"),
-    "a day that is none": ("a: 2024-13-45", "month must be"),
+    "a letter that there is not": ('a: "\\UFFFFFFFF"', "is no YAML"),
     "half a letter": ('a: "\\ud800"', "half a letter"),
-    "a day as a key": ("2024-01-01: x", "a key is no word"),
+    "a list as a key": ("[a]: x", "a key is no word"),
+    "no key": (": x", "a key is no word"),
 }
 JUNK = (
     "[a, b]", "{x: y}", "null", "5", "-1", "2020-01-01", "true", "[[a]]", "{a: {b: c}}", "'x'", "1e400", ".nan", "[]",
@@ -58,7 +59,7 @@ def test_a_text_that_begins_like_a_truth_value_is_a_text(word: str) -> None:
 
 @given(st.text(max_size=200))
 def test_no_text_breaks_the_reader(text: str) -> None:
-    with suppress(yaml.YAMLError):
+    with suppress(NotYaml):
         marked(text)
 
 

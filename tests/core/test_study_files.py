@@ -10,10 +10,10 @@ from typing import Any, Literal
 
 import jsonschema
 import pytest
-import yaml
 
 from app.drafts import make
 from app.library import PROTOCOLS, STUDIES, find, load_study, shipped
+from app.marked import marked
 from app.trial import try_out
 from experiments.core.config import Config
 from experiments.core.resolve import restore
@@ -21,6 +21,7 @@ from experiments.core.schema import json_schema
 from experiments.core.session import screen
 from experiments.core.step import kinds, step
 from experiments.errors import StudyError
+from storage.yaml_text import yaml_text
 from tests.core.study_faults import FAULTY, SOUND
 from tests.fakes.sessions import play
 
@@ -30,7 +31,7 @@ def faults(tmp_path: Path, change: Callable[[dict[str, Any]], None]) -> str:
     raw = copy.deepcopy(SOUND)
     change(raw)
     path = tmp_path / "small.yaml"
-    path.write_text(yaml.safe_dump(raw, sort_keys=False), encoding="utf-8")
+    path.write_text(yaml_text(raw), encoding="utf-8")
     with pytest.raises(StudyError) as error:
         load_study(str(path))
     return str(error.value)
@@ -89,7 +90,7 @@ def test_a_key_that_stands_twice_is_told(tmp_path: Path) -> None:
 def test_parleys_own_protocol_is_not_replaced_in_silence(tmp_path: Path) -> None:
     (tmp_path / "protocols").mkdir()
     (tmp_path / "protocols/mine.yaml").write_text("protocol: answer-first\nversion: 1\nflow: [{step: answer}]\n")
-    (tmp_path / "small.yaml").write_text(yaml.safe_dump(SOUND, sort_keys=False), encoding="utf-8")
+    (tmp_path / "small.yaml").write_text(yaml_text(SOUND), encoding="utf-8")
     with pytest.raises(StudyError, match="is that of Parley's own 'answer-first'"):
         load_study(str(tmp_path / "small.yaml"))
 
@@ -113,7 +114,7 @@ def test_checking_tries_out_what_is_seldom_drawn(tmp_path: Path) -> None:
         {**each, "each": "more", "take": 5, "when": {"arm": "seldom"}},
     ]
     path = tmp_path / "small.yaml"
-    path.write_text(yaml.safe_dump(raw, sort_keys=False), encoding="utf-8")
+    path.write_text(yaml_text(raw), encoding="utf-8")
     with pytest.raises(StudyError, match="are left"):
         asyncio.run(try_out(load_study(str(path)), 2, 300))
 
@@ -183,7 +184,7 @@ def test_a_study_that_comes_with_parley_is_sound_and_survives_its_document(name:
 @pytest.mark.parametrize("path", [*map(find, shipped()), *PROTOCOLS.glob("*.yaml")], ids=lambda path: path.stem)
 def test_a_file_that_comes_with_parley_fits_the_published_schema(path: Path) -> None:
     kind = "study" if path.parent == STUDIES else "protocol"
-    jsonschema.validate(yaml.safe_load(path.read_text(encoding="utf-8")), json_schema(kind))
+    jsonschema.validate(marked(path.read_text(encoding="utf-8")).value, json_schema(kind))
 
 
 def test_the_order_of_options_is_part_of_the_hash(tmp_path: Path) -> None:
@@ -191,17 +192,17 @@ def test_the_order_of_options_is_part_of_the_hash(tmp_path: Path) -> None:
         raw = copy.deepcopy(SOUND)
         raw["flow"][2]["questions"][0] = {"ask": "single", "name": "x", "options": options}
         path = tmp_path / "small.yaml"
-        path.write_text(yaml.safe_dump(raw, sort_keys=False), encoding="utf-8")
+        path.write_text(yaml_text(raw), encoding="utf-8")
         return load_study(str(path)).hash
 
     assert hash_of({"a": "A", "b": "B"}) != hash_of({"b": "B", "a": "A"})
 
 
 def test_mathconverse_runs_on_the_real_problems(shared: Path, tmp_path: Path) -> None:
-    raw = yaml.safe_load((STUDIES / "mathconverse.yaml").read_text(encoding="utf-8"))
+    raw = marked((STUDIES / "mathconverse.yaml").read_text(encoding="utf-8")).value
     raw["problems"]["theorems"]["path"] = str(shared / "checkmate_problems")
     path = tmp_path / "real.yaml"
-    path.write_text(yaml.safe_dump(raw, sort_keys=False), encoding="utf-8")
+    path.write_text(yaml_text(raw), encoding="utf-8")
     study = load_study(str(path))
     sets = {
         (problem.tags["topic"], problem.tags["set"]) for problem in study.pools["theorems"] if "set" in problem.tags
@@ -214,7 +215,7 @@ def test_a_change_may_be_to_a_step_that_only_one_alternative_has(tmp_path: Path)
     raw = copy.deepcopy(SOUND)
     raw["flow"][1]["flow"][0]["with"] = {"alone": {"text": "Please answer alone."}}
     path = tmp_path / "small.yaml"
-    path.write_text(yaml.safe_dump(raw, sort_keys=False), encoding="utf-8")
+    path.write_text(yaml_text(raw), encoding="utf-8")
     load_study(str(path))
 
 
@@ -236,7 +237,7 @@ def test_titles_and_buttons_may_name_values(tmp_path: Path) -> None:
     raw = copy.deepcopy(SOUND)
     raw["flow"][2] |= {"title": "For {{condition}}", "button": "On, {{condition}}"}
     path = tmp_path / "small.yaml"
-    path.write_text(yaml.safe_dump(raw, sort_keys=False), encoding="utf-8")
+    path.write_text(yaml_text(raw), encoding="utf-8")
     study = load_study(str(path))
     panels = [screen(study, state).panel for state, _ in play(study, "1")]
     assert any(panel.title in ("For answer-first", "For direct-to-AI") for panel in panels)

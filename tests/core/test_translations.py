@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from app.languages import catalogue
 from app.library import STUDIES, load_study, shipped
@@ -19,6 +18,7 @@ from experiments.core.telemetry import disclosure
 from experiments.core.texts import prompts_of, strays, texts_of
 from experiments.core.trail import here
 from experiments.errors import StudyError
+from storage.yaml_text import yaml_text
 from tests.fakes.sessions import enrolment
 
 LONG = "Please read this\ncarefully, and take\nyour time."
@@ -33,7 +33,7 @@ def small(folder: Path, **more: Any) -> str:
     ]
     raw = {"study": "small", "title": "A small study", "languages": ["en", "de"], "flow": flow} | more
     path = folder / "small.yaml"
-    path.write_text(yaml.safe_dump(raw, sort_keys=False), encoding="utf-8")
+    path.write_text(yaml_text(raw), encoding="utf-8")
     return str(path)
 
 
@@ -64,7 +64,7 @@ def test_a_study_written_in_german_has_its_buttons_in_german(tmp_path: Path) -> 
 def test_the_studys_own_translation_wins_however_it_is_wrapped(tmp_path: Path) -> None:
     own = {"Continue": "Los", " ".join(LONG.split()): "Bitte lesen Sie.", "Nowhere": "Nirgends"}
     inline = load_study(small(tmp_path, translations={"de": own}))
-    (tmp_path / "words.yaml").write_text(yaml.safe_dump(own), encoding="utf-8")
+    (tmp_path / "words.yaml").write_text(yaml_text(own), encoding="utf-8")
     from_file = load_study(small(tmp_path, translations={"de": "words.yaml"}))
     assert inline.hash == from_file.hash != load_study(small(tmp_path)).hash
     assert (words(inline)["Continue"], words(inline)[LONG]) == ("Los", "Bitte lesen Sie.")

@@ -8,15 +8,15 @@ import tomllib
 from pathlib import Path
 
 import pytest
-import yaml
 
+from app.marked import marked
 from tests.docs.pages import ROOT, blocks, parley_with, save_files
 
 pytestmark = pytest.mark.slow
 
 PAGE = ROOT / "docs" / "extending.md"
 LINES = 20
-STUDIES = {yaml.safe_load(block.text)["study"]: block.text for block in blocks(PAGE, "yaml")}
+STUDIES = {marked(block.text).value["study"]: block.text for block in blocks(PAGE, "yaml")}
 
 
 @pytest.fixture(scope="module")

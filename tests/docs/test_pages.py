@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 import typer
-import yaml
 
 from app.cli import app as command_line
 from app.library import load_study
+from app.marked import marked
 from app.settings import Settings, env_name
 from app.trial import try_out
+from storage.yaml_text import yaml_text
 from tests.docs.pages import PAGES, REFERENCE, ROOT, Block, blocks, parley, python, save_files
 
 README = ROOT / "README.md"
@@ -26,11 +27,11 @@ SNIPPETS = [b for page in PAGES if page.name not in BY_NEED for b in blocks(page
 
 def whole(block: Block) -> dict:
     """The study that a block is, or is a part of: a part replaces that part of the researcher's first study."""
-    raw = yaml.safe_load(block.text)
+    raw = marked(block.text).value
     if "study" in raw:
         return raw
     assert block.page == RESEARCHER.name, f"{block} is no whole study"
-    first = yaml.safe_load(next(blocks(RESEARCHER, "yaml")).text)
+    first = marked(next(blocks(RESEARCHER, "yaml")).text).value
     if "flow" in raw and raw["flow"][-1].get("step") != "finish":
         raw["flow"] = [*raw["flow"], FINISH]
     return {**first, **raw}
@@ -40,7 +41,7 @@ def whole(block: Block) -> dict:
 def test_a_study_of_the_pages_can_be_used(block: Block, tmp_path: Path, soak: bool):
     save_files(ROOT / "docs" / block.page if block.page != README.name else README, tmp_path)
     file = tmp_path / "study.yaml"
-    file.write_text(yaml.safe_dump(whole(block), sort_keys=False, allow_unicode=True), encoding="utf-8")
+    file.write_text(yaml_text(whole(block)), encoding="utf-8")
     study = load_study(str(file))
     if all(model.backend == "scripted" for model in study.file.models.values()):
         assert asyncio.run(try_out(study, 4 if soak else 1, 300)).typical_minutes >= 0
@@ -75,7 +76,7 @@ def test_the_analysts_code_runs_on_the_demos_data(tmp_path: Path):
 @pytest.mark.slow
 def test_the_researchers_models_answer_alone(tmp_path: Path):
     (block,) = (block for block in blocks(RESEARCHER, "yaml") if "\nalone:" in block.text)
-    (tmp_path / "sums.yaml").write_text(yaml.safe_dump(whole(block), sort_keys=False), encoding="utf-8")
+    (tmp_path / "sums.yaml").write_text(yaml_text(whole(block)), encoding="utf-8")
     section = RESEARCHER.read_text(encoding="utf-8").split("## Ask the same questions without people")[1]
     lines = re.findall(r"^    parley (.+)$", section.split("\n## ")[0], re.M)
     assert [line.split()[0] for line in lines] == ["alone", "alone", "alone", "export"]

@@ -5,9 +5,9 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
-import yaml
 
 from app.backends import registry
+from app.marked import marked
 from app.settings import Settings
 from experiments.core.model import Model
 from tests.docs.pages import ROOT
@@ -29,12 +29,12 @@ def test_the_settings_can_be_put_into_a_file(line: str, tmp_path: Path):
 
 
 def test_there_is_an_example_of_each_backend_with_a_server():
-    used = {yaml.safe_load(dedent(model))["backend"] for model in MODELS}
+    used = {marked(dedent(model)).value["backend"] for model in MODELS}
     assert used == {*registry.names()} - {"scripted", "scripted-user"}
 
 
 @pytest.mark.parametrize("text", MODELS)
 def test_the_models_can_be_put_into_a_study(text: str):
-    model = Model.model_validate(yaml.safe_load(dedent(text)))
+    model = Model.model_validate(marked(dedent(text)).value)
     assert registry.check_options(model.backend, model.options) == []
     assert registry.check_server(model.backend, model.server) == []

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from app.library import STUDIES, read_yaml
+from storage.yaml_text import yaml_text
 
 REMARKS: Mapping[str, Any] = {
     "step": "survey",
@@ -77,5 +76,5 @@ def _talk(name: str, model: Mapping[str, Any]) -> dict[str, Any]:
 def write(folder: Path, raw: Mapping[str, Any]) -> Path:
     """A study's file, named after it."""
     path = folder / f"{raw['study']}.yaml"
-    path.write_text(yaml.safe_dump(dict(raw), sort_keys=False, allow_unicode=True), encoding="utf-8")
+    path.write_text(yaml_text(raw), encoding="utf-8")
     return path

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from app.cli import app
+from app.marked import marked
 from app.settings import Settings
 from app.web.cookies import Cookies
 from app.web.gate import MOST_BODY
@@ -20,7 +20,7 @@ from tests.fakes.served import SECRET
 
 ROOT = Path(__file__).parents[2]
 NGINX = ROOT / "deploy/nginx.conf"
-COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
+COMPOSE = marked((ROOT / "compose.yaml").read_text(encoding="utf-8")).value
 SERVICES = COMPOSE["services"]
 OURS = ("migrate", "server", "console")
 LISTENING = (ROOT / "app/cli/connections.py").read_text(encoding="utf-8")

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from app.library import STUDIES, read_yaml
+from storage.yaml_text import yaml_text
 from tests.conftest import ROOT
 from tests.fakes.commanding import Done, parley
 from tests.fakes.forked import Forked, command
@@ -63,7 +63,7 @@ def test_more_repeats_ask_for_what_is_missing_and_another_temperature_for_all(tm
     raw = read_yaml(STUDIES / "chatbench.yaml")
     raw["alone"]["temperature"] = 0.1
     file = tmp_path / "cooler.yaml"
-    file.write_text(yaml.safe_dump(raw, sort_keys=False), encoding="utf-8")
+    file.write_text(yaml_text(raw), encoding="utf-8")
     cooler = alone(tmp_path, "run", *FEW, "--method", "letter_only_zero_shot", study=str(file))
     assert "10 replies" in cooler.stdout
 

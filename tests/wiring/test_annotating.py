@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from sqlalchemy import text
 
 from app.backends.base import BackendOptions, Delta, End, Request, Text
@@ -18,11 +17,13 @@ from app.bots.simulate import START_US, simulate
 from app.clock import VirtualClock, WorldClock
 from app.errors import BackendUnavailable
 from app.library import load_study
+from app.marked import marked
 from app.runtime import Runtime
 from app.settings import Settings
 from storage.conversations import annotated_in, conversations
 from storage.engine import Database, open_database
 from storage.projections import differences
+from storage.yaml_text import yaml_text
 from tests.fakes import studies
 from tests.fakes.backends import registered
 from tests.fakes.commanding import Done, parley
@@ -163,11 +164,11 @@ def test_one_of_ones_own_comes_from_the_study_file_or_from_another(tmp_path: Pat
     database = simulated(tmp_path)
     BY_MODEL["own"] = '{"hedges": true}'
     own = studies.write(tmp_path, {"study": "own", "annotators": {"hedging": OWN}})
-    raw = yaml.safe_load(own.read_text())
-    own.write_text(yaml.safe_dump({"annotators": raw["annotators"]}))
+    raw = marked(own.read_text()).value
+    own.write_text(yaml_text({"annotators": raw["annotators"]}))
     done = annotate(tmp_path, "talk", "--from", str(own))
     assert (done.returncode, facts(database)) == (0, 6), done.stderr
-    inside = yaml.safe_load((tmp_path / "talk.yaml").read_text()) | {"annotators": {"hedging": OWN}}
+    inside = marked((tmp_path / "talk.yaml").read_text()).value | {"annotators": {"hedging": OWN}}
     file = studies.write(tmp_path, inside)
     again = annotate(tmp_path, str(file), "--with", "hedging")
     assert "0 new annotations, 6 that were there" in again.stdout, again.stderr
@@ -190,7 +191,7 @@ def test_what_is_wrong_is_told_with_what_is_allowed(
 ) -> None:
     simulated(tmp_path, 1)
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "bad.yaml").write_text(yaml.safe_dump({"annotators": {"a": OWN | {"prompt": "?"}}}))
+    (tmp_path / "bad.yaml").write_text(yaml_text({"annotators": {"a": OWN | {"prompt": "?"}}}))
     done = annotate(tmp_path, *words)
     assert done.returncode == 2
     assert told in " ".join(done.stderr.split())

@@ -13,9 +13,9 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-import yaml
 
 from experiments.core.outcomes import COMMON
+from storage.yaml_text import yaml_text
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.model_server import Server
 from tests.fakes.model_server import serve as serve_models
@@ -173,7 +173,7 @@ def blind_study(folder: Path) -> Path:
         (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, problems)), encoding="utf-8")
     (folder / "protocols").mkdir()
     for n in range(2):
-        (folder / "protocols" / f"{n}.yaml").write_text(yaml.safe_dump(protocol(n)), encoding="utf-8")
+        (folder / "protocols" / f"{n}.yaml").write_text(yaml_text(protocol(n)), encoding="utf-8")
     return write(folder, STUDY)
 
 

@@ -91,7 +91,7 @@ nasty = st.lists(st.sampled_from([*NASTY, *(one.text for one in ALL)]) | st.text
 def test_whoever_reads_a_csv_or_a_json_file_reads_what_was_written(texts: list[str]) -> None:
     """200 texts, by Python, by pandas and by pyarrow."""
     file = io.StringIO(newline="")
-    writer = CsvWriter(file, ["number", "text"], texts=True)
+    writer = CsvWriter(file, ["number", "text"])
     for number, text in enumerate(texts):  # one by one, as rows without a quote are written in another way
         writer.rows([(str(number), text)])
     written = file.getvalue()
@@ -112,7 +112,7 @@ def test_whoever_reads_a_csv_or_a_json_file_reads_what_was_written(texts: list[s
 def test_a_csv_gives_every_text_back() -> None:
     """Released data are exact; the variant for spreadsheets has no cell that one would run."""
     file = io.StringIO(newline="")
-    CsvWriter(file, ["name", "text"], texts=True).rows([(one.name, one.text) for one in ALL])
+    CsvWriter(file, ["name", "text"]).rows([(one.name, one.text) for one in ALL])
     file.seek(0)
     _, *rows = csv.reader(file)
     assert [tuple(row) for row in rows] == [(one.name, one.text) for one in ALL]

@@ -5,9 +5,8 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-import yaml
-
 from app.library import load_study
+from app.marked import marked
 from app.translations import missing
 from tests.fakes import studies
 from tests.fakes.commanding import parley
@@ -15,7 +14,7 @@ from tests.fakes.commanding import parley
 
 def test_what_the_command_lists_is_filled_in_and_then_nothing_is_missing(tmp_path: Path) -> None:
     path = studies.short(tmp_path)
-    raw = yaml.safe_load(path.read_text(encoding="utf-8")) | {"languages": ["en", "de"]}
+    raw = marked(path.read_text(encoding="utf-8")).value | {"languages": ["en", "de"]}
     studies.write(tmp_path, raw)
     told = parley("check", path.name, "--bots", "0", folder=tmp_path)
     wanted = missing(load_study(str(path)), "de")
@@ -23,7 +22,7 @@ def test_what_the_command_lists_is_filled_in_and_then_nothing_is_missing(tmp_pat
     assert f"parley texts {path.name} --language de" in told.stdout
     assert "No faults" in told.stdout
     listed = parley("texts", path.name, "--language", "de", folder=tmp_path)
-    to_fill = yaml.safe_load(listed.stdout)
+    to_fill = marked(listed.stdout).value
     assert tuple(to_fill) == wanted
     assert set(to_fill.values()) == {""}
     (tmp_path / "short.de.yaml").write_text(listed.stdout.replace('""', "X").replace("''", "X"), encoding="utf-8")
@@ -38,7 +37,7 @@ def test_what_the_command_lists_is_filled_in_and_then_nothing_is_missing(tmp_pat
 
 def test_simulated_participants_come_in_every_language(tmp_path: Path) -> None:
     path = studies.short(tmp_path)
-    raw = yaml.safe_load(path.read_text(encoding="utf-8")) | {"languages": ["en", "de", "ar"]}
+    raw = marked(path.read_text(encoding="utf-8")).value | {"languages": ["en", "de", "ar"]}
     studies.write(tmp_path, raw)
     assert parley("simulate", path.name, "-n", "12", folder=tmp_path).returncode == 0
     with closing(sqlite3.connect(tmp_path / "parley.db")) as database:

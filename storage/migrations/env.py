@@ -1,0 +1,6 @@
+"""Run by alembic: the revisions, in the transaction that storage/migrating.py has opened."""
+
+from alembic import context
+
+context.configure(connection=context.config.attributes["connection"], transactional_ddl=True)
+context.run_migrations()

@@ -1,0 +1,1 @@
+"""Each revision, in a file of its own."""

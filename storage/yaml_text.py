@@ -1,0 +1,39 @@
+"""Values as YAML that people read; it reads back as the same values, whichever version of YAML a reader knows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from io import StringIO
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.scalarstring import DoubleQuotedScalarString, LiteralScalarString
+
+PLAIN = re.compile(r"(?!(?:y|n|yes|no|on|off|true|false|null)$)[^\W\d_]", re.IGNORECASE)
+"""How a text begins that no version of YAML takes for a number, a date or a truth value."""
+WIDTH = 120
+
+
+def yaml_text(value: Any, width: int = WIDTH) -> str:
+    """Plain JSON as YAML, in its order; the lines of a text stand below each other."""
+    yaml = YAML()
+    yaml.width = width
+    written = StringIO()
+    yaml.dump(_styled(value), written)
+    return written.getvalue()
+
+
+def _styled(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {_styled(key): _styled(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_styled(part) for part in value]
+    if not isinstance(value, str):
+        return value
+    lines = value.removesuffix("\n").split("\n")
+    if not all(map(str.isprintable, lines)):
+        return DoubleQuotedScalarString(value)
+    if "\n" in value and all(line == line.strip() != "" for line in (lines[0], lines[-1])):
+        return LiteralScalarString(value)
+    return value if PLAIN.match(value) else DoubleQuotedScalarString(value)
