@@ -18,7 +18,7 @@ from typing import Any
 from uuid import uuid4
 
 from app.clock import Clock
-from app.counting import CLOSED, Arriving, Live, arrived, at_once, counted, depends, follows, written
+from app.counting import CLOSED, Arriving, Live, arrived, at_once, counted, depends, follows, takes_place, written
 from app.kept import Kept
 from app.purse import BUDGET, Purse
 from app.replies.answering import Answering
@@ -27,6 +27,7 @@ from app.replies.models import Models
 from app.replies.patient import Attempt, Means, ask_patiently, attempt_values
 from app.replies.turns import Turns, alone
 from app.settings import Settings
+from experiments.core.assign import FULL
 from experiments.core.events import Action, Job
 from experiments.core.hurry import refuse_hurry
 from experiments.core.model import Model
@@ -113,16 +114,21 @@ class Runtime:
         shut: tuple[Cap, ...] = (),
     ) -> Live:
         """Begin a session; `seed` and `stream` are drawn unless given. `told` is what else the fact shall say: the
-        `language`, and which `attempt` of the same person it is; `shut` are cells that are not given.
+        `language`, and which `attempt` of the same person it is; `shut` are cells that are not given, which
+        the fact says too, as the cell may be given later.
 
         Raises Conflict if the stream is taken, and Refused if nobody new can begin.
         """
         if (why := await self.closed(study)) is not None and (origin == "person" or why == BUDGET):
             raise Refused("closed", CLOSED.format(study=study.name, why=why))
-        shut = (*shut, *self._purse.shut(study))
-        known = {"study": study.name, "hash": study.hash, "origin": origin, "seed": seed or secrets.token_hex(16)}
+        known: dict[str, Any] = {"study": study.name, "hash": study.hash, "origin": origin}
+        known |= {"seed": seed or secrets.token_hex(16)}
+        if shut:
+            known |= {"shut": [cap.model_dump(mode="json") for cap in shut]}
         live = Live(stream or str(uuid4()), study, State())
-        who = Arriving({**known, **told}, identity, shut)
+        who = Arriving({**known, **told}, identity, self._purse.shut(study))
+        if study.admission:
+            return await self._count(live, partial(arrived, live, who))
         with self._purse.begins(study):
             return await self._count(live, partial(arrived, live, who))
 
@@ -251,11 +257,21 @@ class Runtime:
         if not events:
             return live
         refuse_hurry(live.state, events, self._settings.messages_per_minute)
+        if takes_place(live.study, live.state, state):
+            return await self._admit(live, action)
         if (job := at_once(live.study, state)) is not None and depends(job):
-            return await self._count(live, partial(counted, live, action))
+            return await self._count(live, partial(counted, live, action, ()))
         after = live.after(events, state)
         await asyncio.wrap_future(self.log.append(written(live, after, action)))
         return await self._written(after)
+
+    async def _admit(self, live: Live, action: Action) -> Live:
+        """Write an action by which a participant takes a place; raises Refused where there is none."""
+        study = live.study
+        if await self._purse.closed(study) == BUDGET:
+            raise Refused("full", FULL)
+        with self._purse.begins(study):
+            return await self._count(live, partial(counted, live, action, self._purse.shut(study)))
 
     async def _count(self, live: Live, make: Callable[[Others], Append]) -> Live:
         """Write facts that depend on what others have."""
