@@ -32,6 +32,7 @@ from storage.describe.packing import pack
 from storage.engine import Database
 from storage.exports.exporting import export
 from storage.exports.planning import Wish
+from storage.private import new_folder
 
 log = logging.getLogger(__name__)
 LIFE_S = 15 * 60
@@ -209,7 +210,7 @@ class Downloads:
             if job.stopped or self._clock.now_us() - job.asked_us > PATIENCE_S * SECOND_US:
                 raise _Stopped
 
-        folder.mkdir()
+        new_folder(folder)
         sessions = export(database, job.wish, folder, tell).sessions
         job.packing = True
         packed = pack(folder)
