@@ -31,7 +31,7 @@ from storage.engine import Database
 from storage.errors import Conflict, StorageError
 from storage.participants import Participants
 from storage.payments import Payee, Payment, payees, record, recorded_of
-from storage.private import create, make_folder, new_folder
+from storage.private import create, held, make_folder, new_folder
 from storage.prolific import Lists, Statuses, lists
 
 MOST_LINES = 200
@@ -149,7 +149,7 @@ def _finish(database: Database, wish: Wish, before: Earlier) -> Earlier:
     there = sorted(wish.folder.iterdir()) if wish.folder.is_dir() and not wish.dry else []
     moved, swept, busy = list(before.moved), list(before.swept), []
     for hidden in (path for path in there if pattern.fullmatch(path.name)):
-        lock = _alone_in(hidden)
+        lock = held(hidden / LOCK)
         if lock is None:
             busy.append(hidden)
             continue
@@ -158,16 +158,6 @@ def _finish(database: Database, wish: Wish, before: Earlier) -> Earlier:
         swept += [] if kept else [hidden]
         _leave(hidden, lock)
     return Earlier(tuple(moved), tuple(swept), tuple(busy))
-
-
-def _alone_in(hidden: Path) -> FileLock | None:
-    """Hold a hidden folder; None while its own run, or another one that looks, holds it."""
-    lock = FileLock(hidden / LOCK, thread_local=False)
-    try:
-        lock.acquire(blocking=False)
-    except OSError:
-        return None
-    return lock
 
 
 def _leave(hidden: Path, lock: FileLock) -> None:
@@ -190,7 +180,7 @@ def _write(database: Database, wish: Wish, run: Run, at_us: int) -> None:
         new_folder(hidden)
     except FileExistsError:
         raise Conflict(f"{hidden}: another run began at the same time") from None
-    lock = _alone_in(hidden)
+    lock = held(hidden / LOCK)
     if lock is None:
         raise Conflict(f"{hidden}: another run looks whether it was left there")
     try:

@@ -13,6 +13,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from filelock import FileLock
+
 from storage.errors import StorageError
 
 FILE, FOLDER = 0o600, 0o700
@@ -68,6 +70,16 @@ def put(part: Path, to: Path) -> None:
         above = os.open(to.parent, os.O_RDONLY)
         os.fsync(above)
         os.close(above)
+
+
+def held(lock: Path) -> FileLock | None:
+    """Hold a file that tells that a process lives, until it ends or lets go; None while another holds it."""
+    found = FileLock(lock, mode=FILE, thread_local=False)
+    try:
+        found.acquire(blocking=False)
+    except OSError:  # a Timeout is one
+        return None
+    return found
 
 
 def narrow(files: Iterable[Path]) -> None:

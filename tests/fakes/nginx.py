@@ -81,7 +81,7 @@ def adapted(text: str, folder: Path, port: int, servers: Sequence[int], logged: 
         r"user www-data;": "",
         r"listen \[::\]:443 ssl;": "",
         r"listen (8080|443)": f"listen 127.0.0.1:{port}",
-        r"server [^ ]+:7860 [^\n]*;": upstream,
+        r"(?m)^ +server [^ ]+:7860 .*$": upstream,
         r"set_real_ip_from 172\.31\.7[78]\.1;": "set_real_ip_from 127.0.0.1;",
         r"access_log off;": logged.format(folder=folder) if logged else "access_log off;",
         **({} if kept else {re.escape(KEPT): ""}),
