@@ -44,12 +44,12 @@ def make_folder(path: Path) -> None:
 @contextmanager
 def writing(path: Path) -> Iterator[BinaryIO]:
     """A file that has its name once it is whole; raises StorageError where it cannot be written."""
-    if path.exists() and not path.is_file():  # a device or a pipe
-        with path.open("wb") as there:
-            yield there
-        return
     part = path.with_name(f".{path.name}.unfinished")
     try:
+        if path.exists() and not path.is_file():  # a device or a pipe
+            with path.open("wb") as there:
+                yield there
+            return
         part.unlink(missing_ok=True)
         with create(part) as file:
             yield file

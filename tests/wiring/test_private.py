@@ -98,8 +98,9 @@ def test_what_is_written_in_vain_leaves_what_was_there(tmp_path: Path) -> None:
         file.write(b"half")
         raise ZeroDivisionError
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"list.csv": b"before"}
-    with pytest.raises(StorageError, match="cannot be written"), writing(tmp_path / "none" / "list.csv"):
-        pass
+    for wrong in (tmp_path / "none" / "list.csv", tmp_path):
+        with pytest.raises(StorageError, match="cannot be written"), writing(wrong):
+            pass
     with writing(Path("/dev/null")) as file:
         file.write(b"a device is none of ours")
     assert Path("/dev/null").is_char_device()
