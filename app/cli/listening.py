@@ -16,6 +16,8 @@ from starlette.types import ASGIApp
 
 from app.errors import SettingsError
 from app.settings import Settings, env_name, reachable
+from storage.backups import files_of
+from storage.private import narrow
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +37,7 @@ def listen(server: ASGIApp, settings: Settings, port: int) -> None:
     """Serve until somebody stops it."""
     from app.cli import connections
 
+    narrow(files_of(settings.database_url))
     running = connections.made(server, settings, port)
     threading.excepthook = _end
     gc.freeze()  # what is there now stays, and need not be looked through again

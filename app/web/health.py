@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from ipaddress import ip_address
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -23,6 +24,23 @@ KEPT_S = 1.0
 """How long an answer is given again, so that whoever asks often does not write often."""
 
 log = logging.getLogger(__name__)
+
+
+def inside(answer: Answer) -> Answer:
+    """The same for who asks from this machine or its own network: nobody else is told how a server is."""
+
+    async def guarded(request: Request) -> Response:
+        return PlainTextResponse("not found", 404) if _is_global(request) else await answer(request)
+
+    return guarded
+
+
+def _is_global(request: Request) -> bool:
+    try:
+        found = ip_address(request.client.host if request.client else "")
+    except ValueError:  # a socket of this machine
+        return False
+    return (getattr(found, "ipv4_mapped", None) or found).is_global
 
 
 async def live(_: Request) -> Response:

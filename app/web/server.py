@@ -24,7 +24,7 @@ from app.web.arrival import Arrival, trouble
 from app.web.cookies import Cookies, session_of
 from app.web.direct import Direct
 from app.web.gate import Gate
-from app.web.health import live, ready, works
+from app.web.health import inside, live, ready, works
 from app.web.links import Links
 from app.web.logged import place
 from app.web.measures import measures_of
@@ -94,7 +94,7 @@ def build_app(
         routes=[
             *arrival.routes(),
             Walks(secret).route(runtime, cookies),
-            *(Route(f"/healthz{path}", answer, methods=["GET", "HEAD"]) for path, answer in checks.items()),
+            *(Route(f"/healthz{path}", inside(answer), methods=["GET", "HEAD"]) for path, answer in checks.items()),
         ],
         middleware=[
             Middleware(Direct, ParticipantApi(runtime, cookies).calls(), _apologise),

@@ -19,7 +19,7 @@ from app.web.console import page, report
 from app.web.console.access import Access
 from app.web.console.desk import Desk
 from app.web.console.gate import Gate
-from app.web.health import works
+from app.web.health import inside, works
 from app.web.logged import place
 from app.web.secret import secret_for
 from problems.errors import ParleyError
@@ -51,7 +51,7 @@ def build_app(desk: Desk) -> FastAPI:
 
     app = FastAPI(title="Parley: console", lifespan=life, docs_url=None, redoc_url=None, openapi_url=None)
     app.add_exception_handler(ParleyError, _apologise)
-    app.router.routes.append(Route("/healthz", works(desk.database), methods=["GET", "HEAD"]))
+    app.router.routes.append(Route("/healthz", inside(works(desk.database)), methods=["GET", "HEAD"]))
     report.add(app, desk)
     app.router.routes.append(desk.downloads.route())
     return page.mount(app, desk)
