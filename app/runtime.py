@@ -57,6 +57,9 @@ TURNS = 2
 """Turns of the event loop for which a click that a model answers waits once it is written, so that the model is asked
 before the page is painted: one for the reply's task, one for the client that sends the request."""
 
+LOOK_S = 0.25
+"""How often it is looked whether replies can be kept again."""
+
 log = logging.getLogger(__name__)
 
 
@@ -284,12 +287,18 @@ class Runtime:
             self._clock,
             self._models.backend_of,
             self._models.breaker_of,
-            self._purse.look,
+            self._before_asking,
             record,
         )
 
+    async def _before_asking(self, study: Study) -> None:
+        """Wait while what a model replies could not be kept; then look at what it may cost."""
+        while self.log.fault:
+            await asyncio.sleep(LOOK_S)  # the world's time, as it is the writer's
+        self._purse.look(study)
+
 
 def _tell(written: Future[None]) -> None:
-    """Say where an attempt could not be kept; the reply, whose fact has all that counts, does not wait for it."""
+    """Say where an attempt could not be written; the reply, whose fact has all that counts, does not wait for it."""
     if (error := written.exception()) is not None:
-        log.error("an attempt could not be kept: %s", error)
+        log.error("an attempt could not be written: %s", error)
