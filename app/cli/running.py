@@ -28,6 +28,7 @@ from experiments.core.schema import json_schema
 from problems.plugins import nowhere
 from storage.addresses import without_password
 from storage.engine import Database, open_database
+from storage.locks import serving_lock
 from storage.publishing import standing
 
 
@@ -59,19 +60,20 @@ def _serve(references: list[str], *, demo: bool = False, open_browser: bool = Fa
     if len(set(names)) < len(names):
         raise SettingsError(f"Two of these studies have one name: {', '.join(names)}. Serve them apart, or rename one.")
     database = open_database(settings.database_url)
-    server = build_app(settings, database, studies, again=demo)
-    address = settings.address
-    out.print(f"Parley is at [bold]{address}[/bold]  (stop it with Ctrl-C)")
-    for study in studies:
-        out.print(f"  {study.file.title}: {address}/s/{study.name}")
-    if not studies:
-        _tell_published(database, address)
-    out.print(f"  data: {without_password(settings.database_url)}", highlight=False)
-    if not demo:
-        invite_first(settings, database)
-    if open_browser and sys.stdout.isatty():
-        threading.Thread(target=open_when_up, args=(address, settings), daemon=True).start()
-    listen(server, settings, settings.port)
+    with serving_lock(database):
+        server = build_app(settings, database, studies, again=demo)
+        address = settings.address
+        out.print(f"Parley is at [bold]{address}[/bold]  (stop it with Ctrl-C)")
+        for study in studies:
+            out.print(f"  {study.file.title}: {address}/s/{study.name}")
+        if not studies:
+            _tell_published(database, address)
+        out.print(f"  data: {without_password(settings.database_url)}", highlight=False)
+        if not demo:
+            invite_first(settings, database)
+        if open_browser and sys.stdout.isatty():
+            threading.Thread(target=open_when_up, args=(address, settings), daemon=True).start()
+        listen(server, settings, settings.port)
 
 
 def _tell_published(database: Database, address: str) -> None:
