@@ -64,9 +64,12 @@ log = logging.getLogger(__name__)
 
 
 class Runtime:
-    """Sessions at work over one database. Times come from `clock`, models from the registry of backends."""
+    """Sessions at work over one database. Times come from `clock`, models from the registry of backends. An SQLite file
+    is `shared` where several processes serve it."""
 
-    def __init__(self, database: Database, settings: Settings, clock: Clock, log: Log | None = None) -> None:
+    def __init__(
+        self, database: Database, settings: Settings, clock: Clock, log: Log | None = None, *, shared: bool = False
+    ) -> None:
         self.studies = Studies(database)
         self.log = log or Log(database)
         self._database = database
@@ -74,7 +77,7 @@ class Runtime:
         self._clock = clock
         self._kept = Kept()
         self._models = Models(settings, clock)
-        self._claims = claims_of(database)
+        self._claims = claims_of(database, shared=shared)
         turn = Turns(self._claims, self.afresh).wait if self._claims else alone
         self._answering = Answering(self._means, self.act, turn)
         self._purse = Purse(database, clock)
