@@ -58,13 +58,19 @@ TURNS = 2
 """Turns of the event loop for which a click that a model answers waits once it is written, so that the model is asked
 before the page is painted: one for the reply's task, one for the client that sends the request."""
 
+LOOK_S = 0.25
+"""How often it is looked whether replies can be kept again."""
+
 log = logging.getLogger(__name__)
 
 
 class Runtime:
-    """Sessions at work over one database. Times come from `clock`, models from the registry of backends."""
+    """Sessions at work over one database. Times come from `clock`, models from the registry of backends. An SQLite file
+    is `shared` where several processes serve it."""
 
-    def __init__(self, database: Database, settings: Settings, clock: Clock, log: Log | None = None) -> None:
+    def __init__(
+        self, database: Database, settings: Settings, clock: Clock, log: Log | None = None, *, shared: bool = False
+    ) -> None:
         self.studies = Studies(database)
         self.log = log or Log(database)
         self._database = database
@@ -72,7 +78,7 @@ class Runtime:
         self._clock = clock
         self._kept = Kept()
         self._models = Models(settings, clock)
-        self._claims = claims_of(database)
+        self._claims = claims_of(database, shared=shared)
         turn = Turns(self._claims, self.afresh).wait if self._claims else alone
         self._answering = Answering(self._means, self.act, turn)
         self._purse = Purse(database, clock)
@@ -300,12 +306,18 @@ class Runtime:
             self._clock,
             self._models.backend_of,
             self._models.breaker_of,
-            self._purse.look,
+            self._before_asking,
             record,
         )
 
+    async def _before_asking(self, study: Study) -> None:
+        """Wait while what a model replies could not be kept; then look at what it may cost."""
+        while self.log.fault:
+            await asyncio.sleep(LOOK_S)  # the world's time, as it is the writer's
+        self._purse.look(study)
+
 
 def _tell(written: Future[None]) -> None:
-    """Say where an attempt could not be kept; the reply, whose fact has all that counts, does not wait for it."""
+    """Say where an attempt could not be written; the reply, whose fact has all that counts, does not wait for it."""
     if (error := written.exception()) is not None:
-        log.error("an attempt could not be kept: %s", error)
+        log.error("an attempt could not be written: %s", error)

@@ -7,7 +7,7 @@ none is worth one more try; a refusal is none. Then come the model's fallbacks, 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -55,8 +55,8 @@ class Means:
     clock: Clock
     backend: Callable[[Study, str], Backend]
     breaker: Callable[[Study, str], Breaker]
-    before: Callable[[Study], None]
-    """Done before each attempt: what it may cost is looked at."""
+    before: Callable[[Study], Awaitable[None]]
+    """Done before each attempt: waits until its reply can be kept, and looks at what it may cost."""
     record: Callable[[Attempt], None]
     """Done after each, and not waited for: what follows from it is written behind it."""
 
@@ -74,7 +74,7 @@ async def _try(means: Means, study: Study, request: Request, name: str, reply: R
     """Attempts with one model, up to its reply or until no further one is sensible; whether nobody else is asked."""
     breaker = means.breaker(study, name)
     for number in range(1, means.patience.model_tries + 1):
-        means.before(study)
+        await means.before(study)
         started_us = means.clock.now_us()
         asked = await _once(means, study, name, request, reply, breaker)
         again = number < means.patience.model_tries and not reply.stopped

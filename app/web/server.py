@@ -61,14 +61,17 @@ def build_app(
     clock: Clock | None = None,
     *,
     again: bool = False,
+    shared: bool = False,
 ) -> ASGIApp:
-    """The whole server for these studies, to be run by uvicorn; with `again`, who has finished may begin anew.
+    """The whole server for these studies, to be run by uvicorn; with `again`, who has finished may begin anew. It is
+    `shared` where other processes serve the same SQLite file.
 
     Without studies it serves all that are published in the database.
     """
     secret = secret_for(settings, database)
     measures = measures_of(settings, database)
-    runtime = Runtime(database, settings, clock or WorldClock(last_us(database)), measures.log if measures else None)
+    measured = measures.log if measures else None
+    runtime = Runtime(database, settings, clock or WorldClock(last_us(database)), measured, shared=shared)
     for study in studies:
         runtime.prepare(study)
         now = bring(database, study, at_us=runtime.now_us())

@@ -1,7 +1,8 @@
 """The replies of models that were asked alone: each stored once, by one writer thread, in group commits.
 
 A crash loses at most what came in the last `EVERY_S`. A reply that is there already stays as it is, whoever comes with
-another; a row that brought nothing gives way to the next.
+another; a row that brought nothing gives way to the next. What cannot be written, as the disk is full, is paid for: it
+is kept and written once that works; `fault` says so meanwhile.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from storage.log import IN_THE_WAY, TRIES
 log = logging.getLogger(__name__)
 EVERY_S = 0.05
 """How long a reply waits for others with which it is committed."""
+AGAIN_S = 1.0
+"""How soon what could not be written is written again."""
 PAGES = 10_000
 """How long SQLite's write-ahead log may become (40 MB): what many commits touch is then copied once."""
 KEYS_AT_ONCE = 200
@@ -80,6 +83,8 @@ class Replies:
         self._queue: queue.SimpleQueue[Reply | None] = queue.SimpleQueue()
         self._closing = threading.Event()
         self._failed: StorageError | None = None
+        self.fault = ""
+        """Why nothing can be written at the moment; empty while writing works."""
         self._thread = threading.Thread(target=self._run, name="parley-replies", daemon=True)
         self._thread.start()
 
@@ -110,11 +115,31 @@ class Replies:
                 leave_checkpoints(connection, PAGES)
                 while (first := self._queue.get()) is not CLOSE:
                     self._closing.wait(EVERY_S)
-                    write(connection, [first, *self._waiting()])
+                    self._write(connection, [first, *self._waiting()])
         except SQLAlchemyError as error:
-            # of the error itself only its cause is told: the rest of it quotes whole rows
-            self._failed = StorageError(f"replies could not be written: {getattr(error, 'orig', type(error).__name__)}")
+            self._failed = StorageError(f"replies could not be written: {_told(error)}")
             log.error("%s", self._failed)
+
+    def _write(self, connection: Connection, rows: Sequence[Reply]) -> None:
+        """Write rows, again and again where the database cannot, until this is closed."""
+        while True:
+            closing = self._closing.is_set()
+            try:
+                write(connection, rows)
+            except OperationalError as error:
+                if closing:
+                    raise
+                if not self.fault:
+                    log.error(
+                        "replies cannot be written: %s; nothing more is asked until they can be. Ctrl-C ends the run, "
+                        "and they are lost",
+                        _told(error),
+                    )
+                self.fault = _told(error)
+                self._closing.wait(AGAIN_S)
+            else:
+                self.fault = ""
+                return
 
     def _waiting(self) -> Iterator[Reply]:
         """The rows that are there now."""
@@ -124,6 +149,11 @@ class Replies:
                 self._queue.put(CLOSE)  # to be met by `_run`
                 return
             yield found
+
+
+def _told(error: SQLAlchemyError) -> str:
+    """The cause of an error alone: the rest of it quotes whole rows."""
+    return str(getattr(error, "orig", type(error).__name__))
 
 
 def write(connection: Connection, rows: Sequence[Reply]) -> None:

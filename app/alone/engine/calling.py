@@ -22,11 +22,13 @@ from app.backends.whole import whole
 from app.errors import BackendBroken, BackendError, BackendUnavailable, PriceUnknown
 from app.settings import Settings
 from storage.ai_tables import SETTLED
-from storage.alone.replies import Reply
+from storage.alone.replies import Replies, Reply
 
 BUSY = "status_429"
 BROKEN_TRIES = 2
 LONGEST_RETRY_AFTER_S = 120.0
+LOOK_S = 0.2
+"""How often it is looked whether replies can be kept again."""
 
 
 class Stop:
@@ -72,6 +74,7 @@ class Caller:
     tries: int
     wallet: Wallet
     stop: Stop
+    replies: Replies
     chance: Callable[[], float] = random.random
 
     async def call(self, lane: Lane, sample: Sample, question: Question) -> Reply | None:
@@ -114,12 +117,14 @@ class Caller:
         return most_of(price, request)
 
     async def _may_go(self, lane: Lane, request: Request, most: float) -> bool:
-        """Wait for the pace and the budget; False if the call is not to be made."""
+        """Wait for the pace, the budget, and until what comes can be kept; False if the call is not to be made."""
         tokens = lane.tokens(sum(len(message.text) for message in request.messages), request.max_tokens)
         if lane.gate.locked() or self._over(lane) or (wait_s := lane.pace.wait_s(tokens)) > 0:
             async with lane.gate:
                 while not self._over(lane) and (wait_s := lane.pace.wait_s(tokens)) > 0:
                     await self.stop.sleep(wait_s)
+        while self.replies.fault and not self._over(lane):
+            await self.stop.sleep(LOOK_S)
         if self._over(lane):
             return False
         if not await self.wallet.take(most):

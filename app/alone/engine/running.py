@@ -93,8 +93,8 @@ class _Running:
         told = {"study": plan.study, "what": plan.what, **plan.told, "budget": self._limits.budget}
         name = await asyncio.to_thread(begin_run, self._database, told)
         tries, wallet = self._limits.tries, Wallet(self._limits.budget)
-        self._caller = Caller(name, self._settings, tries, wallet, self._stop)
         self._replies = Replies(self._database)
+        self._caller = Caller(name, self._settings, tries, wallet, self._stop, self._replies)
         try:
             with self._signals():
                 await self._all()
@@ -181,7 +181,7 @@ class _Running:
                 self._tally.gave_up(refused=brought(reply.reason))
                 return True
             sample.texts = (*sample.texts, reply.text)
-            while self._replies.behind > MOST_BEHIND:
+            while self._replies.behind > MOST_BEHIND and not self._stop.why:
                 await asyncio.sleep(TELL_S)
         self._tally.completed(reused=not asked)
         return True
