@@ -95,6 +95,7 @@ def build_app(
             *arrival.routes(),
             Walks(secret).route(runtime, cookies),
             *(Route(f"/healthz{path}", answer, methods=["GET", "HEAD"]) for path, answer in checks.items()),
+            *page.routes(),  # which take whatever is left
         ],
         middleware=[
             Middleware(Direct, ParticipantApi(runtime, cookies).calls(), _apologise),
@@ -102,7 +103,6 @@ def build_app(
         ],
         exception_handlers={ParleyError: _apologise, Exception: _apologise},
     )
-    page.mount(app)
     gate = Gate(
         app,
         known=cookies.read,
