@@ -33,7 +33,49 @@ HEAD = b"<head>"
 """How the head of the page begins. It is there once."""
 SCRIPT = b"<script"
 """How each script of the page begins; the gates put the nonce behind it."""
-MARKUP: Mapping[str, str] = {}
+BOTH: Mapping[str, str] = {
+    ".gradio-container .main": "is as wide as the window",
+    ".gradio-container .block": "has no frame; it is told the direction of writing",
+    ".gradio-container .html-container": "has no padding",
+    ".gradio-container .prose": "has our size of letters",
+    ".gradio-container [data-testid=status-tracker]": "is hidden: what is under way is said in our own words",
+}
+"""What our styles and scripts find on both pages, and what rests on it; where it is not, nothing worse than looks is lost."""
+PARTICIPANTS: Mapping[str, str] = {
+    "#chat .wrapper > label > span": "the conversation's name stands above it",
+    "#chat .bubble-wrap[role=log]": "is a log that a screen reader is told to leave alone while it grows",
+    "#chat .message-row .message .prose": "a message's own text, of which each paragraph has its own direction",
+    "#chat .user-row .message": "a message of the person's, with who says it",
+    "#chat .bot-row .flex-wrap .message": "a message of the model's, as wide as the conversation",
+    "#chat [data-testid=user]": "the person's words, named for who hears the page",
+    "#chat [data-testid=bot]": "the model's words: read out, and marked where a reply is not whole",
+    "#chat .code_wrap .copy_code_button": "has no button of Gradio's",
+    "#chat .katex-display .katex": "a formula on a line of its own scrolls",
+    "#preview .md": "what is being typed, as it will look",
+    "#box textarea": "where a message is typed",
+    "button#send": "what sends it",
+}
+"""The same, on the participants' page while there is a conversation."""
+CONSOLE: Mapping[str, str] = {
+    ".gradio-container .row > .column": "parts that stand beside each other",
+    ".gradio-container .column > button.lg": "buttons are as wide as their words",
+    ".gradio-container button.sm": "so are small ones",
+    ".gradio-container button.primary": "the button that is meant",
+    ".gradio-container button.stop": "the button that ends something",
+    ".gradio-container .form > .block": "fields stand in a row",
+    ".gradio-container .secondary-wrap input": "what is chosen in a list",
+    "fieldset.block [data-testid=block-info]": "what is asked, as the name of its options",
+    ".gradio-container .min_value": "the ends of a slider",
+    ".gradio-container .max_value": "the ends of a slider",
+    "#people-account .wrap": "a frame around a choice",
+    ".block .cm-editor .cm-scroller .cm-content": "the editor's text, with its name",
+    ".block:has(.cm-editor) [data-testid=block-label]": "the editor's name",
+    ".cm-gutters .cm-gutterElement": "the numbers of its lines",
+    "[data-testid=altair].layout .altair .vega-embed": "a chart is as wide as its place",
+    ".vega-embed summary": "a chart's menu, with a name",
+    ".vega-embed svg.marks": "a chart is a drawing, in our colours",
+}
+"""The same, in the rooms of the console."""
 _WHOLE = (Path(__file__).parent / "static" / "whole.js").read_text(encoding="utf-8")
 
 
