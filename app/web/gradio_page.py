@@ -38,9 +38,10 @@ BOTH: Mapping[str, str] = {
     ".gradio-container .block": "has no frame; it is told the direction of writing",
     ".gradio-container .html-container": "has no padding",
     ".gradio-container .prose": "has our size of letters",
+    ".gradio-container .toast-wrap": "is hidden: so are errors",
     ".gradio-container [data-testid=status-tracker]": "is hidden: what is under way is said in our own words",
 }
-"""What our styles and scripts find on both pages, and what rests on it; where it is not, nothing worse than looks is lost."""
+"""What our styles and scripts look for on both pages, and what rests on it."""
 PARTICIPANTS: Mapping[str, str] = {
     "#chat .wrapper > label > span": "the conversation's name stands above it",
     "#chat .bubble-wrap[role=log]": "is a log that a screen reader is told to leave alone while it grows",
@@ -49,6 +50,7 @@ PARTICIPANTS: Mapping[str, str] = {
     "#chat .bot-row .flex-wrap .message": "a message of the model's, as wide as the conversation",
     "#chat [data-testid=user]": "the person's words, named for who hears the page",
     "#chat [data-testid=bot]": "the model's words: read out, and marked where a reply is not whole",
+    "#chat .icon-button-wrapper": "is hidden: buttons of Gradio's",
     "#chat .code_wrap .copy_code_button": "has no button of Gradio's",
     "#chat .katex-display .katex": "a formula on a line of its own scrolls",
     "#preview .md": "what is being typed, as it will look",
@@ -71,9 +73,8 @@ CONSOLE: Mapping[str, str] = {
     ".block .cm-editor .cm-scroller .cm-content": "the editor's text, with its name",
     ".block:has(.cm-editor) [data-testid=block-label]": "the editor's name",
     ".cm-gutters .cm-gutterElement": "the numbers of its lines",
-    "[data-testid=altair].layout .altair .vega-embed": "a chart is as wide as its place",
+    ".layout.altair[data-testid=altair] > .vega-embed": "a chart is as wide as its place",
     ".vega-embed summary": "a chart's menu, with a name",
-    ".vega-embed svg.marks": "a chart is a drawing, in our colours",
 }
 """The same, in the rooms of the console."""
 _WHOLE = (Path(__file__).parent / "static" / "whole.js").read_text(encoding="utf-8")
