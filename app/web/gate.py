@@ -36,6 +36,8 @@ POLICY = (
     "img-src 'self' data:; font-src 'self' data:; connect-src 'self'; manifest-src 'self'; form-action 'self'; "
     "base-uri 'self'; frame-ancestors 'none'"
 )
+APART: Mapping[str, str] = {"/": " page", "/api/telemetry": " telemetry"}
+"""What takes nothing from a person's clicks, and has a limit of its own."""
 FOREVER = "public, max-age=31536000, immutable"
 HEADERS: Mapping[bytes, bytes] = {
     b"x-content-type-options": b"nosniff",
@@ -104,19 +106,18 @@ class Gate:
                 return PlainTextResponse("another site may not ask this", 403)
             if int(headers.get(b"content-length") or 0) > MOST_BODY:
                 return PlainTextResponse("too large", 413)
-        if path.startswith(("/api/", "/s/", "/walk/")) and self._floods(scope):
+        if (path == "/" or path.startswith(("/api/", "/s/", "/walk/"))) and self._floods(scope):
             wait = {"retry-after": "2"}
             say = browsers(Request(scope))
             return JSONResponse({"note": say("That was very fast. Please wait a moment.")}, 429, wait)
         return None
 
     def _floods(self, scope: Scope) -> bool:
-        person = self._known(Request(scope)) if scope["path"].startswith("/api/") else None
+        path = scope["path"]
+        person = self._known(Request(scope)) if path == "/" or path.startswith("/api/") else None
         near, now_s = neighbourhood((scope.get("client") or ("unknown",))[0]), time.monotonic()
-        if person is not None:
-            apart = " telemetry" if scope["path"] == "/api/telemetry" else ""  # it takes nothing from their clicks
-            if not self._person.take(person + apart, now_s):
-                return True
+        if person is not None and not self._person.take(person + APART.get(path, ""), now_s):
+            return True
         if (self._strangers if person is None else self._neighbours).take(near, now_s):
             return False
         self._many.tell()
