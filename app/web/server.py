@@ -22,7 +22,6 @@ from app.web import page
 from app.web.api import ParticipantApi
 from app.web.arrival import Arrival, trouble
 from app.web.cookies import Cookies, session_of
-from app.web.direct import Direct
 from app.web.gate import Gate
 from app.web.health import inside, live, ready, works
 from app.web.links import Links
@@ -95,17 +94,17 @@ def build_app(
     app = Starlette(
         lifespan=life,
         routes=[
+            *ParticipantApi(runtime, cookies).routes(),
             *arrival.routes(),
             Walks(secret).route(runtime, cookies),
             *(Route(f"/healthz{path}", inside(answer), methods=["GET", "HEAD"]) for path, answer in checks.items()),
+            *page.routes(),  # which take whatever is left
         ],
         middleware=[
-            Middleware(Direct, ParticipantApi(runtime, cookies).calls(), _apologise),
             Middleware(_Doorstep, cookies, arrival),
         ],
         exception_handlers={ParleyError: _apologise, Exception: _apologise},
     )
-    page.mount(app)
     gate = Gate(
         app,
         known=cookies.read,

@@ -1,7 +1,6 @@
 // The participant's page: posts what people do to the participant API, and hands Gradio the paintings that come back.
 // All that is kept here is what the server said last (`now`) and what was not yet sent; the truth is the server's log.
 
-import "./compiled.js";
 import { RETRY_MS, newKey, post, send, sleep } from "./api.js";
 import { keepTime, wait } from "./clock.js";
 import { $, $$, complete, copyCode, showFaults, valuesOf } from "./forms.js";
@@ -382,6 +381,5 @@ function begin() {
   look();
 }
 
-if (window.gradio_config) window.gradio_config.root = location.origin; // the page's bytes are the same on every host
 window.parley = { begin, updates, paint, shown };
 if (window.parleyBus) begin();
