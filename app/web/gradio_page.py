@@ -14,8 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import gradio as gr
+from cachetools import LRUCache
 from fastapi import FastAPI
 from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
@@ -77,6 +79,8 @@ CONSOLE: Mapping[str, str] = {
     ".vega-embed summary": "a chart's menu, with a name",
 }
 """The same, in the rooms of the console."""
+MOST_MADE = 20
+"""Of so many hosts the page is remembered: anybody may name any."""
 _WHOLE = (Path(__file__).parent / "static" / "whole.js").read_text(encoding="utf-8")
 
 
@@ -109,31 +113,36 @@ class _Shell:
     """Asks Gradio for its page, and puts our head into it.
 
     Gradio hears by which host it was asked and nothing else that a visitor says: a query of its own could name a page
-    that is not there, and a compressed page could have no nonce. (Gradio's own `head` is added in the browser once its
-    scripts have run: too late for the script that watches whether they arrive, and for the styles.)
+    that is not there, and a compressed page could have no nonce. So the page is made once for each host, in 5 ms.
+    (Gradio's own `head` is added in the browser once its scripts have run: too late for the script that watches whether
+    they arrive, and for the styles.)
     """
 
     def __init__(self, app: ASGIApp, head: bytes) -> None:
         self._app, self._head = app, head
+        self._made: LRUCache[Any, tuple[Message, bytes]] = LRUCache(MOST_MADE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer it, or pass it on."""
         if scope["type"] != "http" or scope["path"] != "/":
             await self._app(scope, receive, send)
             return
-        parts: list[bytes] = []
-        start: list[Message] = []
+        host = [(name, value) for name, value in scope["headers"] if name == b"host"]
+        asked = scope["method"], scope["scheme"], *host
+        if asked not in self._made:
+            self._made[asked] = await self._make({**scope, "headers": host, "query_string": b""}, receive)
+        start, page = self._made[asked]
+        await send({**start, "headers": list(start["headers"])})  # who passes it on changes them
+        await send({"type": "http.response.body", "body": page})
+
+    async def _make(self, scope: Scope, receive: Receive) -> tuple[Message, bytes]:
+        parts: list[Message] = []
 
         async def gather(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                start.append(message)
-                return
-            parts.append(message.get("body", b""))
-            if not message.get("more_body"):
-                page = b"".join(parts).replace(HEAD, HEAD + self._head, 1)
-                MutableHeaders(raw=start[0]["headers"])["content-length"] = str(len(page))
-                await send(start[0])
-                await send({"type": "http.response.body", "body": page})
+            parts.append(message)
 
-        host = [(name, value) for name, value in scope["headers"] if name == b"host"]
-        await self._app({**scope, "headers": host, "query_string": b""}, receive, gather)
+        await self._app(scope, receive, gather)
+        start, *bodies = parts
+        page = b"".join(part.get("body", b"") for part in bodies).replace(HEAD, HEAD + self._head, 1)
+        MutableHeaders(raw=start["headers"])["content-length"] = str(len(page))
+        return start, page
