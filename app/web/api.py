@@ -22,9 +22,10 @@ from starlette.responses import JSONResponse, Response
 from app.counting import Live
 from app.languages import catalogue
 from app.runtime import Runtime
+from app.web import markdown
 from app.web.cookies import MOST_KNOWN, Cookies
 from app.web.direct import Call
-from app.web.events import Events
+from app.web.events import Events, plain, rendered
 from app.web.look import look_of, page_words
 from app.web.paint import Sheet, shows_talk
 from app.web.storable import storable
@@ -90,6 +91,12 @@ class Draft(BaseModel):
     values: Values = {}
 
 
+class Preview(BaseModel):
+    """A message that is being written."""
+
+    text: Annotated[str, Field(max_length=20_000)]
+
+
 class Telemetry(BaseModel):
     """What the page tells of itself: times and counts, never a word."""
 
@@ -129,6 +136,7 @@ class ParticipantApi:
         api.post("/look", summary="The present screen")(self.look)
         api.post("/act", summary="Act on the present screen")(self.act)
         api.post("/draft", summary="Keep what is typed")(self.draft)
+        api.post("/preview", summary="What is typed, as it would be shown")(self.preview)
         api.post("/telemetry", summary="What the page tells of itself", status_code=204)(self.telemetry)
         api.get("/reply", summary="The reply on its way, as server-sent events")(self.reply)
         return api
@@ -139,6 +147,7 @@ class ParticipantApi:
             "/api/look": Call("POST", Look, self.look),
             "/api/act": Call("POST", Act, self.act),
             "/api/draft": Call("POST", Draft, self.draft),
+            "/api/preview": Call("POST", Preview, self.preview),
             "/api/telemetry": Call("POST", Telemetry, self.telemetry),
             "/api/reply": Call("GET", Listen, self.reply),
         }
@@ -181,6 +190,13 @@ class ParticipantApi:
             await self._runtime.save_draft(live.stream, body.path, typed(live.screen, body.values))
         return JSONResponse({"saved": present})
 
+    async def preview(self, body: Preview, request: Request) -> Response:
+        """A message that is not sent yet as it would be shown."""
+        live = await self._known(request)
+        if live is None:
+            return _nobody(request)
+        return JSONResponse({"html": await asyncio.to_thread(markdown.said, body.text, **_how(live))})
+
     async def telemetry(self, body: Telemetry, request: Request) -> Response:
         """Nothing; what may not be kept (before the consent, of another screen, beyond the cap) is dropped."""
         live = await self._known(request)
@@ -197,7 +213,8 @@ class ParticipantApi:
 
     def _events(self, live: Live, asked: Listen, first: bytes | None = None) -> Response:
         words = self._runtime.follow(live, asked.offset, asked.slot)
-        return Events(words, partial(self._heard, live.stream, asked), first)
+        pieces = rendered(words, **_how(live)) if asked.view == "page" else plain(words)
+        return Events(pieces, partial(self._heard, live.stream, asked), first)
 
     async def _heard(self, stream: str, asked: Listen) -> bytes:
         """The screen that comes after a reply, if it was asked for; who heard one here knows it here."""
@@ -239,6 +256,11 @@ class ParticipantApi:
             answer = (await asyncio.to_thread(painting) if shows_talk(screen) else painting()).as_json()
         answer["whose"] = whose(live.stream)
         return answer
+
+
+def _how(live: Live) -> dict[str, Any]:
+    """How what is said in a session is rendered."""
+    return {"dollars": live.study.file.dollar_maths, "copy": catalogue(live.language)("Copy")}
 
 
 def _json(told: Mapping[str, Any]) -> Response:

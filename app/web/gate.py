@@ -28,7 +28,7 @@ ALLOWED: Mapping[str, re.Pattern[str]] = {
         r"/|/s/[\w-]{1,60}|/walk/[\w.-]{1,200}|/out|/api/reply|/parley/[\w.-]+|/healthz(/(live|ready))?|/robots\.txt"
         r"|/(assets|static|svelte)/[\w./-]+|/theme\.css|/favicon\.ico|/gradio_api/(app_id|startup-events)"
     ),
-    "POST": re.compile(r"/s/[\w-]{1,60}|/api/(look|act|draft|telemetry)"),
+    "POST": re.compile(r"/s/[\w-]{1,60}|/api/(look|act|draft|preview|telemetry)"),
 }
 POLICY = (
     "default-src 'none'; script-src 'self' 'nonce-{nonce}'{more}; style-src 'self' 'unsafe-inline'; "

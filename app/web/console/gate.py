@@ -28,7 +28,7 @@ OPEN: Mapping[str, re.Pattern[str]] = {
 """What everybody may ask."""
 KNOWN: Mapping[str, re.Pattern[str]] = {
     "GET": re.compile(
-        r"/|/console/[\w.-]+|/(download|report)/[\w./=~-]{1,500}|/(assets|static|svelte)/[\w./-]+"
+        r"/|/(console|parley)/[\w.-]+|/(download|report)/[\w./=~-]{1,500}|/(assets|static|svelte)/[\w./-]+"
         r"|/theme\.css|/favicon\.ico|/gradio_api/(app_id|startup-events)"
     ),
     "POST": re.compile(r"/logout|/gradio_api/run/predict"),

@@ -26,13 +26,18 @@ from app.web.console.visitor import Visitor
 from app.web.mounting import Page
 
 STATIC = Path(__file__).parent / "static"
+SHARED = STATIC.parents[1] / "static"
+"""What the participants' page has as well: how texts look, and how code is copied."""
 READ_PLACE = "() => window.parleyConsole.place()"
 KEEP_PLACE = "(study, tab, session) => { window.parleyConsole.keep(study, tab, session); return []; }"
 
 
 def mount(app: FastAPI, desk: Desk) -> FastAPI:
     """Put the console's page at `/` of `app`, and its script and styles under `/console/`."""
-    app.router.routes.append(Mount("/console", StaticFiles(directory=STATIC)))
+    app.router.routes += [
+        Mount("/console", StaticFiles(directory=STATIC)),
+        Mount("/parley", StaticFiles(directory=SHARED)),
+    ]
     blocks = build(desk)
     app.add_middleware(Asked, blocks=blocks)
     return mounting.mount(app, blocks, head(), asks=True)
@@ -43,6 +48,7 @@ def head() -> str:
     first = ("console",)
     names = [*first, *sorted(path.stem for path in STATIC.glob("*.css") if path.stem not in first)]
     styles = "".join(f'<link rel="stylesheet" href="/console/{name}.css">' for name in names)
+    styles += '<link rel="stylesheet" href="/parley/text.css">'
     return f'<meta name="robots" content="noindex">{styles}<script type="module" src="/console/console.js"></script>'
 
 
