@@ -96,6 +96,7 @@ _SPLIT = {
     False: re.compile(f"{_CODE}|{_FORMULA}", re.MULTILINE),
     True: re.compile(f"{_CODE}|{_FORMULA}{_DOLLAR}", re.MULTILINE),
 }
+_OPEN = re.compile(_CODE + r"|\\[(\[]|\$\$|\\begin\{", re.MULTILINE)
 _MARK = re.compile("(\ue000[0-9]{1,3}\ue001)")
 _MARKUP = re.compile(r"[\[\]|*_`~<$\n]|\\[(\[]")
 _COLUMNS = re.compile(r"(?:\|[^|\n]*){31}")
@@ -128,11 +129,15 @@ def line(text: str, *, dollars: bool = False) -> str:
 
 
 def grown(text: str, *, dollars: bool) -> tuple[str, str]:
-    """A text that still grows, in two: the blocks that will stay as they are, and the last one."""
+    """A text that still grows, in two: the blocks that will stay as they are, and from the last one or the first that
+    has a formula without an end, the rest."""
     env: Env = {"dollars": dollars}
     begins = [token.map[0] for token in _PLAIN.parse(text, env) if token.level == 0 and token.map]
-    lines = str(env["marked"]).split("\n")
-    last = max(begins, default=0)
+    marked = str(env["marked"])
+    lines = marked.split("\n")
+    opened = next((found.start() for found in _OPEN.finditer(marked) if not found["code"]), len(marked))
+    open_line = marked.count("\n", 0, opened)
+    last = max((begin for begin in begins if begin <= open_line), default=0)
     sure, rest = ("\n".join(some) for some in ([*lines[:last], ""], lines[last:]))
     return _unmarked(sure, env["formulas"]), _unmarked(rest, env["formulas"])
 

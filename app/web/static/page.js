@@ -370,9 +370,10 @@ document.addEventListener("visibilitychange", () => document.hidden && saveAtOnc
 addEventListener("pageshow", (event) => event.persisted && look());
 
 // Gradio builds itself after this script has run, and calls begin() when its bus is there.
-function begin() {
+async function begin() {
   if (begin.done) return;
   begin.done = true;
+  while ($$(".conversation").length < 2) await sleep(16);
   const line = $("#note");
   line?.setAttribute("role", "status");
   line?.setAttribute("aria-live", "polite");
