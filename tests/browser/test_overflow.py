@@ -16,6 +16,8 @@ import pytest
 from PIL import Image, ImageChops, ImageDraw
 from playwright.sync_api import BrowserContext, Frame, Page
 
+from app.analysis.intervals import Interval
+from app.analysis.report import html
 from tests.browser.hostile import Echo, Session, seeded, study
 from tests.browser.researcher import AtConsole
 from tests.browser.visitor import Visitor
@@ -23,6 +25,7 @@ from tests.browser.waiting import quiet
 from tests.fakes.accounts import GOOD, ada_and_bob
 from tests.fakes.backends import registered
 from tests.fakes.hostile.overflow import OVERFLOW
+from tests.fakes.reports import figure, finding, report
 from tests.fakes.served import Process, Served, serving_aside, settings_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(900)]
@@ -80,6 +83,7 @@ def differs(one: Image.Image, other: Image.Image) -> Image.Image:
 def outside(page: Page, boxes: str, within: Page | Frame | None = None, left: float = 0, top: float = 0) -> Any:
     """Where something is drawn by what is in these boxes, and none of them is."""
     inner = within or page
+    inner.evaluate("boxes => document.querySelector(boxes)?.scrollIntoView()", boxes)
     places = inner.evaluate(BOXES, boxes)
     assert places, f"there is no {boxes}"
     before = drawn(page)
@@ -166,3 +170,14 @@ def test_nothing_is_drawn_outside_its_box_at_the_console(console: Process, new_c
     assert inside is not None
     for boxes in (".message.you", ".message.bot"):
         assert outside(page, boxes, inside, around["x"], around["y"]) is None, boxes
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_nothing_is_drawn_outside_its_box_in_a_report(new_context: NewContext, size: str) -> None:
+    """As names of groups, which a report shows as they were typed."""
+    width, _ = SIZES[size]
+    page = new_context(viewport={"width": width, "height": 2 * TALL}).new_page()
+    figures = [figure(f"x.{n}", one.text, Interval(0.3, 0.2, 0.4)) for n, one in enumerate(OVERFLOW)]
+    page.set_content(html(report(finding("arena.win_rate", figures))))
+    for boxes in ("h1, h2, h3, p, ul", "th, td:not(.plot)"):
+        assert outside(page, boxes) is None, boxes
