@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from PIL import Image, ImageChops, ImageDraw
-from playwright.sync_api import BrowserContext, Frame, Page
+from playwright.sync_api import BrowserContext, Locator, Page
 
 from app.analysis.intervals import Interval
 from app.analysis.report import html
@@ -80,10 +80,12 @@ def differs(one: Image.Image, other: Image.Image) -> Image.Image:
     return ImageChops.difference(one, other).convert("L").point(lambda value: 255 * (value > NOISE))
 
 
-def outside(page: Page, boxes: str, within: Page | Frame | None = None, left: float = 0, top: float = 0) -> Any:
+def outside(page: Page, boxes: str, frame: Locator | None = None) -> Any:
     """Where something is drawn by what is in these boxes, and none of them is."""
-    inner = within or page
+    inner = (frame.element_handle().content_frame() if frame else None) or page
     inner.evaluate("boxes => document.querySelector(boxes)?.scrollIntoView()", boxes)
+    around = frame.bounding_box() if frame else None
+    left, top = (around["x"], around["y"]) if around else (0, 0)
     places = inner.evaluate(BOXES, boxes)
     assert places, f"there is no {boxes}"
     before = drawn(page)
@@ -150,7 +152,7 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
 def test_nothing_is_drawn_outside_its_box_at_the_console(console: Process, new_context: NewContext, size: str) -> None:
     """In a session's story and in its replay."""
     width, _ = SIZES[size]
-    page = new_context(viewport={"width": width, "height": 2 * TALL}).new_page()
+    page = new_context(viewport={"width": width, "height": TALL // 2}).new_page()
     ada = AtConsole(page, console.url)
     ada.log_in("Ada", GOOD)
     page.goto(f"{console.url}/?study=hostile&tab=sessions&session=1")
@@ -163,13 +165,9 @@ def test_nothing_is_drawn_outside_its_box_at_the_console(console: Process, new_c
     frame = page.locator("iframe.replay")
     frame.wait_for()
     quiet(page)
-    page.evaluate(UNROLL, ["iframe.replay", TALL])
-    around = frame.bounding_box()
-    assert around is not None
-    inside = frame.element_handle().content_frame()
-    assert inside is not None
+    page.evaluate(UNROLL, ["iframe.replay", TALL // 2])
     for boxes in (".message.you", ".message.bot"):
-        assert outside(page, boxes, inside, around["x"], around["y"]) is None, boxes
+        assert outside(page, boxes, frame) is None, boxes
 
 
 @pytest.mark.parametrize("size", SIZES)
