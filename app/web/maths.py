@@ -13,7 +13,7 @@ from html import escape
 from math_core import LatexError, LatexToMathML
 
 MAX_CHARS = 2_000
-MAX_DEPTH = 60
+MAX_DEPTH = 40
 """Elements within elements; a browser's tab crashes on roots nested 150 deep."""
 MAX_DRAWN = 100_000
 """Characters of MathML, which macros can multiply."""

@@ -24,7 +24,7 @@ OPEN = {
         "/favicon.ico", "/parley/page.js", "/gradio_api/app_id", "/gradio_api/startup-events", "/svelte/x",
         "/static/x", "/assets/x", "/api/reply",
     )),
-    ("POST", "/s/x"), *(("POST", f"/api/{name}") for name in ("look", "act", "draft", "telemetry")),
+    ("POST", "/s/x"), *(("POST", f"/api/{name}") for name in ("look", "act", "draft", "preview", "telemetry")),
 }  # fmt: skip
 """What the gate lets through; behind it many of these are 404 all the same, such as a study that does not exist."""
 CLOSED = (
