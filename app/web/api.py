@@ -24,8 +24,9 @@ from starlette.routing import Route
 from app.counting import Live
 from app.languages import catalogue
 from app.runtime import Runtime
+from app.web import markdown
 from app.web.cookies import MOST_KNOWN, Cookies
-from app.web.events import Events
+from app.web.events import Events, plain, rendered
 from app.web.look import look_of, page_words
 from app.web.paint import Sheet, shows_talk
 from app.web.storable import storable
@@ -90,6 +91,12 @@ class Draft(BaseModel):
     path: Annotated[str, Field(max_length=500)]
     whose: Whose = None
     values: Values = {}
+
+
+class Preview(BaseModel):
+    """A message that is being written."""
+
+    text: Annotated[str, Field(max_length=20_000)]
 
 
 class Telemetry(BaseModel):
@@ -159,6 +166,7 @@ class ParticipantApi:
             Call("POST", "/api/look", Look, self.look, "The present screen"),
             Call("POST", "/api/act", Act, self.act, "Act on the present screen"),
             Call("POST", "/api/draft", Draft, self.draft, "Keep what is typed"),
+            Call("POST", "/api/preview", Preview, self.preview, "What is typed, as it would be shown"),
             Call("POST", "/api/telemetry", Telemetry, self.telemetry, "What the page tells of itself", 204),
             Call("GET", "/api/reply", Listen, self.reply, "The reply on its way, as server-sent events"),
         )
@@ -205,6 +213,13 @@ class ParticipantApi:
             await self._runtime.save_draft(live.stream, body.path, typed(live.screen, body.values))
         return JSONResponse({"saved": present})
 
+    async def preview(self, body: Preview, request: Request) -> Response:
+        """A message that is not sent yet as it would be shown."""
+        live = await self._known(request)
+        if live is None:
+            return _nobody(request)
+        return JSONResponse({"html": await asyncio.to_thread(markdown.said, body.text, **_how(live))})
+
     async def telemetry(self, body: Telemetry, request: Request) -> Response:
         """Nothing; what may not be kept (before the consent, of another screen, beyond the cap) is dropped."""
         live = await self._known(request)
@@ -221,7 +236,8 @@ class ParticipantApi:
 
     def _events(self, live: Live, asked: Listen, first: bytes | None = None) -> Response:
         words = self._runtime.follow(live, asked.offset, asked.slot)
-        return Events(words, partial(self._heard, live.stream, asked), first)
+        pieces = rendered(words, **_how(live)) if asked.view == "page" else plain(words)
+        return Events(pieces, partial(self._heard, live.stream, asked), first)
 
     async def _heard(self, stream: str, asked: Listen) -> bytes:
         """The screen that comes after a reply, if it was asked for; who heard one here knows it here."""
@@ -263,6 +279,11 @@ class ParticipantApi:
             answer = (await asyncio.to_thread(painting) if shows_talk(screen) else painting()).as_json()
         answer["whose"] = whose(live.stream)
         return answer
+
+
+def _how(live: Live) -> dict[str, Any]:
+    """How what is said in a session is rendered."""
+    return {"dollars": live.study.file.dollar_maths, "copy": catalogue(live.language)("Copy")}
 
 
 def _json(told: Mapping[str, Any]) -> Response:

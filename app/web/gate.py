@@ -29,7 +29,7 @@ ALLOWED: Mapping[str, re.Pattern[str]] = {
         r"/|/s/[\w-]{1,60}|/walk/[\w.-]{1,200}|/out|/api/reply|/parley/[\w.-]+|/healthz(/(live|ready))?|/robots\.txt|"
         + ASKED
     ),
-    "POST": re.compile(r"/s/[\w-]{1,60}|/api/(look|act|draft|telemetry)"),
+    "POST": re.compile(r"/s/[\w-]{1,60}|/api/(look|act|draft|preview|telemetry)"),
 }
 POLICY = (
     "default-src 'none'; script-src 'self' 'nonce-{nonce}'{more}; style-src 'self' 'unsafe-inline'; "

@@ -45,17 +45,6 @@ BOTH: Mapping[str, str] = {
 }
 """What our styles and scripts look for on both pages, and what rests on it."""
 PARTICIPANTS: Mapping[str, str] = {
-    "#chat .wrapper > label > span": "the conversation's name stands above it",
-    "#chat .bubble-wrap[role=log]": "is a log that a screen reader is told to leave alone while it grows",
-    "#chat .message-row .message .prose": "a message's own text, of which each paragraph has its own direction",
-    "#chat .user-row .message": "a message of the person's, with who says it",
-    "#chat .bot-row .flex-wrap .message": "a message of the model's, as wide as the conversation",
-    "#chat [data-testid=user]": "the person's words, named for who hears the page",
-    "#chat [data-testid=bot]": "the model's words: read out, and marked where a reply is not whole",
-    "#chat .icon-button-wrapper": "is hidden: buttons of Gradio's",
-    "#chat .code_wrap .copy_code_button": "has no button of Gradio's",
-    "#chat .katex-display .katex": "a formula on a line of its own scrolls",
-    "#preview .md": "what is being typed, as it will look",
     "#box textarea": "where a message is typed",
     "button#send": "what sends it",
 }

@@ -18,18 +18,14 @@ from starlette.types import ASGIApp
 from app.web.gradio_page import gradio_page, whole
 
 STATIC = Path(__file__).parent / "static"
-OUTPUTS = ("head", "left", "talk", "chat", "side", "box", "send", "preview", "note")
-"""The components that a painting may update, in the order in which page.js hands them to Gradio."""
+OUTPUTS = ("head", "left", "side", "box", "send", "preview", "note")
+"""The components that a painting may update, in the order in which page.js hands them to Gradio. Conversations are not
+among them: page.js changes in them only what is new, so that what somebody has selected there stays selected."""
 
-SCRIPTS = ("api", "clock", "forms", "reply", "text", "watch", "words")
+SCRIPTS = ("api", "clock", "copy", "forms", "patch", "reply", "watch", "words")
 """What page.js needs, fetched with it."""
 
-STYLES = ("page", "compare", "slider")
-LATEX: list[dict[str, str | bool]] = [
-    {"left": "$$", "right": "$$", "display": True},
-    {"left": "\\[", "right": "\\]", "display": True},
-    {"left": "\\(", "right": "\\)", "display": False},
-]
+STYLES = ("page", "text", "compare", "slider")
 RING = """
 window.parleyBus = (n) => { props.value = String(n); trigger("change"); };
 window.parley?.begin();
@@ -58,25 +54,13 @@ def build() -> gr.Blocks:
     return blocks
 
 
-def _html(name: str) -> gr.HTML:
-    return gr.HTML(elem_id=name, padding=False, apply_default_css=False, js_on_load=None)
+def _html(name: str, value: str = "") -> gr.HTML:
+    return gr.HTML(value, elem_id=name, padding=False, apply_default_css=False, js_on_load=None)
 
 
 def _conversation() -> dict[str, gr.components.Component]:
-    talk = _html("talk")
-    chat = gr.Chatbot(
-        elem_id="chat",
-        label=" ",
-        show_label=True,
-        buttons=[],
-        feedback_options=None,
-        latex_delimiters=LATEX,
-        layout="bubble",
-        height="100%",
-        placeholder=" ",
-        allow_file_downloads=False,
-        group_consecutive_messages=False,
-    )
+    for name in ("talk", "chat"):
+        _html(name, '<div class="conversation"></div>')
     side = _html("side")
     with gr.Row(elem_id="say"):
         box = gr.Textbox(
@@ -90,8 +74,7 @@ def _conversation() -> dict[str, gr.components.Component]:
             interactive=True,
         )
         send = gr.Button("Send", elem_id="send", variant="primary", scale=0, min_width=80)
-    preview = gr.Markdown(elem_id="preview", latex_delimiters=LATEX, line_breaks=True)
-    return {"talk": talk, "chat": chat, "side": side, "box": box, "send": send, "preview": preview}
+    return {"side": side, "box": box, "send": send, "preview": _html("preview")}
 
 
 def routes() -> list[BaseRoute]:

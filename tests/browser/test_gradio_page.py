@@ -19,12 +19,6 @@ from tests.fakes.served import Process
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 NewContext = Callable[..., BrowserContext]
 WEB = Path(gradio_page.__file__).parent
-ANSWER = {
-    "role": "assistant",
-    "content": [{"type": "text", "text": "$$x^2$$\n\n```python\nprint(1)\n```\n"}],
-    "metadata": {"title": None},
-    "options": None,
-}
 PLACES = (
     (f"study={STUDY}&tab=studies", "", "#bench"),
     (f"study={DRAFT}&tab=studies", "Write", "#study-text .cm-line"),
@@ -48,8 +42,6 @@ def talking(browser: Browser, fast: Process) -> Iterator[tuple[Page, list[str]]]
     visitor.until("chat")
     visitor.say("Please explain the Pythagorean theorem.")
     visitor.hear_out()
-    page.evaluate("answer => window.parley.paint({chat: {value: [{...answer, role: 'user'}, answer]}})", ANSWER)
-    page.locator("#chat .katex").first.wait_for()
     page.locator("#box textarea").fill("**What** about \\(x\\)?")
     page.locator("#preview strong").wait_for()
     quiet(page)

@@ -23,7 +23,7 @@ OPEN = {
         "/", "/s/x", "/walk/x", "/out", "/healthz", "/healthz/live", "/healthz/ready", "/robots.txt", "/theme.css",
         "/favicon.ico", "/parley/page.js", "/static/x", "/assets/x", "/api/reply",
     )),
-    ("POST", "/s/x"), *(("POST", f"/api/{name}") for name in ("look", "act", "draft", "telemetry")),
+    ("POST", "/s/x"), *(("POST", f"/api/{name}") for name in ("look", "act", "draft", "preview", "telemetry")),
 }  # fmt: skip
 """What the gate lets through; behind it many of these are 404 all the same, such as a study that does not exist."""
 CLOSED = (

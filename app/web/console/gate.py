@@ -28,7 +28,7 @@ OPEN: Mapping[str, re.Pattern[str]] = {
 }
 """What everybody may ask."""
 KNOWN: Mapping[str, re.Pattern[str]] = {
-    "GET": re.compile(r"/|/console/[\w.-]+|/(download|report)/[\w./=~-]{1,500}|" + ASKED),
+    "GET": re.compile(r"/|/(console|parley)/[\w.-]+|/(download|report)/[\w./=~-]{1,500}|" + ASKED),
     "POST": re.compile("/logout|" + EVENTS),
 }
 """What a visitor may ask besides."""

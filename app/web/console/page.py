@@ -25,15 +25,21 @@ from app.web.console.visitor import Visitor
 from app.web.gradio_page import gradio_page, whole
 
 STATIC = Path(__file__).parent / "static"
+SHARED = STATIC.parents[1] / "static"
+"""What the participants' page has as well: how texts look, and how code is copied."""
 READ_PLACE = "() => window.parleyConsole.place()"
 KEEP_PLACE = "(study, tab, session) => { window.parleyConsole.keep(study, tab, session); return []; }"
 
 
 def routes(desk: Desk) -> list[BaseRoute]:
-    """The console's page at `/`, and its script and styles under `/console/`; for the end of a list of routes."""
+    """The page at `/`, and its scripts and styles under `/console/` and `/parley/`; for the end of a list of routes."""
     blocks = build(desk)
     page = Mount("/", gradio_page(blocks, head()), middleware=[Middleware(Asked, blocks=blocks)])
-    return [Mount("/console", StaticFiles(directory=STATIC)), page]
+    return [
+        Mount("/console", StaticFiles(directory=STATIC)),
+        Mount("/parley", StaticFiles(directory=SHARED)),
+        page,
+    ]
 
 
 def head() -> str:
@@ -41,6 +47,7 @@ def head() -> str:
     first = ("console",)
     names = [*first, *sorted(path.stem for path in STATIC.glob("*.css") if path.stem not in first)]
     styles = "".join(f'<link rel="stylesheet" href="/console/{name}.css">' for name in names)
+    styles += '<link rel="stylesheet" href="/parley/text.css">'
     script = '<script type="module" src="/console/console.js"></script>'
     return f'<meta name="robots" content="noindex">{whole()}{styles}{script}'
 
