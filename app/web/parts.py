@@ -9,9 +9,11 @@ from collections.abc import Callable, Mapping
 from functools import cache, partial
 from hashlib import blake2s
 from pathlib import Path
+from threading import Lock
 from typing import Any, NamedTuple
 
 import orjson
+from cachetools import LRUCache
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from pydantic import BaseModel
@@ -26,7 +28,9 @@ NOT_WHOLE = {"cut_off": "This reply was cut off.", "stopped": "You stopped this 
 FORMS = Path(__file__).parent / "forms"
 MARK_CHARS = 12
 MOST_KEPT = 2_000
-_KEPT: dict[tuple[Any, ...], str] = {}
+_KEPT: LRUCache[tuple[Any, ...], str] = LRUCache(MOST_KEPT)
+_LOCK = Lock()
+"""Conversations are painted in threads."""
 
 
 Draft = Mapping[str, Any]
@@ -47,23 +51,19 @@ class Part(NamedTuple):
     def html(self, digest: str, language: str, draft: Draft) -> str:
         """The part's HTML, with its mark on it; kept for the next one who sees the same, as most do."""
         key = None if self.also is None or (self.asks and draft) else (self.template, digest, language, self.also)
-        html = None if key is None else _KEPT.get(key)
-        if html is None:
-            template = _templates(language).get_template(self.template)
-            html = template.render(self.values(draft), mark=digest[:MARK_CHARS])
-            if key is not None:
-                _keep(key, html)
+        with _LOCK:
+            known = None if key is None else _KEPT.get(key)
+        if known is not None:
+            return known
+        html = _templates(language).get_template(self.template).render(self.values(draft), mark=digest[:MARK_CHARS])
+        if key is not None:
+            with _LOCK:
+                _KEPT[key] = html
         return html
 
 
 NOTHING = Part("nothing.html.j2", (), lambda _: {}, ())
 """A part that is not there."""
-
-
-def _keep(key: tuple[Any, ...], html: str) -> None:
-    if len(_KEPT) >= MOST_KEPT:
-        _KEPT.clear()
-    _KEPT[key] = html
 
 
 def digest_of(screen: Screen, name: str, about: tuple[Any, ...]) -> str:
