@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+from app.calls.stop_signal import StopSignal
 from app.pause import Pause
 
 CHUNK_S = 0.04
@@ -22,8 +22,8 @@ class Reply:
     parts: list[str] = field(default_factory=list)
     length: int = 0
     beginnings: int = 0
-    stopped: bool = False
-    waits: asyncio.Timeout | None = None
+    stopping: StopSignal = field(default_factory=StopSignal)
+    """Given by the participant who has seen enough: whoever is asking leaves off at once."""
     news: asyncio.Event = field(default_factory=asyncio.Event)
     pause: Pause = field(default_factory=Pause)
     """Until the next piece; over when the reply is."""
@@ -45,26 +45,10 @@ class Reply:
         self.length += len(text)
         self.news.set()
 
-    def stop(self) -> None:
-        """The participant has seen enough: whoever is asking leaves off at once. Once is enough: the session is looked
-        at again while the replies end, and a timeout that has gone off cannot be set anew."""
-        if self.stopped:
-            return
-        self.stopped = True
-        if self.waits is not None:
-            self.waits.reschedule(0)
-
-    @asynccontextmanager
-    async def stoppable(self) -> AsyncIterator[None]:
-        """What is waited for here ends when the reply is stopped."""
-        try:
-            async with asyncio.timeout(0 if self.stopped else None) as self.waits:
-                yield
-        except TimeoutError:
-            if not self.stopped:
-                raise
-        finally:
-            self.waits = None
+    @property
+    def stopped(self) -> bool:
+        """Whether the participant has seen enough."""
+        return self.stopping.given
 
     def end(self) -> None:
         """No more will come, for better or worse."""

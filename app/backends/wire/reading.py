@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, contextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import orjson
@@ -61,7 +62,7 @@ async def streamed(
                 for delta in gathered(decoded(framing.feed(chunk), decoder)):
                     if isinstance(delta, End):
                         await _drain(chunks)
-                        yield delta
+                        yield replace(delta, limits=_rate_limits(response.headers))
                         return
                     yield delta
         for delta in gathered(ending(framing, decoder)):
@@ -118,7 +119,8 @@ def whole_of(response: httpx2.Response, server: Server, sent: bytes, read: Calla
     except BackendError as error:
         error.raw = words_of(raw)
         raise
-    return Whole(text, end, server.mask(words_of(raw)), words_of(sent), _rate_limits(response.headers))
+    end = replace(end, limits=_rate_limits(response.headers))
+    return Whole(text, end, server.mask(words_of(raw)), words_of(sent))
 
 
 @contextmanager
