@@ -216,7 +216,7 @@ def test_the_first_database_is_recognised_and_all_that_follows_from_it_is_there(
     before = contents(database_url)
     del before[MERGED]
     assert standing(database_url).revision == "0001"
-    migrate(database_url, lambda revision: tmp_path / "again.db")
+    migrate(database_url, backup)
     database = open_database(database_url)
     with database.connect() as connection:
         assert stamped(connection) == OWN.names[-1]
@@ -304,7 +304,7 @@ def test_a_revision_that_would_lose_something_changes_nothing(
         migrate(database_url, backup, revisions=Revisions((*OWN.folders, tmp_path / "revisions")))
     assert contents(database_url) == before
     assert standing(database_url).revision == "0001"
-    migrate(database_url, backup)
+    migrate(database_url, lambda revision: tmp_path / "again.db")
 
 
 def test_a_database_that_is_in_use_is_not_migrated(tmp_path: Path, backup: Naming) -> None:
