@@ -27,16 +27,21 @@ class ModelAccess:
 
 
 class ModelPool:
-    """All models of one process; those of one server share its connections. `sleep` is how backends wait that play."""
+    """All models of one process; those of one server share its connections. `sleep` is how backends wait that play.
+
+    The rates are those of each model, in place of what is set for its server.
+    """
 
     def __init__(
         self,
         settings: Settings,
         clock: Clock,
         sleep: Sleep,
-        limits: Callable[[], RateLimiter] = RateLimiter,
+        requests_per_minute: float | None = None,
+        tokens_per_minute: float | None = None,
     ) -> None:
-        self._settings, self._clock, self._sleep, self._limits = settings, clock, sleep, limits
+        self._settings, self._clock, self._sleep = settings, clock, sleep
+        self._limits = requests_per_minute, tokens_per_minute
         self._backends: dict[tuple[str, str | None], Backend] = {}
         self._known: dict[tuple[str, str | None, str], tuple[RateLimiter, CircuitBreaker]] = {}
 
@@ -51,7 +56,7 @@ class ModelPool:
         key = (model.backend, model.server, model.model or label)
         if key not in self._known:
             pause_s, failures = self._settings.breaker_pause_s, self._settings.breaker_failures
-            self._known[key] = self._limits(), CircuitBreaker(self._clock, failures, pause_s)
+            self._known[key] = self._limiter(model), CircuitBreaker(self._clock, failures, pause_s)
         return ModelAccess(label, model, lambda: self.backend(model), *self._known[key])
 
     def backend(self, model: Model) -> Backend:
@@ -60,6 +65,13 @@ class ModelPool:
         if key not in self._backends:
             self._backends[key] = registry.create(model.backend, self._settings, self._sleep, model.server)
         return self._backends[key]
+
+    def _limiter(self, model: Model) -> RateLimiter:
+        """The limits that were asked for, or else those that are set for the model's server."""
+        server = self._settings.servers.get(model.server or "")
+        set_by = (server.requests_per_minute, server.tokens_per_minute) if server else (None, None)
+        requests, tokens = (own or known for own, known in zip(self._limits, set_by, strict=True))
+        return RateLimiter(requests, tokens)
 
     async def close(self) -> None:
         """Close all connections."""

@@ -13,8 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.backends.base import End
+from app.calls.model_pool import ModelPool
 from app.calls.rate_limit import START, RateLimiter
+from app.clock import WorldClock
 from app.errors import BackendUnavailable
+from app.servers import Server as Server_
+from app.settings import Settings
+from experiments.core.model import Model
 from tests.fakes.examples import examples
 
 TOKENS = 100
@@ -228,6 +233,21 @@ def test_headers_that_are_no_numbers_change_nothing() -> None:
     told = {"x-ratelimit-limit-requests": "many", "x-ratelimit-remaining-requests": "-1"}
     limiter.replied(End("stop", limits=told), 1)
     assert limiter.wait_s(1) == 0.0
+
+
+def test_what_is_set_for_a_server_holds_for_each_of_its_models_unless_a_run_says_otherwise() -> None:
+    lab = Server_(url="http://lab/v1", requests_per_minute=1)
+    settings = Settings(_env_file=None, servers={"lab": lab})
+    models = [
+        Model(backend="openai", server=server, model=name) for server, name in (("lab", "a"), ("lab", "b"), (None, "a"))
+    ]
+
+    def waits(pool: ModelPool) -> list[bool]:
+        limiters = [pool.access("only", model).limiter for model in models]
+        return [limiter.at_once(1) is None for _ in range(2) for limiter in limiters]
+
+    assert waits(ModelPool(settings, WorldClock(), asyncio.sleep))[3:] == [True, True, False]
+    assert waits(ModelPool(settings, WorldClock(), asyncio.sleep, 6_000)) == [False] * 6
 
 
 @pytest.mark.anyio

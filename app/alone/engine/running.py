@@ -28,7 +28,6 @@ from app.alone.engine.tally import Tally
 from app.calls.budget import Budget
 from app.calls.caller import Caller
 from app.calls.model_pool import ModelPool
-from app.calls.rate_limit import RateLimiter
 from app.calls.retry import RetryPolicy
 from app.clock import WorldClock
 from app.naming import Asked
@@ -75,7 +74,7 @@ class _Running:
         self._database, self._settings, self._limits, self._survey = database, settings, limits, found
         self._lanes: dict[Where, Lane] = {}
         self._clock = WorldClock()
-        self._pool = ModelPool(settings, self._clock, _at_once, self._limiter)
+        self._pool = ModelPool(settings, self._clock, _at_once, limits.requests_per_minute, limits.tokens_per_minute)
         self._slots: dict[tuple[str, str | None], asyncio.Semaphore] = {}
         self._stop, self._over = Stop(self._lanes), asyncio.Event()
         self._tally = Tally(found.samples, found.stored, self._lanes, tell)
@@ -94,9 +93,6 @@ class _Running:
             if self._stop.why:
                 lane.leaving.give()
         return self._lanes[where]
-
-    def _limiter(self) -> RateLimiter:
-        return RateLimiter(self._limits.requests_per_minute, self._limits.tokens_per_minute)
 
     async def run(self, plan: Plan) -> Ended:
         """Ask, from the fact `began` to the fact `ended`."""
