@@ -58,15 +58,16 @@ async def streamed(
     """Give the reply as a server sends it; leaving early closes the connection."""
     with masking(server):
         async with opening as response, aclosing(response.aiter_bytes()) as chunks:
+            limits = _rate_limits(response.headers)
             async for chunk in chunks:
                 for delta in gathered(decoded(framing.feed(chunk), decoder)):
                     if isinstance(delta, End):
                         await _drain(chunks)
-                        yield replace(delta, limits=_rate_limits(response.headers))
+                        yield replace(delta, limits=limits)
                         return
                     yield delta
         for delta in gathered(ending(framing, decoder)):
-            yield delta
+            yield replace(delta, limits=limits) if isinstance(delta, End) else delta
 
 
 async def _drain(chunks: AsyncIterator[bytes]) -> None:
