@@ -244,7 +244,7 @@ def test_what_is_set_for_a_server_holds_for_each_of_its_models_unless_a_run_says
 
     def waits(pool: ModelPool) -> list[bool]:
         limiters = [pool.access("only", model).limiter for model in models]
-        return [limiter.at_once(1) is None for _ in range(2) for limiter in limiters]
+        return [limiter.wait_s(1) > 1 for _ in range(2) for limiter in limiters]
 
     assert waits(ModelPool(settings, WorldClock(), asyncio.sleep))[3:] == [True, True, False]
     assert waits(ModelPool(settings, WorldClock(), asyncio.sleep, 6_000)) == [False] * 6
