@@ -12,9 +12,10 @@ from functools import cached_property
 from typing import Any
 
 from experiments.core.assign import places
-from experiments.core.events import Action, Event, Job
+from experiments.core.events import Action, Data, Event, Job
+from experiments.core.operations import Operations
 from experiments.core.participation import Cap
-from experiments.core.place import State, language_of
+from experiments.core.place import State, holds_place, language_of
 from experiments.core.resolve import Study
 from experiments.core.screen import Screen
 from experiments.core.session import decide, fold, owed, screen
@@ -104,11 +105,28 @@ def written(live: Live, after: Live, action: Action, enrolment: Enrolment | None
     )
 
 
-def counted(live: Live, action: Action, others: Others) -> Append:
-    """What is written for an action whose consequences depend on others."""
-    origin = live.state.enrolled["origin"]
-    events, state = follows(live, action, _teller(live.study, origin, others, ()))
+def takes_place(study: Study, before: State, after: State) -> bool:
+    """Whether a participant who had no place of the study yet takes one."""
+    return holds_place(study, after) and not (before.seq and holds_place(study, before))
+
+
+def counted(live: Live, action: Action, closed: tuple[Cap, ...], others: Others) -> Append:
+    """What is written for an action whose consequences depend on others; raises Refused where it would take a place
+    and there is none."""
+    study, origin = live.study, live.state.enrolled["origin"]
+    caps = _caps(study, origin, others.operations(study), live.state.enrolled, closed)
+    events, state = follows(live, action, _teller(study, origin, others, caps))
+    if caps and not study.factors and takes_place(study, live.state, state):
+        places(study, others.counts(study, origin), caps)
     return written(live, live.after(events, state), action)
+
+
+def _caps(
+    study: Study, origin: str, operations: Operations, enrolled: Data, closed: tuple[Cap, ...]
+) -> tuple[Cap, ...]:
+    """How many may be in which cells: the study's own caps are for people."""
+    own = operations.caps_of(study.file.caps) if origin == "person" else ()
+    return (*own, *map(Cap.model_validate, enrolled.get("shut", ())), *closed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +146,7 @@ def arrived(live: Live, who: Arriving, others: Others) -> Append:
     if origin == "person" and operations.shut is not None:
         raise Refused("closed", CLOSED.format(study=study.name, why=operations.shut))
     origin = "pilot" if origin == "person" and operations.pilot else origin
-    caps = (*(operations.caps_of(study.file.caps) if origin == "person" else ()), *who.closed)
+    caps = _caps(study, origin, operations, who.data, who.closed)
     if caps:  # counting takes a microsecond for each who has completed the study
         places(study, others.counts(study, origin), caps)
     action = Action("enrol", "", {**who.data, "origin": origin}, others.now_us, by="system")

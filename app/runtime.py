@@ -22,7 +22,7 @@ from app.calls.caller import Attempt, Caller, row_of
 from app.calls.model_pool import ModelAccess, ModelPool
 from app.calls.retry import RetryPolicy
 from app.clock import Clock
-from app.counting import CLOSED, Arriving, Live, arrived, at_once, counted, depends, follows, written
+from app.counting import CLOSED, Arriving, Live, arrived, at_once, counted, depends, follows, takes_place, written
 from app.kept import Kept
 from app.purse import BUDGET, Purse
 from app.replies.answering import Answering
@@ -31,6 +31,7 @@ from app.replies.buffer import Reply
 from app.replies.patient import Means, ask_patiently
 from app.replies.turns import Turns, alone
 from app.settings import Settings
+from experiments.core.assign import FULL
 from experiments.core.events import Action, Job
 from experiments.core.hurry import refuse_hurry
 from experiments.core.model import Model
@@ -61,13 +62,19 @@ TURNS = 2
 """Turns of the event loop for which a click that a model answers waits once it is written, so that the model is asked
 before the page is painted: one for the reply's task, one for the client that sends the request."""
 
+LOOK_S = 0.25
+"""How often it is looked whether replies can be kept again."""
+
 log = logging.getLogger(__name__)
 
 
 class Runtime:
-    """Sessions at work over one database. Times come from `clock`, models from the registry of backends."""
+    """Sessions at work over one database. Times come from `clock`, models from the registry of backends. An SQLite file
+    is `shared` where several processes serve it."""
 
-    def __init__(self, database: Database, settings: Settings, clock: Clock, log: Log | None = None) -> None:
+    def __init__(
+        self, database: Database, settings: Settings, clock: Clock, log: Log | None = None, *, shared: bool = False
+    ) -> None:
         self.studies = Studies(database)
         self.log = log or Log(database)
         self._database = database
@@ -78,7 +85,7 @@ class Runtime:
         longest_s = settings.longest_retry_wait_s
         policy = RetryPolicy(settings.model_tries, settings.retry_wait_s, longest_s, longest_s)
         self._caller = Caller(policy, clock, Budget())
-        self._claims = claims_of(database)
+        self._claims = claims_of(database, shared=shared)
         turn = Turns(self._claims, self.afresh).wait if self._claims else alone
         self._answering = Answering(self._means, self.act, turn)
         self._purse = Purse(database, clock)
@@ -120,16 +127,21 @@ class Runtime:
         shut: tuple[Cap, ...] = (),
     ) -> Live:
         """Begin a session; `seed` and `stream` are drawn unless given. `told` is what else the fact shall say: the
-        `language`, and which `attempt` of the same person it is; `shut` are cells that are not given.
+        `language`, and which `attempt` of the same person it is; `shut` are cells that are not given, which
+        the fact says too, as the cell may be given later.
 
         Raises Conflict if the stream is taken, and Refused if nobody new can begin.
         """
         if (why := await self.closed(study)) is not None and (origin == "person" or why == BUDGET):
             raise Refused("closed", CLOSED.format(study=study.name, why=why))
-        shut = (*shut, *self._purse.shut(study))
-        known = {"study": study.name, "hash": study.hash, "origin": origin, "seed": seed or secrets.token_hex(16)}
+        known: dict[str, Any] = {"study": study.name, "hash": study.hash, "origin": origin}
+        known |= {"seed": seed or secrets.token_hex(16)}
+        if shut:
+            known |= {"shut": [cap.model_dump(mode="json") for cap in shut]}
         live = Live(stream or str(uuid4()), study, State())
-        who = Arriving({**known, **told}, identity, shut)
+        who = Arriving({**known, **told}, identity, self._purse.shut(study))
+        if study.admission:
+            return await self._count(live, partial(arrived, live, who))
         with self._purse.begins(study):
             return await self._count(live, partial(arrived, live, who))
 
@@ -258,11 +270,21 @@ class Runtime:
         if not events:
             return live
         refuse_hurry(live.state, events, self._settings.messages_per_minute)
+        if takes_place(live.study, live.state, state):
+            return await self._admit(live, action)
         if (job := at_once(live.study, state)) is not None and depends(job):
-            return await self._count(live, partial(counted, live, action))
+            return await self._count(live, partial(counted, live, action, ()))
         after = live.after(events, state)
         await asyncio.wrap_future(self.log.append(written(live, after, action)))
         return await self._written(after)
+
+    async def _admit(self, live: Live, action: Action) -> Live:
+        """Write an action by which a participant takes a place; raises Refused where there is none."""
+        study = live.study
+        if await self._purse.closed(study) == BUDGET:
+            raise Refused("full", FULL)
+        with self._purse.begins(study):
+            return await self._count(live, partial(counted, live, action, self._purse.shut(study)))
 
     async def _count(self, live: Live, make: Callable[[Others], Append]) -> Live:
         """Write facts that depend on what others have."""
@@ -289,13 +311,19 @@ class Runtime:
             }
             self.log.record_attempt(AttemptRow({**own, **values})).add_done_callback(_tell)
 
-        return Means(stream, self._settings, self._caller, self._access, self._purse.look, record)
+        return Means(stream, self._settings, self._caller, self._access, self._before_asking, record)
 
     def _access(self, study: Study, model: str) -> ModelAccess:
         return self._models.access(model, study.model(model))
 
+    async def _before_asking(self, study: Study) -> None:
+        """Wait while what a model replies could not be kept; then look at what it may cost."""
+        while self.log.fault:
+            await asyncio.sleep(LOOK_S)  # the world's time, as it is the writer's
+        self._purse.look(study)
+
 
 def _tell(written: Future[None]) -> None:
-    """Say where an attempt could not be kept; the reply, whose fact has all that counts, does not wait for it."""
+    """Say where an attempt could not be written; the reply, whose fact has all that counts, does not wait for it."""
     if (error := written.exception()) is not None:
-        log.error("an attempt could not be kept: %s", error)
+        log.error("an attempt could not be written: %s", error)

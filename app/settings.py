@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
@@ -212,10 +212,11 @@ def _local(host: str, port: int) -> str:
     return f"http://[{found}]:{port}" if ":" in found else f"http://{found}:{port}"
 
 
-def load() -> Settings:
-    """Read the settings, or raise a SettingsError that names every variable that is wrong."""
+def load(**given: Any) -> Settings:
+    """Read the settings, of which those `given` here count most, or raise a SettingsError that names every variable
+    that is wrong."""
     try:
-        return Settings()
+        return Settings(**given)
     except ValidationError as error:
         raise SettingsError("These settings cannot be used:", *map(_fault, error.errors())) from None
 

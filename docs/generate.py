@@ -133,8 +133,10 @@ def openapi() -> dict[str, Any]:
             "a `note` for the participant, as refused actions do, which answer 200 with the present screen."
         ),
     )
-    routes = ParticipantApi(cast(Runtime, None), Cookies("", secure=True)).router()
-    api.include_router(routes)
+    for call in ParticipantApi(cast(Runtime, None), Cookies("", secure=True)).calls():
+        api.add_api_route(
+            call.path, call.function, methods=[call.method], summary=call.summary, status_code=call.status
+        )
     found: dict[str, Any] = api.openapi()
     cookie = {"type": "apiKey", "in": "cookie", "name": "__Host-parley", "description": "`parley` without https."}
     found["components"]["securitySchemes"] = {"participant": cookie}

@@ -8,6 +8,7 @@ its checksum lies beside it: SQLite notices damage to its own pages, but not to 
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import stat
 import time
@@ -20,6 +21,7 @@ from pathlib import Path
 from storage.addresses import file_of
 from storage.describe.checksums import sums
 from storage.errors import StorageError
+from storage.private import create, narrow, put, writing
 
 STEP = 1_000
 """Pages that are copied at once, mostly of 4 KiB."""
@@ -90,7 +92,7 @@ def back_up(file: Path, to: Path, told: Told = _silent) -> Checked:
     try:
         checked = check(part)
         _sum_up(part, to)
-        _name(part, to)
+        put(part, to)
     finally:
         part.unlink(missing_ok=True)
     return replace(checked, file=to)
@@ -110,8 +112,9 @@ def restore(backup: Path, file: Path, aside: Path, told: Told = _silent, *, unsu
     checked = check(backup)
     if not file.exists():
         _no_journal(file)
-        _name(_copy(backup, file, told), file)
+        put(_copy(backup, file, told), file)
         return Restored(checked, None, (), summed)
+    narrow([file])  # what comes in its place may be read by those who might read it
     with unused(file) as held:
         known = _withdrawn(held)
         part = _copy(backup, file, told)
@@ -119,7 +122,7 @@ def restore(backup: Path, file: Path, aside: Path, told: Told = _silent, *, unsu
         aside.hardlink_to(file)  # so that there is a database under its name at every moment
         if _journal(file).exists():  # only a damaged one leaves it
             _journal(file).replace(_journal(aside))
-        _name(part, file)
+        put(part, file)
     with suppress(OSError):  # a disk that cannot read it is why it was replaced
         _sum_up(aside, aside)
     with closing(sqlite3.connect(file)) as restored:
@@ -144,6 +147,17 @@ def check(file: Path) -> Checked:
     except (sqlite3.Error, UnicodeDecodeError) as error:
         raise StorageError(f"{file}: is no database of Parley's, or is damaged: {error}") from error
     return Checked(file, file.stat().st_size, sessions, facts, tuple(name for (name,) in studies), last_us)
+
+
+def files_of(url: str) -> list[Path]:
+    """The files of an SQLite database that hold what people gave: it, its journal, the secret and backups beside it."""
+    file = file_of(url)
+    if file is None or not file.absolute().parent.is_dir():
+        return []
+    own = {file.name, f"{file.name}-wal", f"{file.name}-shm", file.with_suffix(".secret").name}
+    copies = re.compile(rf"{re.escape(file.stem)}-.*{re.escape(file.suffix or '.db')}")
+    beside = sorted(file.absolute().parent.iterdir())
+    return [path for path in beside if path.is_file() and (path.name in own or copies.fullmatch(path.name))]
 
 
 @contextmanager
@@ -176,7 +190,7 @@ def _copy(file: Path, to: Path, told: Told) -> Path:
     part = to.with_name(to.name + PART)
     try:
         part.unlink(missing_ok=True)
-        part.touch(mode=0o600)
+        create(part).close()
     except OSError as error:
         raise StorageError(f"{to}: cannot be written: {error.strerror}") from error
     try:
@@ -200,10 +214,8 @@ def _sum_of(file: Path) -> str:
 def _sum_up(written: Path, to: Path) -> None:
     """Write the checksum of a file beside where it shall be, before it has its name: who has one has both."""
     beside = to.with_name(to.name + SUM)
-    part = beside.with_name(beside.name + PART)
-    part.touch(mode=0o600)
-    part.write_text(sums({to.name: _sum_of(written)}), encoding="utf-8")
-    _name(part, beside)
+    with writing(beside) as file:
+        file.write(sums({to.name: _sum_of(written)}).encode())
 
 
 def _compare_sum(backup: Path, unsummed: bool) -> bool:
@@ -242,17 +254,6 @@ def _owned_as(part: Path, file: Path) -> None:
     if os.name == "posix" and (its.st_uid, its.st_gid) != (os.geteuid(), os.getegid()):
         with suppress(PermissionError):
             os.chown(part, its.st_uid, its.st_gid)
-
-
-def _name(part: Path, to: Path) -> None:
-    """Give a whole file its name, on the disk."""
-    with part.open("rb+") as written:
-        os.fsync(written.fileno())
-    part.replace(to)
-    if os.name == "posix":
-        folder = os.open(to.parent, os.O_RDONLY)
-        os.fsync(folder)
-        os.close(folder)
 
 
 def _journal(file: Path) -> Path:

@@ -33,6 +33,7 @@ from sqlalchemy.exc import DatabaseError, OperationalError
 from storage import ai_tables  # noqa: F401  (its tables join the metadata)
 from storage.addresses import file_of, parsed, without_password
 from storage.errors import StorageError, cause
+from storage.private import create
 from storage.revisions import OWN, Revisions, fit
 from storage.schemas.registry import schemas
 from storage.tables import metadata, seats, usage
@@ -129,7 +130,7 @@ def _own(file: Path | None) -> None:
         return
     if not file.exists():
         with suppress(OSError):  # opening it tells why
-            file.touch(mode=0o600)
+            create(file).close()
     elif not os.access(file, os.W_OK):  # SQLite opens it all the same, and refuses the first fact
         raise _closed(file)
 

@@ -3,6 +3,9 @@
 Inserting the next number of a stream is the lock: of two writers one wins and the other gets Conflict. Where a piece of
 work fails, its batch is written again with a savepoint for each, so a conflict of one participant harms nobody else. A
 future is done only after the commit: what somebody was told is saved is on disk.
+
+Where a batch could not be written (the disk is full, the database is away) `fault` says so, from then on until as much
+as a large batch has been written: on a full disk there is often room for a few words more, which would say nothing.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from __future__ import annotations
 import logging
 import math
 import queue
+import secrets
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -28,7 +32,7 @@ from storage import tables, usage
 from storage.checkpoints import Checkpoints, leave_checkpoints
 from storage.engine import writer
 from storage.erasure import empty_journal
-from storage.errors import Conflict, StorageError, cause
+from storage.errors import Conflict, StorageError, Unwritable, cause
 from storage.seats import due, lock
 from storage.telemetry import Telemetry, last_sign_us
 from storage.work import Append, Attempt, Counted, Draft, Work
@@ -42,6 +46,8 @@ MOST_COUNTED = 8
 TRIES = 5
 IN_THE_WAY = ("database is locked", "deadlock detected")
 """What SQLite and PostgreSQL say where another process's transaction was in the way; this one has written nothing."""
+AWAY = (OperationalError, InternalError)
+"""What is raised where it is the database that cannot write, whatever was to be written."""
 UNFIT = (StatementError, TypeError, ValueError, OverflowError)
 """What is raised for values that the database cannot hold; drivers let some of Python's own errors through."""
 CLOSE = None
@@ -54,6 +60,12 @@ who is alone nobody waits."""
 GATHER_S = 0.005
 WRITING_S = 5.0
 """For how long whoever reads a draft waits for one that is being written."""
+NOBODY = "readiness"
+"""The stream of a draft that is no session's, by which it is found out whether writing works."""
+ROOM = 256 * 1024
+"""How many characters are written before writing is said to work again; a request has up to 64 KB."""
+AGAIN_S = 1.0
+"""How often that is tried."""
 
 _event = tables.events.c
 _LAST = select(func.max(_event.seq)).where(_event.stream == bindparam("stream"))
@@ -73,7 +85,10 @@ class Log:
         self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
         self._checkpoints = Checkpoints(engine)
         self._drafting: WeakValueDictionary[str, Future[None]] = WeakValueDictionary()
-        self._busy_until_s = 0.0
+        self._busy_until_s = self._again_s = 0.0
+        self._unkept: list[Attempt] = []
+        self.fault = ""
+        """Why nothing can be written at the moment; empty while writing works."""
         self._thread = threading.Thread(target=self._run, name="parley-writer", daemon=True)
         self._thread.start()
 
@@ -106,7 +121,8 @@ class Log:
         return future
 
     def record_attempt(self, work: Attempt) -> Future[None]:
-        """Keep what became of an attempt to get a reply."""
+        """Keep what became of an attempt to get a reply. It is paid for: where it cannot be written, which the future
+        says, it is written once that works again."""
         return self._put(work)
 
     def record_telemetry(self, work: Telemetry) -> Future[None]:
@@ -153,11 +169,34 @@ class Log:
             while not closing:
                 batch, closing = self._next()
                 if batch:
-                    _commit(connection, batch)
+                    self._commit(connection, batch)
                     self._busy_until_s = time.monotonic() + BUSY_S
+                if self.fault and time.monotonic() >= self._again_s:
+                    self._try_again(connection)
                 if any(isinstance(item.work, Append) and item.work.erases for item in batch):
                     with self._checkpoints.idle:
                         empty_journal(connection)
+            if self._unkept and self._commit(connection, [_Item(work) for work in self._unkept]):
+                self.fault = ""
+
+    def _commit(self, connection: Connection, batch: Sequence[_Item]) -> bool:
+        """Write a batch; False where it could not be, and then writing does not work until it was tried again."""
+        error = _commit(connection, batch)
+        if error is None:
+            return True
+        self.fault, self._again_s = f"the database could not be written: {cause(error)}", time.monotonic() + AGAIN_S
+        if isinstance(error, AWAY):
+            self._unkept += [item.work for item in batch if isinstance(item.work, Attempt)]
+        return False
+
+    def _try_again(self, connection: Connection) -> None:
+        """Find out whether writing works again, and write what was kept for then."""
+        probes = (Draft(NOBODY, "", {"room": secrets.token_hex(size // 2)}, 0) for size in (ROOM, 0))
+        if all(self._commit(connection, [_Item(probe)]) for probe in probes):
+            log.warning("the database can be written again")
+            kept, self._unkept, self.fault = self._unkept, [], ""
+            for work in kept:
+                self._put(work)
 
     def _next(self) -> tuple[list[_Item], bool]:
         """What is written together: all that waits now, or comes while one of it may wait; and whether to stop.
@@ -165,7 +204,7 @@ class Log:
         Where pieces come closely it sleeps meanwhile: to wake for each takes more from who clicks than to take it.
         """
         batch: list[_Item] = []
-        counted, until_s = 0, math.inf
+        counted, until_s = 0, self._again_s if self.fault else math.inf
         while len(batch) < MOST_AT_ONCE and counted < MOST_COUNTED:
             try:
                 item = self._queue.get(timeout=None if until_s == math.inf else max(0.0, until_s - time.monotonic()))
@@ -208,22 +247,27 @@ def facts(connection: Connection, stream: str) -> tuple[Event, ...]:
     return tuple(Event(*row) for row in found)
 
 
-def _commit(connection: Connection, items: Sequence[_Item]) -> None:
-    """Write a batch in one transaction and tell each writer how it went; who no longer waits is left out."""
+def _commit(connection: Connection, items: Sequence[_Item]) -> Exception | None:
+    """Write a batch in one transaction and tell each writer how it went; who no longer waits is left out. Gives what
+    kept all of it from being written."""
+    failed: Exception | None = None
     batch = [item for item in items if item.future.set_running_or_notify_cancel()]
     outcomes: Sequence[Append | BaseException | None] = []
     try:
         outcomes = _outcomes(connection, batch)
     except Exception as error:  # a named edge: whatever it was, the thread must live to write for others
+        failed = error
         log.exception("a batch of %d could not be written", len(batch))
         if connection.in_transaction():
             connection.rollback()
-        outcomes = [StorageError(f"the database could not be written: {cause(error)}") for _ in batch]
+        kind = Unwritable if isinstance(error, AWAY) else StorageError
+        outcomes = [kind(f"the database could not be written: {cause(error)}") for _ in batch]
     for item, outcome in zip(batch, outcomes, strict=True):
         if isinstance(outcome, BaseException):
             item.future.set_exception(outcome)
         else:
             item.future.set_result(outcome)
+    return failed
 
 
 def _outcomes(connection: Connection, batch: Sequence[_Item]) -> list[Append | BaseException | None]:
@@ -280,7 +324,7 @@ def _write(
         return error
     except IntegrityError as error:
         return Conflict(f"{work.stream}: {cause(error)}")
-    except (OperationalError, InternalError):
+    except AWAY:
         raise
     except UNFIT as error:
         return StorageError(f"{work.stream}: what was to be written does not fit: {cause(error)}")

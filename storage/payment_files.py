@@ -31,6 +31,7 @@ from storage.engine import Database
 from storage.errors import Conflict, StorageError
 from storage.participants import Participants
 from storage.payments import Payee, Payment, payees, record, recorded_of
+from storage.private import create, held, make_folder, new_folder
 from storage.prolific import Lists, Statuses, lists
 
 MOST_LINES = 200
@@ -148,7 +149,7 @@ def _finish(database: Database, wish: Wish, before: Earlier) -> Earlier:
     there = sorted(wish.folder.iterdir()) if wish.folder.is_dir() and not wish.dry else []
     moved, swept, busy = list(before.moved), list(before.swept), []
     for hidden in (path for path in there if pattern.fullmatch(path.name)):
-        lock = _alone_in(hidden)
+        lock = held(hidden / LOCK)
         if lock is None:
             busy.append(hidden)
             continue
@@ -157,16 +158,6 @@ def _finish(database: Database, wish: Wish, before: Earlier) -> Earlier:
         swept += [] if kept else [hidden]
         _leave(hidden, lock)
     return Earlier(tuple(moved), tuple(swept), tuple(busy))
-
-
-def _alone_in(hidden: Path) -> FileLock | None:
-    """Hold a hidden folder; None while its own run, or another one that looks, holds it."""
-    lock = FileLock(hidden / LOCK, thread_local=False)
-    try:
-        lock.acquire(blocking=False)
-    except OSError:
-        return None
-    return lock
 
 
 def _leave(hidden: Path, lock: FileLock) -> None:
@@ -184,16 +175,16 @@ def _write(database: Database, wish: Wish, run: Run, at_us: int) -> None:
     """Write, record, move; raises Conflict, with nothing left behind, where a session went on meanwhile."""
     key = secrets.token_hex(16)
     hidden = wish.folder / f".{wish.study}-{run.stamp}.part"
-    wish.folder.mkdir(parents=True, exist_ok=True)
+    make_folder(wish.folder)
     try:
-        hidden.mkdir()
+        new_folder(hidden)
     except FileExistsError:
         raise Conflict(f"{hidden}: another run began at the same time") from None
-    lock = _alone_in(hidden)
+    lock = held(hidden / LOCK)
     if lock is None:
         raise Conflict(f"{hidden}: another run looks whether it was left there")
     try:
-        (hidden / key).mkdir()
+        new_folder(hidden / key)
         for name, text in run.files.items():
             _to_disk(hidden / key / name, text)
         record(database, run.payments, key, at_us)
@@ -214,8 +205,8 @@ def _inside(folder: Path) -> list[Path]:
 
 def _to_disk(path: Path, text: str) -> None:
     """Write a file that outlives a power cut, as what is recorded of it does."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        file.write(text)
+    with create(path) as file:
+        file.write(text.encode())
         file.flush()
         os.fsync(file.fileno())
 

@@ -102,11 +102,13 @@ def _difference(connection: Connection, whose: Whose, row: Row) -> Iterator[str]
     table = released(row.table).table()
     implied = {**own_columns(whose, row), **row.values}
     key = [column.name for column in table.primary_key]
-    found = connection.execute(select(table).where(*(table.c[name] == implied[name] for name in key))).first()
+    found = (
+        connection.execute(select(table).where(*(table.c[name] == implied[name] for name in key))).mappings().first()
+    )
     where = f"{row.table}, " + ", ".join(f"{name} {implied[name]}" for name in key if implied[name] != "")
     if found is None:
         yield f"{where}: the row is missing"
         return
     for name, value in implied.items():
-        if found._mapping[name] != value:
-            yield f"{where}: {name} is {found._mapping[name]!r}, the log implies {value!r}"
+        if found[name] != value:
+            yield f"{where}: {name} is {found[name]!r}, the log implies {value!r}"

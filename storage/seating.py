@@ -14,7 +14,7 @@ from sqlalchemy import Connection, func, select, update
 from experiments.core.events import Event, is_life
 from experiments.core.flags import LEAK, SAME_ID, flags, is_leak
 from experiments.core.funnel import furthest
-from experiments.core.place import State, language_of, once
+from experiments.core.place import State, holds_place, language_of, once
 from experiments.core.resolve import Study
 from experiments.core.session import fold
 from experiments.core.telemetry import folded
@@ -23,7 +23,7 @@ from experiments.core.trail import here
 from storage import tables
 from storage.log import facts
 from storage.recorded import ORIGIN
-from storage.seats import Seat, change, changes, take
+from storage.seats import Seat, change, changes, stored_cell, take
 from storage.studies import Studies
 from storage.telemetry import PASTED
 
@@ -48,12 +48,14 @@ def seat_of(study: Study, state: State) -> Seat:
         furthest=furthest(place) if place else "",
         flags=_flags(study, state, told),
         excluded=_excluded(told),
+        placed=holds_place(study, state),
     )
 
 
 def seat_changes(study: Study, before: State, after: State) -> dict[str, Any]:
     """What facts change in a session's seat, by column; a new one is empty."""
-    return changes(seat_of(study, before) if before.seq else Seat(), seat_of(study, after))
+    found = changes(seat_of(study, before) if before.seq else Seat(), seat_of(study, after))
+    return {**found, "cell": stored_cell(after.factors)} if after.factors != before.factors and after.factors else found
 
 
 def _flags(study: Study, state: State, told: list[Event]) -> str:

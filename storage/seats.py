@@ -56,9 +56,11 @@ class Seat:
     """What is odd about it (`experiments.core.flags`), comma-joined."""
     excluded: str | None = None
     """Why a researcher has excluded it, if it is."""
+    placed: bool = False
+    """Whether they hold a place: from the start, or from their consent."""
 
 
-CHANGING = ("outcome", "due_us", "last_us", "place", "furthest", "flags", "excluded")
+CHANGING = ("outcome", "due_us", "last_us", "place", "furthest", "flags", "excluded", "placed")
 _NEW = {**{name: getattr(Seat(), name) for name in CHANGING}, "pasted": 0}
 _changing = attrgetter(*CHANGING)
 
@@ -70,8 +72,13 @@ def lock(connection: Connection) -> None:
 
 def take(connection: Connection, stream: str, seat: Mapping[str, Any], cell: Mapping[str, str]) -> None:
     """Give a new session its seat: `study`, `origin`, `language`, `begun_us`, `until_us` and a cell."""
-    row = {**_NEW, **seat, "stream": stream, "cell": orjson.dumps(dict(cell)).decode()}
+    row = {**_NEW, **seat, "stream": stream, "cell": stored_cell(cell)}
     connection.execute(insert(tables.seats), row)
+
+
+def stored_cell(cell: Mapping[str, str]) -> str:
+    """A cell as the table has it."""
+    return orjson.dumps(dict(cell)).decode()
 
 
 def changes(before: Seat, after: Seat) -> dict[str, Any]:
@@ -109,7 +116,7 @@ def _in_cells(whom: ColumnElement[bool]) -> Select[Any]:
     return select(_seat.cell, func.count()).where(OURS, whom).group_by(_seat.cell)
 
 
-_COUNTS = _in_cells(_seat.outcome == COMPLETE).union_all(_in_cells(LIVE))
+_COUNTS = _in_cells(_seat.outcome == COMPLETE).union_all(_in_cells(and_(LIVE, _seat.placed)))
 """Made once: every arrival counts. The two are asked for apart, as an index finds either and not both together."""
 
 

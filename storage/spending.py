@@ -78,9 +78,9 @@ def spending(database: Database, study: Study, where: Where, now_us: int) -> Spe
         over = set(connection.execute(finished.where(_fact.stream.in_(_people(name)))).scalars())
         own = _fact.stream == _session.stream, _fact.kind.not_in(NOTES)
         last_us = select(func.max(_fact.at_us)).where(*own).scalar_subquery()
-        here = set(
-            connection.execute(_people(name).where(_session.stream.not_in(finished), last_us > since_us)).scalars()
-        )
+        placed = _session.stream.in_(select(tables.seats.c.stream).where(tables.seats.c.placed))
+        begun = _people(name).where(_session.stream.not_in(finished), last_us > since_us, placed)
+        here = set(connection.execute(begun).scalars())
         # Last, as PostgreSQL lets each statement see what was committed by then: nothing that who ends meanwhile spent
         # before it is missed.
         rows = connection.execute(

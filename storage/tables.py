@@ -11,6 +11,7 @@ from sqlalchemy import (
     DDL,
     JSON,
     BigInteger,
+    Boolean,
     Column,
     Float,
     Index,
@@ -94,6 +95,7 @@ seats = Table(
     Column("flags", Text, nullable=False, default=""),
     Column("pasted", Integer, nullable=False, default=0),
     Column("excluded", Text),
+    Column("placed", Boolean, nullable=False, default=True),
     Index("ix_seat_begun", "study", "origin", "begun_us"),
     Index("ix_seat_counts", "study", "origin", "outcome", "cell"),
     Index(

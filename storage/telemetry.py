@@ -65,5 +65,5 @@ def read(database: Database, study: str, stream: str | None = None) -> Iterator[
         wanted = wanted.where(t.stream == stream)
     wanted = wanted.order_by(session.ordinal, t.number).execution_options(yield_per=AT_ONCE)
     with database.connect() as connection:
-        for row in connection.execute(wanted):
-            yield row._asdict()
+        for row in connection.execute(wanted).mappings():
+            yield dict(row)

@@ -20,6 +20,7 @@ from app.errors import AnnotatorUnknown
 from experiments.core.annotated import About
 from experiments.core.chance import shuffled
 from storage.conversations import Conversation
+from storage.private import make_folder, writing
 from storage.yaml_text import yaml_text
 
 NULL, YES, NO = "null", "yes", "no"
@@ -135,12 +136,14 @@ def write_sample(folder: Path, annotator: Annotator, sample: Sequence[Conversati
     """Write the label study and its conversations; the path of the study's file."""
     asked = [field.question() for field in fields(annotator, sample)]
     problems = [_problem(public_id(secret, one), one, right=annotator.told_right) for one in sample]
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / FILE).write_bytes(b"\n".join(map(orjson.dumps, problems)) + b"\n")
+    make_folder(folder)
+    with writing(folder / FILE) as file:
+        file.write(b"\n".join(map(orjson.dumps, problems)) + b"\n")
     path = folder / STUDY
     shown = any(one.question.text for one in sample)
     raw = _study(annotator, asked, len(sample), shown=shown)
-    path.write_text(yaml_text(raw), encoding="utf-8")
+    with writing(path) as file:
+        file.write(yaml_text(raw).encode())
     return path
 
 

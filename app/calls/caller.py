@@ -63,6 +63,10 @@ class Call(Protocol):
         """What is waited for in this context ends when nobody wants the reply any more."""
         ...
 
+    async def ready(self) -> None:
+        """Wait until what a model replies can be kept: it is paid for."""
+        ...
+
     async def ask(self, backend: Backend, request: Request, *, last: bool) -> Result:
         """Make the request once; `last` if it is not made again."""
         ...
@@ -92,6 +96,7 @@ class Caller:
                 sent_s, backend = await self._admitted(access, call, tokens), access.backend()
             except (BackendError, SettingsError) as error:
                 return self._not_asked(access, request, call, number, error)
+            await call.ready()
             if call.is_over() or not await self.budget.reserve(most):
                 return None
             if call.is_over():  # it ended while others were waited for to bring their money back

@@ -18,6 +18,7 @@ from rich.table import Table
 from app.cli.common import STDOUT, app, name_of, out, settings_in_use
 from storage.attempts import attempts
 from storage.engine import open_database
+from storage.private import writing
 from storage.studies import Studies
 
 
@@ -37,7 +38,7 @@ def attempts_(
     if to == STDOUT:
         _write(found, sys.stdout.buffer)
     elif to is not None:
-        with to.open("wb") as file:
+        with writing(to) as file:
             count = _write(found, file)
         out.print(f"{to}: {count:,} attempts", highlight=False)
     else:

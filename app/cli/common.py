@@ -32,6 +32,17 @@ Where = Annotated[
     list[str] | None,
     typer.Option(help="Only with this value of a factor, `condition=answer-first`; may stand more than once."),
 ]
+Host = Annotated[
+    str | None,
+    typer.Option(
+        help="The address to listen on; 0.0.0.0 opens it to the network. Else PARLEY_HOST.", show_default=False
+    ),
+]
+Port = Annotated[int | None, typer.Option(help="The port. Else the setting's.", min=0, max=65_535, show_default=False)]
+DatabaseAddress = Annotated[
+    str | None,
+    typer.Option("--database", help="Where everything is stored, as in PARLEY_DATABASE_URL.", show_default=False),
+]
 STDOUT = Path("-")
 """In place of a file to write."""
 out = PlainConsole()
@@ -56,11 +67,12 @@ def name_of(study: str) -> str:
     return str(read_yaml(find(study)).get("study")) if study.endswith((".yaml", ".yml")) else study
 
 
-def settings_in_use() -> Settings:
-    """The settings, with a warning for each variable that is none; raises SettingsError."""
+def settings_in_use(**given: Any) -> Settings:
+    """The settings, of which what the command line has `given` counts most, with a warning for each variable that is
+    none; raises SettingsError."""
     for warning in configuration.unknown(configuration.names_in_use()):
         err.print(f"[yellow]{warning}[/yellow]")
-    settings = configuration.load()
+    settings = configuration.load(**{name: value for name, value in given.items() if value is not None})
     set_up(settings)
     return settings
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.cli.common import app, out, settings_in_use
+from app.cli.common import DatabaseAddress, Host, Port, app, out, settings_in_use
 from app.cli.listening import give_way, listen, must_be_free
 from app.cli.users import invite_first
 from storage.addresses import without_password
@@ -10,16 +10,16 @@ from storage.engine import open_database
 
 
 @app.command()
-def console() -> None:
+def console(host: Host = None, port: Port = None, database: DatabaseAddress = None) -> None:
     """Open the researchers' console, behind a login: make and open studies, watch them, read sessions, export data."""
     from app.web.console.server import build_console
 
-    settings = settings_in_use()
+    settings = settings_in_use(host=host, console_port=port, database_url=database)
     must_be_free(settings, "console_port")
-    database = open_database(settings.database_url)
-    server = build_console(settings, database)
+    opened = open_database(settings.database_url)
+    server = build_console(settings, opened)
     out.print(f"The console is at [bold]{settings.console_address}[/bold]  (stop it with Ctrl-C)")
     out.print(f"  data: {without_password(settings.database_url)}", highlight=False)
-    invite_first(settings, database)
+    invite_first(settings, opened)
     give_way()
     listen(server, settings, settings.console_port)

@@ -16,6 +16,8 @@ from starlette.types import ASGIApp
 
 from app.errors import SettingsError
 from app.settings import Settings, env_name, reachable
+from storage.backups import files_of
+from storage.private import narrow
 
 log = logging.getLogger(__name__)
 
@@ -31,16 +33,17 @@ PORTS = {"port": 7870, "console_port": 7871}
 """The settings that say where a server listens, each with another port to try."""
 
 
-def listen(server: ASGIApp, settings: Settings, port: int) -> None:
-    """Serve until somebody stops it."""
+def listen(server: ASGIApp, settings: Settings, port: int, listening: socket.socket | None = None) -> None:
+    """Serve until somebody stops it, at a port, or where somebody is `listening` already."""
     from app.cli import connections
 
+    narrow(files_of(settings.database_url))
     running = connections.made(server, settings, port)
     threading.excepthook = _end
     gc.freeze()  # what is there now stays, and need not be looked through again
     gc.set_threshold(COLLECT_AFTER)
     with suppress(KeyboardInterrupt):
-        running.run()
+        running.run([listening] if listening is not None else None)
     if not running.started:
         sys.exit(NOT_STARTED)
 
@@ -67,16 +70,20 @@ def give_way() -> None:
 def must_be_free(settings: Settings, name: str) -> None:
     """Raise SettingsError where something else already listens on the port that a setting of that `name` says."""
     port = getattr(settings, name)
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    with socket.socket(family) as probe:
+    with socket.socket(family_of(settings.host)) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((settings.host, port))
         except OSError as error:
             raise SettingsError(
                 f"Parley cannot listen on {settings.host}:{port} ({error.strerror}). Stop what is there, "
-                f"or choose another port: {env_name(name)}={PORTS[name]}"
+                f"or choose another port: --port {PORTS[name]}, or {env_name(name)}={PORTS[name]}"
             ) from None
+
+
+def family_of(host: str) -> socket.AddressFamily:
+    """IPv6 where an address is written so."""
+    return socket.AF_INET6 if ":" in host else socket.AF_INET
 
 
 def open_when_up(address: str, settings: Settings) -> None:

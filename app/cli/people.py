@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import sys
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated
 
@@ -26,6 +27,7 @@ from storage.errors import Conflict, StorageError
 from storage.finding import sessions_called
 from storage.log import Log
 from storage.participants import Participants, Person
+from storage.private import writing
 from storage.prolific import OVER, PROLIFIC, statuses
 from storage.seats import release
 from storage.studies import Studies
@@ -69,9 +71,7 @@ def links(
     if to == STDOUT:
         csv.writer(sys.stdout).writerows(rows)
         return
-    to.touch(mode=0o600)
-    to.chmod(0o600)
-    with to.open("w", encoding="utf-8", newline="") as file:
+    with writing(to) as whole, TextIOWrapper(whole, encoding="utf-8", newline="") as file:
         csv.writer(file).writerows(rows)
     out.print(f"{to}: {len(made):,} links. Whoever has one is taken for that person: hand them out one by one.")
 

@@ -19,8 +19,8 @@ from app.clock import WorldClock
 from app.errors import FormatUnknown, PublishedUnknown
 from experiments.errors import allowed
 from storage.engine import Database, open_database
-from storage.errors import StorageError
 from storage.origins import ORIGINS
+from storage.private import writing
 from storage.reading import origins_of
 
 if TYPE_CHECKING:
@@ -83,7 +83,8 @@ def report_(
         if path == STDOUT:
             sys.stdout.buffer.write(text.encode())
             return
-        _write(path, text)
+        with writing(path) as file:
+            file.write(text.encode())
     except KeyboardInterrupt:
         err.print("Stopped. No report was written.")
         raise typer.Exit(130) from None
@@ -121,20 +122,6 @@ def _stepping() -> Iterator[Steps]:
                 bar.advance(task)
 
         yield steps
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file beside its place and put it there when it is whole."""
-    unfinished = path.with_name(f".{path.name}.unfinished")
-    try:
-        unfinished.write_text(text, encoding="utf-8", newline="")
-        unfinished.replace(path)
-    except OSError as error:
-        raise StorageError(
-            f"{path} cannot be written: {error.strerror or error}. Choose another place: -o FILE"
-        ) from error
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def _tell(path: Path, made: Report) -> None:

@@ -14,13 +14,14 @@ from rich.markup import escape
 from rich.tree import Tree
 
 from app import settings as configuration
-from app.cli.common import StudyFile, app, out, settings_in_use
+from app.cli.common import DatabaseAddress, Host, Port, StudyFile, app, out, settings_in_use
 from app.cli.listening import listen, must_be_free, open_when_up
 from app.cli.translating import tell_languages
 from app.cli.users import invite_first
 from app.errors import SettingsError
 from app.library import load_study
 from app.outline import draw, outline
+from app.settings import Settings
 from app.trial import Trial, try_out
 from experiments.core.advice import advice
 from experiments.core.resolve import Study
@@ -28,15 +29,20 @@ from experiments.core.schema import json_schema
 from problems.plugins import nowhere
 from storage.addresses import without_password
 from storage.engine import Database, open_database
+from storage.locks import serving_lock
 from storage.publishing import standing
 
 
 @app.command()
 def demo(
     browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
+    host: Host = None,
+    port: Port = None,
+    database: DatabaseAddress = None,
 ) -> None:
     """Open the demo study in a browser: some minutes, offline, no key needed."""
-    _serve(["demo"], demo=True, open_browser=browser)
+    settings = settings_in_use(host=host, port=port, database_url=database)
+    _serve(settings, ["demo"], demo=True, open_browser=browser)
 
 
 @app.command()
@@ -44,34 +50,47 @@ def serve(
     studies: Annotated[
         list[str] | None, typer.Argument(metavar="[STUDY...]", help="Study files, or names of Parley's own.")
     ] = None,
+    workers: Annotated[
+        int, typer.Option(help="How many processes serve, for as many cores of this machine.", min=1, max=64)
+    ] = 1,
+    host: Host = None,
+    port: Port = None,
+    database: DatabaseAddress = None,
 ) -> None:
     """Let people take part: serve studies, each at /s/NAME; without any, all that are published in the database."""
-    _serve(studies or [])
+    _serve(settings_in_use(host=host, port=port, database_url=database), studies or [], workers=workers)
 
 
-def _serve(references: list[str], *, demo: bool = False, open_browser: bool = False) -> None:
+def _serve(
+    settings: Settings, references: list[str], *, workers: int = 1, demo: bool = False, open_browser: bool = False
+) -> None:
+    from app.cli.workers import supervise
     from app.web.server import build_app
 
-    settings = settings_in_use()
     must_be_free(settings, "port")
     studies = [load_study(reference) for reference in references]
     names = [study.name for study in studies]
     if len(set(names)) < len(names):
         raise SettingsError(f"Two of these studies have one name: {', '.join(names)}. Serve them apart, or rename one.")
     database = open_database(settings.database_url)
-    server = build_app(settings, database, studies, again=demo)
-    address = settings.address
-    out.print(f"Parley is at [bold]{address}[/bold]  (stop it with Ctrl-C)")
-    for study in studies:
-        out.print(f"  {study.file.title}: {address}/s/{study.name}")
-    if not studies:
-        _tell_published(database, address)
-    out.print(f"  data: {without_password(settings.database_url)}", highlight=False)
-    if not demo:
-        invite_first(settings, database)
-    if open_browser and sys.stdout.isatty():
-        threading.Thread(target=open_when_up, args=(address, settings), daemon=True).start()
-    listen(server, settings, settings.port)
+    with serving_lock(database):
+        server = build_app(settings, database, studies, again=demo) if workers == 1 else None
+        address = settings.address
+        out.print(f"Parley is at [bold]{address}[/bold]  (stop it with Ctrl-C)")
+        for study in studies:
+            out.print(f"  {study.file.title}: {address}/s/{study.name}")
+        if not studies:
+            _tell_published(database, address)
+        out.print(f"  data: {without_password(settings.database_url)}", highlight=False)
+        if not demo:
+            invite_first(settings, database)
+        if open_browser and sys.stdout.isatty():
+            threading.Thread(target=open_when_up, args=(address, settings), daemon=True).start()
+        if server is not None:
+            listen(server, settings, settings.port)
+        else:
+            database.dispose()
+            supervise(settings, references, workers)
 
 
 def _tell_published(database: Database, address: str) -> None:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import UTC, datetime
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Any, TextIO
 
@@ -18,6 +19,7 @@ from rich.table import Table
 
 from app.cli.common import STDOUT, app, name_of, out, settings_in_use
 from storage.engine import open_database
+from storage.private import writing
 from storage.screens import Shown, Told, Typical, screens, typical
 
 COLUMNS = ("session", "origin", "path", "step", "shown_at", "seconds", *Told.__dataclass_fields__)
@@ -43,7 +45,7 @@ def times_(
     elif to == STDOUT:
         _write(found, sys.stdout)
     elif to is not None:
-        with to.open("w", encoding="utf-8", newline="") as file:
+        with writing(to) as whole, TextIOWrapper(whole, encoding="utf-8", newline="") as file:
             count = _write(found, file)
         out.print(f"{to}: {count:,} screens", highlight=False)
     else:

@@ -1,8 +1,9 @@
 """Replies on their way: one task for each that is owed, which outlives the request that started it.
 
-What becomes of it is a fact, given back by `act`: `replied` with its words, or `failed` with its reason. A crash leaves
-it owed, so a restart asks again. Two replies at one place are two tasks, told apart by their slot. Of several processes
-one asks, whose turn it is; the tasks of the others end when the reply is recorded.
+What becomes of it is a fact, given back by `act`: `replied` with its words, or `failed` with its reason. Where it
+cannot be written it is kept until it can, and not asked for again. A crash leaves it owed, so a restart asks again. Two
+replies at one place are two tasks, told apart by their slot. Of several processes one asks, whose turn it is; the tasks
+of the others end when the reply is recorded.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from app.calls.caller import Attempt
@@ -27,8 +28,8 @@ from storage.errors import StorageError
 
 log = logging.getLogger(__name__)
 
-AGAIN_S = 10
-"""For how long a reply that could not be written is not asked for again."""
+AGAIN_S = 1
+"""How soon what could not be written is written again; the model is not asked again, as that would be paid twice."""
 Act = Callable[[str, Action], Awaitable[Any]]
 
 
@@ -99,18 +100,23 @@ class Answering:
         study, state, job = found.study, found.state, found.job
         means = self._means(stream, job, state)
         seed = f"{state.seed}:{job.path}:{state.seq}" + (f":{job.slot}" if job.slot else "")
-        try:
-            attempts = await ask_patiently(means, study, job.data, seed, reply)
-            await self._act(stream, _outcome(job, attempts, means.clock.now_us()))
-        except Refused as refused:
-            log.info("session %s: a reply came too late: %s", stream, refused)
-        except StorageError:
-            log.exception("session %s: a reply could not be written; it stays owed", stream)
-            await means.clock.wait(AGAIN_S)  # or whoever looks would have the model asked, and paid, again and again
+        outcome = _outcome(job, await ask_patiently(means, study, job.data, seed, reply))
+        while True:
+            try:
+                await self._act(stream, replace(outcome, at_us=means.clock.now_us()))
+            except Refused as refused:
+                log.info("session %s: a reply came too late: %s", stream, refused)
+            except StorageError as error:
+                log.error("session %s: a reply could not be written, and is kept until it can be: %s", stream, error)
+                await asyncio.sleep(AGAIN_S)  # the world's time, as it is the database's
+                await means.before(study)
+                continue
+            return
 
 
-def _outcome(job: Job, attempts: Sequence[Attempt], at_us: int) -> Action:
-    """The reply, or its failure, which is a fact as well; with what all the attempts cost, as far as that is known."""
+def _outcome(job: Job, attempts: Sequence[Attempt]) -> Action:
+    """The reply, or its failure, which is a fact as well, not dated yet; with what all the attempts cost, as far as
+    that is known."""
     attempt = attempts[-1]
     result, wanted = attempt.result, job.data["model"]
     costs = [one.cost for one in attempts if one.cost is not None]
@@ -122,7 +128,7 @@ def _outcome(job: Job, attempts: Sequence[Attempt], at_us: int) -> Action:
             # the reason alone: servers quote the request in their messages; the table `attempt` has the whole
             log.warning("no reply from %s at %s: %s", attempt.label, job.path, result.error.reason)
         data |= {"reason": result.error.reason, "cause": str(result.error)}
-        return Action("fail", job.path, data, at_us, by="model")
+        return Action("fail", job.path, data, 0, by="model")
     data |= {
         "text": result.text,
         "finish_reason": result.end.finish_reason,
@@ -132,4 +138,4 @@ def _outcome(job: Job, attempts: Sequence[Attempt], at_us: int) -> Action:
         "first_token_us": result.first_token_us,
         "total_us": result.total_us,
     }
-    return Action("reply", job.path, data, at_us, by="model")
+    return Action("reply", job.path, data, 0, by="model")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from app.calls.stop_signal import StopSignal
-from app.pause import Pause
 
 CHUNK_S = 0.04
 """How soon after one piece a listener may have the next: the eye sees no difference below, the processor does
@@ -25,8 +25,7 @@ class Reply:
     stopping: StopSignal = field(default_factory=StopSignal)
     """Given by the participant who has seen enough: whoever is asking leaves off at once."""
     news: asyncio.Event = field(default_factory=asyncio.Event)
-    pause: Pause = field(default_factory=Pause)
-    """Until the next piece; over when the reply is."""
+    over: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def text(self) -> str:
@@ -52,7 +51,7 @@ class Reply:
 
     def end(self) -> None:
         """No more will come, for better or worse."""
-        self.pause.end()
+        self.over.set()
         self.news.set()
 
     async def follow(self, offset: int) -> AsyncIterator[tuple[str, int]]:
@@ -66,15 +65,16 @@ class Reply:
                 beginning, offset = self.beginnings, 0
                 yield "", 0
             if self.length > offset:
-                if not self.pause.over and (early_s := served_s + CHUNK_S - now_s()) > 0:
-                    await self.pause.last(early_s)
+                if not self.over.is_set() and (early_s := served_s + CHUNK_S - now_s()) > 0:
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(self.over.wait(), early_s)
                     served_s = 0.0
                     continue  # it may have begun anew
                 text = "".join(self.parts)
                 self.parts = [text]
                 yield text[offset:], len(text)
                 offset, served_s = len(text), now_s()
-            elif self.pause.over:
+            elif self.over.is_set():
                 return
             else:
                 # Only where nothing came since the last yield: it would wait for what comes next, or be lost.

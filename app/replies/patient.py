@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 
@@ -28,8 +28,8 @@ class Means:
     limits: Limits
     caller: Caller
     access: Callable[[Study, str], ModelAccess]
-    before: Callable[[Study], None]
-    """Done before each attempt: what it may cost is looked at."""
+    before: Callable[[Study], Awaitable[None]]
+    """Done before each attempt: waits until its reply can be kept, and looks at what it may cost."""
     record: Callable[[Attempt], None]
     """Done after each, and not waited for: what follows from it is written behind it."""
 
@@ -58,8 +58,11 @@ class _Call:
     def wanted(self) -> AbstractAsyncContextManager[None]:
         return self.reply.stopping.heeded()
 
+    async def ready(self) -> None:
+        async with self.reply.stopping.heeded():
+            await self.means.before(self.study)
+
     async def ask(self, backend: Backend, request: Request, *, last: bool) -> Result:
-        self.means.before(self.study)
         result = await ask(backend, request, self.means.limits, self.reply, self.means.clock)
         if self.study.file.on_leak == "regenerate" and result.error is None and not last and not self.reply.stopped:
             return _unless_it_leaks(result, self.study)

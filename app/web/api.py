@@ -8,23 +8,25 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
 from hashlib import blake2s
 from typing import Annotated, Any, Literal
 
 import orjson
-from fastapi import APIRouter, Query, Request
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
+from fastapi import Query
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 
 from app.counting import Live
 from app.languages import catalogue
 from app.runtime import Runtime
+from app.web import markdown
 from app.web.cookies import MOST_KNOWN, Cookies
-from app.web.direct import Call
-from app.web.events import Events
+from app.web.events import Events, plain, rendered
 from app.web.look import look_of, page_words
 from app.web.paint import Sheet, shows_talk
 from app.web.storable import storable
@@ -33,6 +35,7 @@ from experiments.core.screen import Screen, typed
 from experiments.core.telemetry import AnyRecord
 from experiments.errors import Refused
 
+JSON = "application/json"
 View = Literal["page", "screen"]
 NOBODY = "Please open the link to the study again."
 ANOTHERS = "In another tab of this browser the study was begun anew. Nothing was sent from here; this is where it is."
@@ -90,6 +93,12 @@ class Draft(BaseModel):
     values: Values = {}
 
 
+class Preview(BaseModel):
+    """A message that is being written."""
+
+    text: Annotated[str, Field(max_length=20_000)]
+
+
 class Telemetry(BaseModel):
     """What the page tells of itself: times and counts, never a word."""
 
@@ -116,6 +125,34 @@ class Listen(BaseModel):
     """What the page already shows."""
 
 
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function at a path: what it is asked is the body of a POST, the query of a GET."""
+
+    method: Literal["GET", "POST"]
+    path: str
+    asks: type[BaseModel]
+    function: Callable[[Any, Request], Awaitable[Response]]
+    summary: str
+    status: int = 200
+    """Of an answer when all is well."""
+
+    async def serve(self, request: Request) -> Response:
+        """Read what is asked, and answer it."""
+        try:
+            asked = await self._read(request)
+        except ValidationError as error:
+            return _no_request(error)
+        return await self.function(asked, request)
+
+    async def _read(self, request: Request) -> BaseModel:
+        if self.method == "GET":
+            return self.asks.model_validate(dict(request.query_params))
+        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
+            return self.asks.model_validate("no JSON")  # raises
+        return self.asks.model_validate_json(await request.body())
+
+
 class ParticipantApi:
     """The routes under /api, over a runtime; the cookie says whose session it is."""
 
@@ -123,25 +160,20 @@ class ParticipantApi:
         self._runtime = runtime
         self._cookies = cookies
 
-    def router(self) -> APIRouter:
-        """The routes as FastAPI describes them for OpenAPI; they are served by `calls` (direct.py)."""
-        api = APIRouter(prefix="/api")
-        api.post("/look", summary="The present screen")(self.look)
-        api.post("/act", summary="Act on the present screen")(self.act)
-        api.post("/draft", summary="Keep what is typed")(self.draft)
-        api.post("/telemetry", summary="What the page tells of itself", status_code=204)(self.telemetry)
-        api.get("/reply", summary="The reply on its way, as server-sent events")(self.reply)
-        return api
+    def calls(self) -> tuple[Call, ...]:
+        """All that can be asked; OpenAPI (docs/generate.py) describes the same."""
+        return (
+            Call("POST", "/api/look", Look, self.look, "The present screen"),
+            Call("POST", "/api/act", Act, self.act, "Act on the present screen"),
+            Call("POST", "/api/draft", Draft, self.draft, "Keep what is typed"),
+            Call("POST", "/api/preview", Preview, self.preview, "What is typed, as it would be shown"),
+            Call("POST", "/api/telemetry", Telemetry, self.telemetry, "What the page tells of itself", 204),
+            Call("GET", "/api/reply", Listen, self.reply, "The reply on its way, as server-sent events"),
+        )
 
-    def calls(self) -> Mapping[str, Call]:
-        """What is called at each path, and with what."""
-        return {
-            "/api/look": Call("POST", Look, self.look),
-            "/api/act": Call("POST", Act, self.act),
-            "/api/draft": Call("POST", Draft, self.draft),
-            "/api/telemetry": Call("POST", Telemetry, self.telemetry),
-            "/api/reply": Call("GET", Listen, self.reply),
-        }
+    def routes(self) -> list[Route]:
+        """The calls as they are served."""
+        return [Route(call.path, call.serve, methods=[call.method]) for call in self.calls()]
 
     async def look(self, body: Look, request: Request) -> Response:
         """The screen as it is now."""
@@ -181,6 +213,13 @@ class ParticipantApi:
             await self._runtime.save_draft(live.stream, body.path, typed(live.screen, body.values))
         return JSONResponse({"saved": present})
 
+    async def preview(self, body: Preview, request: Request) -> Response:
+        """A message that is not sent yet as it would be shown."""
+        live = await self._known(request)
+        if live is None:
+            return _nobody(request)
+        return JSONResponse({"html": await asyncio.to_thread(markdown.said, body.text, **_how(live))})
+
     async def telemetry(self, body: Telemetry, request: Request) -> Response:
         """Nothing; what may not be kept (before the consent, of another screen, beyond the cap) is dropped."""
         live = await self._known(request)
@@ -197,7 +236,8 @@ class ParticipantApi:
 
     def _events(self, live: Live, asked: Listen, first: bytes | None = None) -> Response:
         words = self._runtime.follow(live, asked.offset, asked.slot)
-        return Events(words, partial(self._heard, live.stream, asked), first)
+        pieces = rendered(words, **_how(live)) if asked.view == "page" else plain(words)
+        return Events(pieces, partial(self._heard, live.stream, asked), first)
 
     async def _heard(self, stream: str, asked: Listen) -> bytes:
         """The screen that comes after a reply, if it was asked for; who heard one here knows it here."""
@@ -241,8 +281,20 @@ class ParticipantApi:
         return answer
 
 
+def _how(live: Live) -> dict[str, Any]:
+    """How what is said in a session is rendered."""
+    return {"dollars": live.study.file.dollar_maths, "copy": catalogue(live.language)("Copy")}
+
+
 def _json(told: Mapping[str, Any]) -> Response:
-    return Response(orjson.dumps(told), media_type="application/json")
+    return Response(orjson.dumps(told), media_type=JSON)
+
+
+def _no_request(error: ValidationError) -> Response:
+    """What is wrong and where; never what was sent, which may be nothing that JSON can say back."""
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    faults = {".".join(str(part) for part in item["loc"]): item["msg"] for item in found}
+    return Response(orjson.dumps({"note": "That is no request of this API.", "faults": faults}), 422, media_type=JSON)
 
 
 def _speaks(screen: Screen) -> bool:

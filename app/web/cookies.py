@@ -9,12 +9,12 @@ from __future__ import annotations
 from functools import lru_cache
 
 from itsdangerous import BadSignature, URLSafeSerializer
-from starlette.requests import Request, cookie_parser
+from starlette.requests import Request
 from starlette.responses import Response
 
 MOST_KNOWN = 10_000
 """So many browsers' cookies are not read again: what they say does not change, and checking takes as long as a look."""
-MOST_BYTES = 4_096
+MOST_CHARS = 4_096
 """Longer ones are read each time, as whoever sends thousands of them would fill the memory."""
 READ = "parley.cookies"
 """Where a request keeps what its cookies were found to say."""
@@ -40,13 +40,13 @@ class Cookies:
         name = self._named(study)
         read: dict[str, str | None] = request.scope.setdefault(READ, {})  # the gate and the API ask the same
         if name not in read:
-            told = b"; ".join(value for kind, value in request.scope["headers"] if kind == b"cookie")
-            read[name] = (self._known if len(told) <= MOST_BYTES else self._checked)(told, name)
+            signed = request.cookies.get(name, "")
+            read[name] = (self._known if len(signed) <= MOST_CHARS else self._checked)(signed)
         return read[name]
 
-    def _checked(self, cookies: bytes, name: str) -> str | None:
+    def _checked(self, signed: str) -> str | None:
         try:
-            stream = self._signer.loads(cookie_parser(cookies.decode("latin-1")).get(name, ""))
+            stream = self._signer.loads(signed)
         except BadSignature:
             return None
         return stream if isinstance(stream, str) else None

@@ -6,11 +6,41 @@ Each piece passes through as few hands as can be, as pieces are most of all that
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Any
 
 import orjson
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
+
+from app.web import markdown
+
+
+async def plain(words: AsyncIterator[tuple[str, int]]) -> AsyncIterator[Mapping[str, Any]]:
+    """Pieces as they come: `text`, and the `offset` after it; 0 where the reply begins anew."""
+    async for text, end in words:
+        yield {"text": text, "offset": end}
+
+
+async def rendered(
+    words: AsyncIterator[tuple[str, int]], *, dollars: bool, copy: str
+) -> AsyncIterator[Mapping[str, Any]]:
+    """The same, and with each block that is whole its `html`, and in `rest` what of the text comes after it.
+
+    A block is rendered once, and what is already shown never changes: nothing flickers, and what is selected stays so.
+    """
+    rest, marks = "", 0
+    async for text, end in words:
+        piece: dict[str, Any] = {"text": text, "offset": end}
+        rest = rest + text if end else ""
+        if "\n" in text and "\n\n" in rest and marks <= markdown.MOST_MARKS:
+            sure, rest = await asyncio.to_thread(markdown.grown, rest, dollars=dollars)
+            marks += markdown.markup(sure)
+            if sure.strip():
+                html = await asyncio.to_thread(markdown.said, sure, dollars=dollars, copy=copy)
+                piece |= {"html": html, "rest": rest}
+        yield piece
 
 
 class Events(Response):
@@ -19,7 +49,10 @@ class Events(Response):
     media_type = "text/event-stream"
 
     def __init__(
-        self, words: AsyncIterator[tuple[str, int]], after: Callable[[], Awaitable[bytes]], screen: bytes | None = None
+        self,
+        words: AsyncIterator[Mapping[str, Any]],
+        after: Callable[[], Awaitable[bytes]],
+        screen: bytes | None = None,
     ) -> None:
         super().__init__(headers={"cache-control": "no-store", "x-accel-buffering": "no"})
         del self.headers["content-length"]
@@ -31,8 +64,8 @@ class Events(Response):
         if self._screen is not None:
             event = b"event: screen\ndata: " + self._screen + b"\n\n"
             await send({"type": "http.response.body", "body": event, "more_body": True})
-        async for text, end in self._words:
-            event = b"event: delta\ndata: " + orjson.dumps({"text": text, "offset": end}) + b"\n\n"
+        async for piece in self._words:
+            event = b"event: delta\ndata: " + orjson.dumps(piece) + b"\n\n"
             await send({"type": "http.response.body", "body": event, "more_body": True})
         event = b"event: done\ndata: " + await self._after() + b"\n\n"
         await send({"type": "http.response.body", "body": event})

@@ -18,6 +18,7 @@ from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.web.allowance import Allowance
+from app.web.gradio_page import ASKED, COMPILES, SCRIPT
 from app.web.seldom import ELSEWHERE, TOO_MANY, Seldom
 from app.web.tongue import browsers
 from storage.accounts.tries import neighbourhood
@@ -25,16 +26,18 @@ from storage.accounts.tries import neighbourhood
 MOST_BODY = 64 * 1024
 ALLOWED: Mapping[str, re.Pattern[str]] = {
     "GET": re.compile(
-        r"/|/s/[\w-]{1,60}|/walk/[\w.-]{1,200}|/out|/api/reply|/parley/[\w.-]+|/healthz(/(live|ready))?|/robots\.txt"
-        r"|/(assets|static|svelte)/[\w./-]+|/theme\.css|/favicon\.ico|/gradio_api/(app_id|startup-events)"
+        r"/|/s/[\w-]{1,60}|/walk/[\w.-]{1,200}|/out|/api/reply|/parley/[\w.-]+|/healthz(/(live|ready))?|/robots\.txt|"
+        + ASKED
     ),
-    "POST": re.compile(r"/s/[\w-]{1,60}|/api/(look|act|draft|telemetry)"),
+    "POST": re.compile(r"/s/[\w-]{1,60}|/api/(look|act|draft|preview|telemetry)"),
 }
 POLICY = (
     "default-src 'none'; script-src 'self' 'nonce-{nonce}'{more}; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; font-src 'self' data:; connect-src 'self'; manifest-src 'self'; form-action 'self'; "
     "base-uri 'self'; frame-ancestors 'none'"
 )
+APART: Mapping[str, str] = {"/": " page", "/api/telemetry": " telemetry"}
+"""What takes nothing from a person's clicks, and has a limit of its own."""
 FOREVER = "public, max-age=31536000, immutable"
 HEADERS: Mapping[bytes, bytes] = {
     b"x-content-type-options": b"nosniff",
@@ -75,7 +78,8 @@ class Gate:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope["type"] == "http":
-            await self._http(scope, receive, Answer(scope, send, _protect))
+            scripts = COMPILES if scope["path"] == "/" else ""
+            await self._http(scope, receive, Answer(scope, send, _protect, scripts))
 
     async def _http(self, scope: Scope, receive: Receive, answer: Answer) -> None:
         refusal = self._refusal(scope)
@@ -102,19 +106,18 @@ class Gate:
                 return PlainTextResponse("another site may not ask this", 403)
             if int(headers.get(b"content-length") or 0) > MOST_BODY:
                 return PlainTextResponse("too large", 413)
-        if path.startswith(("/api/", "/s/", "/walk/")) and self._floods(scope):
+        if (path == "/" or path.startswith(("/api/", "/s/", "/walk/"))) and self._floods(scope):
             wait = {"retry-after": "2"}
             say = browsers(Request(scope))
             return JSONResponse({"note": say("That was very fast. Please wait a moment.")}, 429, wait)
         return None
 
     def _floods(self, scope: Scope) -> bool:
-        person = self._known(Request(scope)) if scope["path"].startswith("/api/") else None
+        path = scope["path"]
+        person = self._known(Request(scope)) if path == "/" or path.startswith("/api/") else None
         near, now_s = neighbourhood((scope.get("client") or ("unknown",))[0]), time.monotonic()
-        if person is not None:
-            apart = " telemetry" if scope["path"] == "/api/telemetry" else ""  # it takes nothing from their clicks
-            if not self._person.take(person + apart, now_s):
-                return True
+        if person is not None and not self._person.take(person + APART.get(path, ""), now_s):
+            return True
         if (self._strangers if person is None else self._neighbours).take(near, now_s):
             return False
         self._many.tell()
@@ -160,7 +163,7 @@ class Answer:
 
     async def _send_page(self, start: Message) -> None:
         nonce = secrets.token_urlsafe(16)
-        page = b"".join(self._parts).replace(b"<script", b'<script nonce="' + nonce.encode() + b'"')
+        page = b"".join(self._parts).replace(SCRIPT, SCRIPT + f' nonce="{nonce}"'.encode())
         headers = MutableHeaders(raw=start["headers"])
         headers["content-security-policy"] = POLICY.format(nonce=nonce, more=self._scripts)
         if "content-length" in headers and headers["content-length"] != "0" and page:
@@ -174,7 +177,7 @@ def _protect(path: str, status: int) -> Mapping[bytes, bytes]:
         return OWN_FORM
     if path.startswith("/assets/") and status == 200:
         return _IMMUTABLE
-    return HEADERS if path.startswith(("/parley/", "/static/", "/theme.css", "/favicon.ico", "/svelte/")) else PRIVATE
+    return HEADERS if path.startswith(("/parley/", "/static/", "/theme.css", "/favicon.ico")) else PRIVATE
 
 
 async def whole_body(receive: Receive, most: int) -> bytes | None:

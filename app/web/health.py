@@ -5,24 +5,40 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from ipaddress import ip_address
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from problems.errors import ParleyError
 from storage.engine import Database, ping
-from storage.log import Log
+from storage.log import NOBODY, Log
 from storage.work import Draft
 
 Answer = Callable[[Request], Awaitable[Response]]
-NOBODY = "readiness"
-"""The stream of a draft that is no session's: it is written over again and again."""
 PATIENCE_S = 5.0
 """How long a write may take in a server that is ready."""
 KEPT_S = 1.0
 """How long an answer is given again, so that whoever asks often does not write often."""
 
 log = logging.getLogger(__name__)
+
+
+def inside(answer: Answer) -> Answer:
+    """The same for who asks from this machine or its own network: nobody else is told how a server is."""
+
+    async def guarded(request: Request) -> Response:
+        return PlainTextResponse("not found", 404) if _is_global(request) else await answer(request)
+
+    return guarded
+
+
+def _is_global(request: Request) -> bool:
+    try:
+        found = ip_address(request.client.host if request.client else "")
+    except ValueError:  # a socket of this machine
+        return False
+    return (getattr(found, "ipv4_mapped", None) or found).is_global
 
 
 async def live(_: Request) -> Response:
@@ -41,8 +57,8 @@ def works(database: Database) -> Answer:
 
 
 def ready(facts: Log, now_us: Callable[[], int]) -> Answer:
-    """`/healthz/ready`: the writer takes a piece of work, and it is read from the database, within PATIENCE_S; 503 if
-    not."""
+    """`/healthz/ready`: what was written last could be, the writer takes a piece of work, and it is read from the
+    database, within PATIENCE_S; 503 if not."""
     latest: asyncio.Task[str] | None = None
     asked = -KEPT_S
 
@@ -51,8 +67,8 @@ def ready(facts: Log, now_us: Callable[[], int]) -> Answer:
         now = asyncio.get_running_loop().time()
         if latest is None or (latest.done() and now - asked >= KEPT_S):
             latest, asked = asyncio.create_task(_fault(facts, now_us())), now
-        fault = await asyncio.shield(latest)
-        return PlainTextResponse("not ready", 503) if fault else PlainTextResponse("ok")
+        fault = facts.fault or await asyncio.shield(latest)
+        return PlainTextResponse("not ready", 503) if fault or facts.fault else PlainTextResponse("ok")
 
     return answer
 

@@ -65,6 +65,5 @@ def labels(say: Catalogue) -> dict[str, dict[str, Any]]:
     """What Gradio's own components say, which are built in English."""
     if not say.words:
         return {}
-    right_to_left = {"rtl": say.direction == "rtl"}
-    box = {"label": say("Your message"), "placeholder": say("Write a message")}
-    return {"box": box | right_to_left, "send": {"value": say("Send")}, "chat": right_to_left, "preview": right_to_left}
+    box = {"label": say("Your message"), "placeholder": say("Write a message"), "rtl": say.direction == "rtl"}
+    return {"box": box, "send": {"value": say("Send")}}

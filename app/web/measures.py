@@ -32,6 +32,7 @@ ROUTES = {
     "/api/draft": "draft",
     "/api/look": "look",
     "/api/reply": "reply",
+    "/api/preview": "preview",
     "/api/telemetry": "telemetry",
     "/out": "out",
 }

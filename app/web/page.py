@@ -11,35 +11,32 @@ from functools import cache
 from pathlib import Path
 
 import gradio as gr
-from fastapi import FastAPI
-from starlette.applications import Starlette
-from starlette.routing import Mount
+from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
 
-from app.web import mounting
-from app.web.mounting import Page
+from app.web.gradio_page import gradio_page, whole
 
 STATIC = Path(__file__).parent / "static"
-OUTPUTS = ("head", "left", "talk", "chat", "side", "box", "send", "preview", "note")
-"""The components that a painting may update, in the order in which page.js hands them to Gradio."""
+OUTPUTS = ("head", "left", "side", "box", "send", "preview", "note")
+"""The components that a painting may update, in the order in which page.js hands them to Gradio. Conversations are not
+among them: page.js changes in them only what is new, so that what somebody has selected there stays selected."""
 
-SCRIPTS = ("api", "clock", "compiled", "forms", "reply", "text", "watch", "words")
+SCRIPTS = ("api", "clock", "copy", "forms", "patch", "reply", "watch", "words")
 """What page.js needs, fetched with it."""
 
-STYLES = ("page", "compare", "slider")
-LATEX: list[dict[str, str | bool]] = [
-    {"left": "$$", "right": "$$", "display": True},
-    {"left": "\\[", "right": "\\]", "display": True},
-    {"left": "\\(", "right": "\\)", "display": False},
-]
-_RING = "ring(trigger, props);"
-"""This and the event's `js` stand in compiled.js as functions: the page's policy lets nothing be compiled."""
+STYLES = ("page", "text", "compare", "slider")
+RING = """
+window.parleyBus = (n) => { props.value = String(n); trigger("change"); };
+window.parley?.begin();
+"""
+"""What the bus does once Gradio has made it: it gives page.js the means to ring it."""
 
 
 def build() -> gr.Blocks:
     """The page, empty."""
     blocks: gr.Blocks
-    with Page(title="Study", analytics_enabled=False, fill_width=True) as blocks:
+    with gr.Blocks(title="Study", analytics_enabled=False, fill_width=True) as blocks:
         made: dict[str, gr.components.Component] = {"head": _html("head")}
         with gr.Row(elem_id="columns"):
             with gr.Column(elem_id="left-column"):
@@ -47,7 +44,7 @@ def build() -> gr.Blocks:
             with gr.Column(elem_id="right-column"):
                 made |= _conversation()
         made["note"] = _html("note")
-        bus = gr.HTML("", js_on_load=_RING, visible="hidden")
+        bus = gr.HTML("", js_on_load=RING, visible="hidden")
         bus.change(
             fn=None,
             js="() => window.parley.updates()",
@@ -57,25 +54,13 @@ def build() -> gr.Blocks:
     return blocks
 
 
-def _html(name: str) -> gr.HTML:
-    return gr.HTML(elem_id=name, padding=False, apply_default_css=False, js_on_load=None)
+def _html(name: str, value: str = "") -> gr.HTML:
+    return gr.HTML(value, elem_id=name, padding=False, apply_default_css=False, js_on_load=None)
 
 
 def _conversation() -> dict[str, gr.components.Component]:
-    talk = _html("talk")
-    chat = gr.Chatbot(
-        elem_id="chat",
-        label=" ",
-        show_label=True,
-        buttons=[],
-        feedback_options=None,
-        latex_delimiters=LATEX,
-        layout="bubble",
-        height="100%",
-        placeholder=" ",
-        allow_file_downloads=False,
-        group_consecutive_messages=False,
-    )
+    for name in ("talk", "chat"):
+        _html(name, '<div class="conversation"></div>')
     side = _html("side")
     with gr.Row(elem_id="say"):
         box = gr.Textbox(
@@ -89,24 +74,23 @@ def _conversation() -> dict[str, gr.components.Component]:
             interactive=True,
         )
         send = gr.Button("Send", elem_id="send", variant="primary", scale=0, min_width=80)
-    preview = gr.Markdown(elem_id="preview", latex_delimiters=LATEX, line_breaks=True)
-    return {"talk": talk, "chat": chat, "side": side, "box": box, "send": send, "preview": preview}
+    return {"side": side, "box": box, "send": send, "preview": _html("preview")}
 
 
-def mount(app: Starlette) -> None:
-    """Put the page at `/` of `app`, and its script and style under `/parley/`. Call it after all routes are added."""
-    app.router.routes += [Mount("/parley", StaticFiles(directory=STATIC)), *_made().router.routes]
+def routes() -> list[BaseRoute]:
+    """The page at `/`, and its scripts and styles under `/parley/`; for the end of a list of routes."""
+    return [Mount("/parley", StaticFiles(directory=STATIC)), Mount("/", _made())]
 
 
 @cache
-def _made() -> FastAPI:
+def _made() -> ASGIApp:
     """The page in an application of its own: it is the same for everybody, so a process makes it once."""
-    return mounting.mount(FastAPI(docs_url=None, redoc_url=None, openapi_url=None), build(), head())
+    return gradio_page(build(), head())
 
 
 def head() -> str:
-    """Our style and script."""
+    """Our styles and scripts."""
     early = "".join(f'<link rel="modulepreload" href="/parley/{name}.js">' for name in SCRIPTS)
     styles = "".join(f'<link rel="stylesheet" href="/parley/{name}.css">' for name in STYLES)
-    return f"""<meta name="robots" content="noindex">{styles}{early}
+    return f"""<meta name="robots" content="noindex">{whole()}{styles}{early}
 <script type="module" src="/parley/page.js" data-outputs="{" ".join(OUTPUTS)}"></script>"""

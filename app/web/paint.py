@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from app.languages import Catalogue
 from app.web.forms import FieldView, groups, view_of
 from app.web.look import StudyLook, labels, page_words
-from app.web.parts import MARK_CHARS, NOT_WHOLE, NOTHING, Draft, Part, digest_of
+from app.web.parts import MARK_CHARS, NOTHING, Draft, Part, digest_of
 from experiments.core.fields import Field
 from experiments.core.participation import Paste
-from experiments.core.screen import Asked, Chat, Message, Screen, Timing, Transcript
+from experiments.core.screen import Asked, Chat, Screen, Timing, Transcript
 
 Update = Mapping[str, Any]
 
@@ -32,8 +31,6 @@ class Painting(NamedTuple):
     updates: Mapping[str, Update]
     layout: str
     """"chat" with a conversation beside the form, "compare" with several models at once, or "page"."""
-    messages: tuple[Message, ...]
-    """What the chat shows."""
     said: int
     """How many messages were sent."""
     slots: tuple[str, ...]
@@ -61,7 +58,6 @@ class Painting(NamedTuple):
             "actions": self.actions,
             "updates": self.updates,
             "layout": self.layout,
-            "messages": [_said_json(message, say) for message in self.messages],
             "said": self.said,
             "slots": self.slots,
             "ended": self.ended,
@@ -69,7 +65,6 @@ class Painting(NamedTuple):
             "lang": self.look.language,
             "dir": say.direction,
             "words": page_words(say) if self.fresh else {},
-            "dollars": self.look.dollar_maths,
             "paste": self.paste,
             "idle_s": None if self.ended else self.look.idle_s,
             "telemetry": self.look.telemetry,
@@ -85,7 +80,7 @@ class Sheet:
     def __init__(self, screen: Screen, study: StudyLook) -> None:
         self._screen, self._study = screen, study
         self._parts = {"head": _head(screen, study), "left": _left(screen, study), "side": _side(screen)}
-        self._parts["talk"] = _talk(screen, study)
+        self._parts |= {"talk": _talk(screen, study), "chat": _chat(screen, study)}
         self._digests = {name: digest_of(screen, name, part.about) for name, part in self._parts.items()}
         self._marks = {name: digest[:MARK_CHARS] for name, digest in self._digests.items()}
         self._marks["box"] = digest_of(screen, "box", ())[:MARK_CHARS]
@@ -115,7 +110,6 @@ class Sheet:
         }
         updates |= labels(study.words) if shown is None else {}
         if panel.chat:
-            updates["chat"] = {**updates.get("chat", {}), "label": panel.chat.title}
             box = _box(panel.chat, None if marks["box"] in known else str(draft.get("text") or ""))
             updates["box"] = {**updates.get("box", {}), **box}
         return Painting(
@@ -125,7 +119,6 @@ class Sheet:
             actions=screen.actions,
             updates=updates,
             layout="page" if panel.chat is None else "compare" if panel.chat.columns else "chat",
-            messages=panel.chat.messages if panel.chat and not panel.chat.columns else (),
             said=_said(panel.chat) if panel.chat else 0,
             slots=panel.chat.slots if panel.chat else (),
             ended=screen.ended,
@@ -152,9 +145,8 @@ def _timing_json(timing: Timing, now_us: int) -> dict[str, Any]:
 
 
 def shows_talk(screen: Screen) -> bool:
-    """Whether whole conversations are rendered here; those of a chat are rendered in the browser."""
-    chat = screen.panel.chat
-    return (chat is not None and chat.columns > 0) or any(isinstance(one, Transcript) for one in screen.panel.blocks)
+    """Whether there is a conversation on it."""
+    return screen.panel.chat is not None or any(isinstance(one, Transcript) for one in screen.panel.blocks)
 
 
 def _head(screen: Screen, study: StudyLook) -> Part:
@@ -223,8 +215,13 @@ def _talk(screen: Screen, study: StudyLook) -> Part:
     return Part("talk.html.j2", (chat.rounds, "retry" in screen.actions), lambda _: values)
 
 
-def _said_json(message: Message, say: Catalogue) -> dict[str, str]:
-    return {"role": message.role, "text": message.text, "mark": say(NOT_WHOLE.get(message.ended, ""))}
+def _chat(screen: Screen, study: StudyLook) -> Part:
+    """The messages of a conversation with one."""
+    chat = screen.panel.chat
+    if chat is None or chat.columns:
+        return NOTHING
+    values = {"chat": chat, "study": study}
+    return Part("chat.html.j2", (chat.title, chat.messages, chat.slots), lambda _: values)
 
 
 def _said(chat: Chat) -> int:

@@ -6,7 +6,7 @@ What is the same for many, a part without anything typed in it, is rendered once
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from hashlib import blake2s
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -90,10 +90,14 @@ def _turns(talk: Transcript) -> list[tuple[tuple[Message, ...], tuple[Field, ...
     return [*before, *((talk.messages[start:end], ratings) for start, end, ratings in rated)]
 
 
-def _markdown(text: str, **kinds: bool) -> Markup:
-    if not kinds.get("images", True) and markdown.heavy(text):
-        text = markdown.as_typed(text)
-    return Markup(markdown.html(text, **kinds))  # noqa: S704  (markdown.py lets no tag of an author through)
+def _markdown(copy: str, text: str, *, copying: bool = True) -> Markup:
+    """A researcher's text."""
+    return Markup(markdown.html(text, copy=copy if copying else ""))  # noqa: S704  (no tag of an author is let through)
+
+
+def _said(copy: str, text: str, *, dollars: bool) -> Markup:
+    """What somebody or a model wrote."""
+    return Markup(markdown.said(text, dollars=dollars, copy=copy))  # noqa: S704  (as above)
 
 
 def _line(text: str) -> Markup:
@@ -111,8 +115,15 @@ def _templates(language: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    known.filters |= {"markdown": _markdown, "line": _line, "turns": _turns}
-    known.globals |= {"not_whole": NOT_WHOLE, "t": catalogue(language)}
+    say = catalogue(language)
+    copy = say("Copy")
+    known.filters |= {
+        "markdown": partial(_markdown, copy),
+        "said": partial(_said, copy),
+        "line": _line,
+        "turns": _turns,
+    }
+    known.globals |= {"not_whole": NOT_WHOLE, "t": say}
     # Here and not by `import` in each template, which Jinja would look into again for every page.
     known.globals["ask"] = known.get_template("fields.html.j2").module
     known.globals["show"] = known.get_template("blocks.html.j2").module

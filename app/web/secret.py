@@ -12,6 +12,7 @@ from app.settings import Settings
 from storage.accounts.secret import recognise
 from storage.addresses import file_of
 from storage.engine import Database
+from storage.private import create
 
 
 def secret_of(settings: Settings) -> str:
@@ -37,8 +38,8 @@ def secret_for(settings: Settings, database: Database) -> str:
 def _write_once(path: Path, text: str) -> None:
     """Make a file that is whole or not there, whoever else makes it at the same time or kills us."""
     draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
-    draft.touch(mode=0o600)
-    draft.write_text(text, encoding="ascii")
+    with create(draft) as file:
+        file.write(text.encode())
     with suppress(FileExistsError):
         path.hardlink_to(draft)
     draft.unlink()

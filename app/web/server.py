@@ -22,9 +22,8 @@ from app.web import page
 from app.web.api import ParticipantApi
 from app.web.arrival import Arrival, trouble
 from app.web.cookies import Cookies, session_of
-from app.web.direct import Direct
 from app.web.gate import Gate
-from app.web.health import live, ready, works
+from app.web.health import inside, live, ready, works
 from app.web.links import Links
 from app.web.logged import place
 from app.web.measures import measures_of
@@ -61,14 +60,17 @@ def build_app(
     clock: Clock | None = None,
     *,
     again: bool = False,
+    shared: bool = False,
 ) -> ASGIApp:
-    """The whole server for these studies, to be run by uvicorn; with `again`, who has finished may begin anew.
+    """The whole server for these studies, to be run by uvicorn; with `again`, who has finished may begin anew. It is
+    `shared` where other processes serve the same SQLite file.
 
     Without studies it serves all that are published in the database.
     """
     secret = secret_for(settings, database)
     measures = measures_of(settings, database)
-    runtime = Runtime(database, settings, clock or WorldClock(last_us(database)), measures.log if measures else None)
+    measured = measures.log if measures else None
+    runtime = Runtime(database, settings, clock or WorldClock(last_us(database)), measured, shared=shared)
     for study in studies:
         runtime.prepare(study)
         now = bring(database, study, at_us=runtime.now_us())
@@ -92,17 +94,17 @@ def build_app(
     app = Starlette(
         lifespan=life,
         routes=[
+            *ParticipantApi(runtime, cookies).routes(),
             *arrival.routes(),
             Walks(secret).route(runtime, cookies),
-            *(Route(f"/healthz{path}", answer, methods=["GET", "HEAD"]) for path, answer in checks.items()),
+            *(Route(f"/healthz{path}", inside(answer), methods=["GET", "HEAD"]) for path, answer in checks.items()),
+            *page.routes(),  # which take whatever is left
         ],
         middleware=[
-            Middleware(Direct, ParticipantApi(runtime, cookies).calls(), _apologise),
             Middleware(_Doorstep, cookies, arrival),
         ],
         exception_handlers={ParleyError: _apologise, Exception: _apologise},
     )
-    page.mount(app)
     gate = Gate(
         app,
         known=cookies.read,

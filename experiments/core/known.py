@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self
 
-from experiments.core.config import Condition, typed
+from experiments.core.config import Condition
 from experiments.core.study import OneOf, weights
 from experiments.core.template import names
 from problems.item import Problem
@@ -50,7 +50,7 @@ class Asked:
 def as_words(wanted: object) -> frozenset[str]:
     """The values that a condition allows; a truth value is that of a box, and an option that is called so."""
     each = wanted if isinstance(wanted, tuple | list) else (wanted,)
-    return frozenset(word for item in each for word in (str(item), typed(item)))
+    return frozenset(map(str, each)) | {str(item).lower() for item in each if isinstance(item, bool)}
 
 
 def factor_values(factor: object, pools: Mapping[str, Sequence[Problem]]) -> tuple[str, ...]:

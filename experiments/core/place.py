@@ -182,6 +182,13 @@ class Place:
         return all(meets(self.look_up(name), wanted) for name, wanted in (condition or {}).items())
 
 
+def holds_place(study: Study, state: State) -> bool:
+    """Whether the participant has a place of the study: from the start, or once they have consented."""
+    if not study.admission or state.factors:
+        return True
+    return any(event.kind == "submitted" for event in state.facts.get(study.admission, ()))
+
+
 def language_of(study: Study, state: State) -> str:
     """The language that a session is held in: the one that was chosen, or else the study's own."""
     return str(state.enrolled.get("language") or study.file.language)

@@ -17,6 +17,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from experiments.core.admission import admitting
 from experiments.core.check import check
 from experiments.core.config import Config
 from experiments.core.faults import faults_of
@@ -56,6 +57,11 @@ class Study:
     def constants(self) -> dict[str, str]:
         """Names that hold everywhere: `model`, where the study has only one."""
         return {"model": next(iter(self.file.models))} if len(self.file.models) == 1 else {}
+
+    @cached_property
+    def admission(self) -> str:
+        """The path of the consent with which participants take their place; "" where they have it from the start."""
+        return admitting(self.flow, self.factors)
 
     @cached_property
     def steps(self) -> tuple[tuple[str, Step], ...]:

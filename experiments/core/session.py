@@ -23,7 +23,7 @@ from experiments.core.events import NOTES, Action, Event, Fact, Job
 from experiments.core.leaks import leaks, masked
 from experiments.core.outcomes import ending, outcome_of
 from experiments.core.participation import Ending
-from experiments.core.place import Draw, Place, Scope, State, once
+from experiments.core.place import Draw, Place, Scope, State, holds_place, once
 from experiments.core.progress import progress
 from experiments.core.resolve import Study
 from experiments.core.screen import Block, Code, Panel, Progress, Screen, Text
@@ -85,7 +85,7 @@ def owed(study: Study, state: State) -> tuple[Job, ...]:
     """
     if not state.seq or state.outcome:
         return ()
-    if not state.factors and study.factors:
+    if not state.factors and study.factors and holds_place(study, state):
         return (Job("assign", "", {}),)
     place = here(study, state)
     if place is None:

@@ -8,7 +8,7 @@ no other step's class, and it keeps no state; whatever it needs to remember is a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import Field as About
 from pydantic import model_validator
@@ -41,6 +41,9 @@ class Limit(Config):
 
 class Step(Config):
     """What all steps have. A kind sets `step: Literal["its-name"]` and overrides what it needs."""
+
+    admits: ClassVar[bool] = False
+    """Whether participants take their place by submitting it."""
 
     step: str
     id: Slug = ""

@@ -20,6 +20,8 @@ from experiments.core.telemetry import disclosure
 class Consent(Step):
     """A consent form with a box to tick; the study goes on only once it is ticked."""
 
+    admits = True
+
     step: Literal["consent"]
     title: str = "Consent"
     """The heading of its screen."""

@@ -55,8 +55,8 @@ def cells_of(database: Database, study: str, kind: Kind | None = None) -> Iterat
         wanted = wanted.where(_own.kind == kind)
     with database.connect() as connection:
         ordered = wanted.order_by(_own.kind, _own.position, _own.cell).execution_options(yield_per=AT_ONCE)
-        for row in connection.execute(ordered):
-            yield StoredCell(**row._mapping)
+        for row in connection.execute(ordered).mappings():
+            yield StoredCell(**row)
 
 
 def _keeping(insert_into: Any) -> Any:

@@ -10,21 +10,24 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Connection, case, create_engine, func, insert, select
-from sqlalchemy.exc import OperationalError
+from sqlalchemy import Connection, case, func, insert, select
 
 from storage import tables
 from storage.addresses import file_of
 from storage.engine import Database, writer
 from storage.errors import StorageError
+from storage.locks import beside, locked
 
 BEGAN, ENDED = "began", "ended"
 ASKING = 0xA5A10E
 """The number of PostgreSQL's advisory lock of who asks."""
+TAKEN = (
+    "another run asks over this database just now; wait for its end or stop it, then give the same command again: what "
+    "is stored by then is not asked for twice"
+)
 _fact, _try = tables.events.c, tables.attempts.c
 
 
@@ -89,36 +92,14 @@ def _there(connection: Connection, run: Any) -> tuple[int, int, int, float]:
 def asking(database: Database) -> Iterator[None]:
     """Be the only one who asks over a database; raises StorageError if somebody else does."""
     if path := file_of(str(database.url)):
-        with _locked(path):
+        with locked(beside(path, "asking"), TAKEN):
             yield
         return
     with database.connect() as connection:
         free = connection.execution_options(isolation_level="AUTOCOMMIT")
-        _refuse_unless(bool(free.execute(select(func.pg_try_advisory_lock(ASKING))).scalar()))
+        if not free.execute(select(func.pg_try_advisory_lock(ASKING))).scalar():
+            raise StorageError(TAKEN)
         try:
             yield
         finally:
             free.execute(select(func.pg_advisory_unlock(ASKING)))
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Lock an empty file beside the database, which no other writer of it has to wait for."""
-    lock = create_engine(f"sqlite:///{path}-asking", connect_args={"timeout": 0, "isolation_level": None})
-    try:
-        with lock.connect() as connection:
-            try:
-                connection.exec_driver_sql("BEGIN EXCLUSIVE")
-            except OperationalError:
-                _refuse_unless(False)
-            yield
-    finally:
-        lock.dispose()
-
-
-def _refuse_unless(taken: bool) -> None:
-    if not taken:
-        raise StorageError(
-            "another run asks over this database just now; wait for its end or stop it, then give the same command "
-            "again: what is stored by then is not asked for twice"
-        )

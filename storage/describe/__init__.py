@@ -17,6 +17,7 @@ from storage.describe.codebook_page import page
 from storage.describe.croissant import metadata
 from storage.describe.frozen import STUDY, documents
 from storage.exported import Exported
+from storage.private import writing
 
 README, PAGE, BOOK, METADATA = "README.md", "codebook.md", "codebook.json", "metadata.json"
 NAMES = (README, PAGE, BOOK, METADATA, STUDY, NAME)
@@ -55,5 +56,6 @@ def _contents(exported: Exported) -> Mapping[str, bytes]:
 def _write(folder: Path, contents: Mapping[str, bytes]) -> Iterator[Path]:
     for name, content in contents.items():
         path = folder / name
-        path.write_bytes(content)
+        with writing(path) as file:
+            file.write(content)
         yield path

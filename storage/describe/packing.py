@@ -11,11 +11,12 @@ from tempfile import TemporaryDirectory
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from storage.describe.checksums import NAME, recorded
+from storage.private import FILE, create
 
 BEGINNING = (1980, 1, 1, 0, 0, 0)
 """The first moment that a zip can tell: when its files were written is no part of the data."""
 UNIX = 3
-READABLE = 0o644 << 16
+OWN = FILE << 16
 
 
 def pack(folder: Path) -> Path:
@@ -25,7 +26,7 @@ def pack(folder: Path) -> Path:
     names = [*recorded(folder), NAME]
     with TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as there:
         packed = Path(there) / target.name
-        with ZipFile(packed, "w") as archive:
+        with create(packed) as file, ZipFile(file, "w") as archive:
             for name in sorted(names):
                 _add(archive, folder / name, name)
         packed.replace(target)
@@ -35,7 +36,7 @@ def pack(folder: Path) -> Path:
 def _add(archive: ZipFile, path: Path, name: str) -> None:
     """A file, piece by piece."""
     info = ZipInfo(name, BEGINNING)
-    info.compress_type, info.create_system, info.external_attr = ZIP_DEFLATED, UNIX, READABLE
+    info.compress_type, info.create_system, info.external_attr = ZIP_DEFLATED, UNIX, OWN
     info.file_size = path.stat().st_size
     with path.open("rb") as source, archive.open(info, "w") as sink:
         shutil.copyfileobj(source, sink, 1 << 20)

@@ -23,6 +23,7 @@ from storage.exports.json_file import JsonWriter
 from storage.exports.planning import Plan, Wish, filter_files, planned
 from storage.exports.rows import Chosen, Rows
 from storage.exports.selecting import there_and_gone
+from storage.private import create
 from storage.recorded import ORIGIN
 from storage.schemas.base import Column
 from storage.schemas.registry import schema as schema_of
@@ -85,7 +86,7 @@ def stream(database: Database, wish: Wish, out: BinaryIO, file: str = "") -> int
 def _write(connection: Connection, chosen: Chosen, paths: Mapping[str, Path], tell: Tell, *, safe: bool) -> File:
     """Write a file beside its place."""
     name = chosen.path
-    with paths[name].open("wb") as file:
+    with create(paths[name]) as file:
         hashed = Hashed(file)
         rows = _rows(connection, chosen, hashed, partial(tell, name), safe=safe)
     formulas = {} if chosen.json else _formulas(connection, chosen)

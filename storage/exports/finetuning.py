@@ -33,6 +33,7 @@ from storage.exports.planning import Plan, Wish, planned
 from storage.exports.rows import Chosen
 from storage.exports.selecting import there_and_gone
 from storage.forms import Json
+from storage.private import create
 from storage.schemas.base import Column, Released, Schema
 from storage.studies import Studies
 
@@ -198,7 +199,7 @@ def _line(example: Prompt) -> bytes:
 
 def _write(source: _Source, folder: Path, left_out: Counter[str]) -> tuple[File, ...]:
     counts: Counter[str] = Counter()
-    with writing(folder, (TRAIN, TEST)) as paths, paths[TRAIN].open("wb") as train, paths[TEST].open("wb") as test:
+    with writing(folder, (TRAIN, TEST)) as paths, create(paths[TRAIN]) as train, create(paths[TEST]) as test:
         hashed = {TRAIN: Hashed(train), TEST: Hashed(test)}
         for name, example in _examples(source, left_out):
             hashed[name].write(_line(example))

@@ -9,6 +9,7 @@ from pathlib import Path
 from storage.describe import NAMES
 from storage.describe.checksums import is_ours, recorded
 from storage.errors import StorageError
+from storage.private import make_folder
 
 MOST_NAMED = 5
 
@@ -23,7 +24,8 @@ def writing(folder: Path, names: Sequence[str]) -> Iterator[Mapping[str, Path]]:
     paths = {name: (folder / name).with_name(f".{Path(name).name}.unfinished") for name in names}
     try:
         for path in paths.values():
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
+            path.unlink(missing_ok=True)
         yield paths
         for name, path in paths.items():
             path.replace(folder / name)

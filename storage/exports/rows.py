@@ -6,7 +6,7 @@ come in the order of the files that they were read from. Cells that an imported 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -78,8 +78,9 @@ class Chosen:
         cells: list[Any] = [own.c[column.sql] for column in self.columns]
         cells = [func.coalesce(cast(cell, Text), "") for cell in cells] if texts else cells
         query = self._ordered(select(*cells, *([own.c["_written"]] if spelled else []))).limit(most)
-        number, fetch = 0, _fetching(connection, query)
-        while rows := fetch(AT_ONCE):
+        number = 0
+        for fetched in connection.execute(query.execution_options(stream_results=True)).partitions(AT_ONCE):
+            rows: Rows = fetched
             if spelled:
                 rows = _as_written(rows, self.columns)
             if self.table.counter and self.origin != ORIGIN:
@@ -136,12 +137,3 @@ def _as_written(rows: Rows, columns: Sequence[Column]) -> Rows:
                 cells[places[name]] = cell
         found.append(cells)
     return found
-
-
-def _fetching(connection: Connection, query: Select[Any]) -> Callable[[int], Rows]:
-    """What fetches the next rows of a query: SQLite's own tuples, as a value object for each takes as long again."""
-    if connection.dialect.name == "sqlite":
-        cursor = connection.execute(query).cursor
-        assert cursor is not None  # noqa: S101  (a query has one)
-        return cursor.fetchmany
-    return connection.execution_options(stream_results=True).execute(query).fetchmany

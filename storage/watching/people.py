@@ -57,6 +57,8 @@ class Crowd:
     """Some sessions that are at the same step of the same cell, and what is odd about them."""
 
     group: Group
+    placed: bool
+    """Whether each of them holds a place of the study."""
     flags: tuple[str, ...]
     pasted: int
     excluded: int
@@ -77,13 +79,13 @@ def crowds(connection: Connection, known: Mapping[str, Any]) -> tuple[Crowd, ...
     return tuple(_crowd(*row) for row in found)
 
 
-def _crowd(outcome: str | None, cell: str, place: str, furthest: str, flags: str, live: int, *sums: int) -> Crowd:
-    number, oldest_us, pasted, excluded = sums
+def _crowd(outcome: str | None, cell: str, place: str, furthest: str, flags: str, placed: bool, *more: int) -> Crowd:
+    live, number, oldest_us, pasted, excluded = more
     group = Group(orjson.loads(cell), place, furthest, outcome, bool(live), number, oldest_us)
-    return Crowd(group, tuple(flags.split(",")) if flags else (), int(pasted), excluded)
+    return Crowd(group, placed, tuple(flags.split(",")) if flags else (), int(pasted), excluded)
 
 
-_BY = (_seat.outcome, _seat.cell, _seat.place, _seat.furthest, _seat.flags)
+_BY = (_seat.outcome, _seat.cell, _seat.place, _seat.furthest, _seat.flags, _seat.placed)
 _SUMS = (
     func.count(),
     func.min(_seat.last_us),
@@ -105,11 +107,12 @@ def tally(found: Sequence[Crowd]) -> Tally:
     """The same, of sessions that are known."""
     outcomes: Counter[str] = Counter({"live": 0, "left": 0})
     done, live = Counter[tuple[tuple[str, str], ...]](), Counter[tuple[tuple[str, str], ...]]()
-    for group in (crowd.group for crowd in found):
+    for crowd in found:
+        group = crowd.group
         key = tuple(group.factors.items())
         outcomes[group.outcome or ("live" if group.live else "left")] += group.number
         done[key] += group.number if group.outcome == COMPLETE else 0
-        live[key] += group.number if group.live else 0
+        live[key] += group.number if group.live and crowd.placed else 0
     return Tally(dict(outcomes), [(dict(key), done[key], live[key]) for key in sorted(done)])
 
 

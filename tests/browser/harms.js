@@ -33,7 +33,7 @@
   for (const place of document.querySelectorAll(places.join(", ") || "none")) {
     for (const one of place.querySelectorAll(notThere)) found.push(told("element", one));
     for (const one of place.querySelectorAll("[style]")) {
-      if (!one.closest(".katex, math, .gutter, [data-testid]:not(.message)") && one.style.position) found.push(told("style", one));
+      if (!one.closest("math, .gutter, [data-testid]") && one.style.position) found.push(told("style", one));
     }
     for (const one of place.querySelectorAll("a[href^=http]")) {
       if (one.target !== "_blank" || !one.relList.contains("noopener")) found.push(told("link", one));

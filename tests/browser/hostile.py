@@ -20,6 +20,7 @@ from app.library import load_study
 from app.runtime import Runtime
 from app.settings import Settings
 from app.web.cookies import Cookies
+from experiments.core.fields import Short
 from storage.engine import Database, open_database
 from storage.log import Log
 from storage.notes import Note, note_on
@@ -77,14 +78,21 @@ def study(folder: Path, name: str, model: str) -> Path:
         {"ask": "short", "name": one, "text": f"You wrote {{{{about.{one}}}}}", "required": False} for one in names
     ]
     talk = {"step": "chat", "id": "talk", "model": "echo", "max_messages": 100}
+    both = {"step": "compare", "id": "both", "max_messages": 100, "vote_when": "at_end"}
     flow = [
         {"step": "survey", "id": "about", "title": "About you", "questions": asked},
         {"step": "survey", "id": "again", "title": "Once more", "questions": again},
         {"step": "info", "id": "told", "text": "\n\n".join(f"{{{{about.{one}}}}}" for one in names)},
-        {"each": "question", "of": "questions", "take": 1, "flow": [talk]},
+        {
+            "each": "question",
+            "of": "questions",
+            "take": 1,
+            "flow": [talk, {"step": "rate_turns", "id": "rated", "of": "talk"}],
+        },
+        both,
         {"step": "finish", "code": "DONE"},
     ]
-    models = {"echo": {"backend": "echo", "model": model}}
+    models = {name: {"backend": "echo", "model": model} for name in ("echo", "other")}
     problems = {"questions": {"source": "chatbench"}}
     return write(folder, {"study": name, "title": "Words", "models": models, "problems": problems, "flow": flow})
 
@@ -131,20 +139,31 @@ async def _played(runtime: Runtime, path: Path, texts: tuple[Payload, ...], unti
     live = await runtime.live(session.stream)
     assert live is not None
     while until_step not in live.screen.path:
-        given = {field.name: words[int(field.name[1:])][:SHORT] for field in live.screen.panel.fields[: len(words)]}
+        if "talk" in live.screen.path or "both" in live.screen.path:
+            await _said(runtime, session)
+            live = await runtime.live(session.stream)
+            assert live is not None
+        asked = live.screen.panel.fields
+        given = {
+            field.name: words[int(field.name[1:])][:SHORT] for field in asked[: len(words)] if isinstance(field, Short)
+        }
+        given |= {field.name: "3" for field in asked if not isinstance(field, Short)}
         seen = live.screen
         live = await runtime.participant(session.stream, "submit", seen.path, given, seen=seen.seen, key=seen.path)
         assert live.screen.path != seen.path, live.note
-    if until_step == "talk":
-        for number, text in enumerate(words):
-            seen = live.screen
-            await runtime.participant(
-                session.stream, "say", seen.path, {"text": text[:MESSAGE]}, seen=seen.seen, key=f"say {number}"
-            )
-            await runtime.settled(session.stream)
-            live = await runtime.live(session.stream)
-            assert live is not None
+    if until_step in ("talk", "both"):
+        await _said(runtime, session)
     return session
+
+
+async def _said(runtime: Runtime, session: Session) -> None:
+    """Say each of the session's texts."""
+    for number, text in enumerate(session.words):
+        live = await runtime.live(session.stream)
+        assert live is not None
+        seen, said = live.screen, {"text": text[:MESSAGE]}
+        await runtime.participant(session.stream, "say", seen.path, said, seen=seen.seen, key=f"{seen.path} {number}")
+        await runtime.settled(session.stream)
 
 
 def excluded(database: Database, session: Session) -> None:

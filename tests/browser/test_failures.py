@@ -101,14 +101,14 @@ def come(visitor: Visitor, study: str) -> Page:
 
 def bubbles(page: Page) -> list[str]:
     """The messages on the screen, each with its sender."""
-    found = page.locator("#chat [data-testid=user], #chat [data-testid=bot]").all()
-    return [f"{one.get_attribute('data-testid')}: {one.inner_text().strip()}" for one in found]
+    found = page.locator("#chat .message.you, #chat .message.bot").all()
+    return [f"{one.locator('.who').inner_text().lower()}: {one.locator('.text').inner_text().strip()}" for one in found]
 
 
 def seen(page: Page) -> tuple[object, ...]:
     """All that is said of the conversation."""
     expect(page.locator("#side .failed")).to_be_visible()
-    expect(page.locator("#chat [data-testid=bot]")).to_have_count(0)
+    expect(page.locator("#chat .message.bot")).to_have_count(0)
     buttons = [one.inner_text() for one in page.locator("#side button").all()]
     return bubbles(page), page.locator("#side").inner_text().split("\n"), buttons, page.locator("#note").inner_text()
 
@@ -124,7 +124,7 @@ def tells(place: Place, page: Page) -> list[str]:
 def test_a_failure_is_one_calm_sentence_and_a_button(place: Place, visitor: Visitor, fault: str) -> None:
     page = come(visitor, f"case-{fault}")
     before = seen(page)
-    assert before == ([f"user: {HELLO}"], [CALM, "", "Try again"], ["Try again"], "")
+    assert before == ([f"you: {HELLO}"], [CALM, "", "Try again"], ["Try again"], "")
     assert page.locator("#say").is_hidden(), "nothing can be said before this is settled"
     expect(page.locator("#side .failed")).to_be_focused()
     assert tells(place, page) == []
@@ -144,7 +144,7 @@ def test_a_failure_is_one_calm_sentence_and_a_button(place: Place, visitor: Visi
         assert len(mended.requests) == asked + 1
     expect(page.locator("#chat [role=log]")).to_be_focused()
     user, bot = bubbles(page)
-    assert (user, bot.startswith("bot: You said: Good")) == (f"user: {HELLO}", True), "what was said stands there once"
+    assert (user, bot.startswith("bot: You said: Good")) == (f"you: {HELLO}", True), "what was said stands there once"
     assert tells(place, page) == []
     said, failed, retried, replied = place.newest()
     assert [one.kind for one in (said, failed, retried, replied)] == ["said", "failed", "retried", "replied"]
@@ -171,7 +171,7 @@ def test_a_reply_that_was_cut_off_says_so_after_a_reload_too(place: Place, visit
     page = come(visitor, "case-length")
     visitor.hear_out()
     for _ in range(2):
-        expect(page.locator("#chat [data-testid=bot]")).to_have_attribute("data-ended", "This reply was cut off.")
+        expect(page.locator("#chat .message.bot .not-whole")).to_have_text("This reply was cut off.")
         assert bubbles(page)[1] == "bot: Hel", "the mark is no part of what the model wrote"
         visitor.reload()
 

@@ -29,12 +29,12 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 NewContext = Callable[..., BrowserContext]
 GROUPS = [LIGHT[start : start + A_CHAT] for start in range(0, len(LIGHT), A_CHAT)]
 FILL = "texts => document.querySelectorAll('#left input[type=text]').forEach((box, n) => box.value = texts[n] ?? '')"
-BUBBLES = "#chat [data-testid=user], #chat [data-testid=bot]"
+BUBBLES = "#chat .message .text"
 SOME, BOMBS = 8, 3
 MOST_MS, HUNG_MS = 1_000, 60_000
 """A second, measured where nothing else runs; the short test, beside others, only sees that nothing hangs."""
-SAID = "n => document.querySelectorAll('#chat [data-testid=user]').length >= n"
-ANSWERED = f"({REPLIED})() && document.querySelectorAll('#chat [data-testid=user]').length === 1"
+SAID = "n => document.querySelectorAll('#chat .message.you').length >= n"
+ANSWERED = f"({REPLIED})() && document.querySelectorAll('#chat .message.you').length === 1"
 MARKDOWN = "*_`[]#\\~|$!\ue000"
 
 
@@ -86,8 +86,8 @@ def test_a_conversation_of_hostile_texts_is_inert(place: Place, new_context: New
     """Each as a message and as the reply to it, after a reload; and what has no mark of Markdown reads as typed."""
     session = place.talked[number]
     watched = at(place, session, new_context)
-    for kind in ("user", "bot"):
-        shown = watched.page.locator(f"#chat [data-testid={kind}]")
+    for kind in ("you", "bot"):
+        shown = watched.page.locator(f"#chat .message.{kind} .text")
         assert shown.count() == len(session.texts)
         for payload, words, text in zip(session.texts, session.words, shown.all_text_contents(), strict=True):
             if not set(words) & set(MARKDOWN) and not words.startswith((">", "-", "+", "=")):
@@ -126,8 +126,8 @@ def test_signs_that_mean_nothing_are_shown_as_they_are(place: Place, new_context
     quick = place.slow.parent / "hostile.yaml"
     for session in seeded(place.served.settings, quick, groups, "talk"):
         watched = at(place, session, new_context)
-        for kind in ("user", "bot"):
-            shown = watched.page.locator(f"#chat [data-testid={kind}]").all_text_contents()
+        for kind in ("you", "bot"):
+            shown = watched.page.locator(f"#chat .message.{kind} .text").all_text_contents()
             wrong = [w for w, text in zip(session.words, shown, strict=True) if squeezed(w) not in squeezed(text)]
             assert wrong == []
         watched.page.close()

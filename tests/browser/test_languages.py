@@ -30,7 +30,7 @@ def texts(value: object) -> list[str]:
 
 
 READ = """() => {
-  const said = `.problem .text, .recall .text, .lettered .words, .message .text, [data-testid], #heard, code,
+  const said = `.problem .text, .recall .text, .lettered .words, .message .text, #heard, code,
     script, style`;
   const names = ["aria-label", "aria-valuetext", "aria-roledescription", "alt", "placeholder", "title"];
   const found = [document.title];
@@ -75,9 +75,9 @@ def test_an_arabic_participant_on_a_phone(fast: Process, new_context: Callable[.
     assert page.locator("#send").inner_text() == SAY("Send")
     visitor.say("اشرح لي كيف أبدأ.")
     visitor.hear_out()
-    bubble = page.locator("#chat [data-testid=user]")
+    bubble = page.locator("#chat .message.you")
     assert bubble.evaluate("one => getComputedStyle(one).direction") == "rtl"
-    assert SAY("You") in page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--word-you')")
+    assert page.locator("#chat .message.you .who").inner_text() == SAY("You")
     page.reload()
     visitor.ready()
     fits(page)

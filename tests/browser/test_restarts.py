@@ -28,7 +28,7 @@ def test_killed_while_the_page_is_open(slow: Process, new_context: NewContext) -
     slow.start()
     visitor.until("chat")
     visitor.say(EXPLAIN)
-    expect(page.locator("#chat [data-testid=bot]")).to_contain_text("a")
+    expect(page.locator("#chat .message.bot")).to_contain_text("a")
     slow.kill()
     assert [event.kind for event in newest_facts(slow)][-1] == "said"
     slow.start()
@@ -62,7 +62,7 @@ def test_a_reply_is_whole_after_its_connection_was_cut(slow: Process, new_contex
         page.wait_for_load_state("networkidle")
         page.evaluate("window.same = true")
         visitor.say(EXPLAIN)
-        expect(page.locator("#chat [data-testid=bot]")).to_contain_text("a")
+        expect(page.locator("#chat .message.bot")).to_contain_text("a")
         line.cut()
         page.wait_for_timeout(for_ms)
         line.mend()

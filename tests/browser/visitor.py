@@ -12,8 +12,8 @@ from tests.browser.waiting import settled, until
 
 MARK = "document.querySelector('#left [data-mark]')?.dataset.mark"
 REPLIED = """() => {
-  const count = (kind) => document.querySelectorAll(`#chat [data-testid=${kind}]`).length;
-  return count("user") && count("bot") >= count("user") && !document.querySelector("#chat .typing")
+  const count = (kind) => document.querySelectorAll(`#chat .message.${kind}`).length;
+  return count("you") && count("bot") >= count("you") && !document.querySelector("#chat .live")
     && document.documentElement.dataset.waiting === "false";
 }"""
 COMPARED = """() => {
@@ -74,7 +74,7 @@ class Visitor:
     @property
     def reply(self) -> str:
         """The last reply, as it is on the screen."""
-        return self.page.locator("#chat [data-testid=bot]").last.inner_text()
+        return self.page.locator("#chat .message.bot .text").last.inner_text()
 
     @property
     def mark(self) -> str:
@@ -176,10 +176,10 @@ class Visitor:
         self.said.append(text)
         self.type_message(text)
         self.send()
-        self.page.locator("#chat [data-testid=user]").nth(self._messages() - 1).wait_for()
+        self.page.locator("#chat .message.you").nth(self._messages() - 1).wait_for()
 
     def _messages(self) -> int:
-        return max(1, self.page.locator("#chat [data-testid=user]").count())
+        return max(1, self.page.locator("#chat .message.you").count())
 
     def hear_out(self) -> None:
         """Wait for the whole reply."""
@@ -219,7 +219,7 @@ class Visitor:
             self.vote("B is better")
             self._at_each(self.page)
             return self.end_comparing()
-        if self.chatting and not self.page.locator("#chat [data-testid=user]").count():
+        if self.chatting and not self.page.locator("#chat .message.you").count():
             self.say("Please explain how to begin.")
             self.hear_out()
             self._at_each(self.page)

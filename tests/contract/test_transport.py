@@ -1,9 +1,7 @@
 """The way to model servers: connections that are kept, proxies, authorities, bodies without end, and what is secret."""
 
 import asyncio
-import datetime
 import gzip
-import ipaddress
 import json
 import logging
 import ssl
@@ -12,9 +10,6 @@ import tracemalloc
 from contextlib import asynccontextmanager
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 from pydantic import SecretStr
 
 from app.backends import registry
@@ -24,6 +19,7 @@ from app.servers import Server
 from app.settings import Settings
 from tests.fakes.asking import HASTY, KEY, PATIENT, WAYS, Way, ask, asking, collect, create, no_time, said, settings_at
 from tests.fakes.asking import whole_reply as expected
+from tests.fakes.certificate import self_signed
 from tests.fakes.model_server import serve
 
 BATCHED = ("openai", "openai-responses", "anthropic")
@@ -357,18 +353,7 @@ def test_a_proxy_of_another_kind_is_told_at_the_start(monkeypatch):
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory):
-    """Of a server at 127.0.0.1, signed by itself."""
-    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.datetime.now(datetime.UTC)
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "models")])
-    there = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
-    day = datetime.timedelta(days=1)
-    built = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number(), now - day, now + day)
-    signed = built.add_extension(there, critical=False).sign(key, hashes.SHA256())
-    form = serialization.PrivateFormat.PKCS8
-    parts = key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption())
-    file = tmp_path_factory.mktemp("tls") / "server.pem"
-    file.write_bytes(parts + signed.public_bytes(serialization.Encoding.PEM))
-    return file
+    return self_signed(tmp_path_factory.mktemp("tls") / "server.pem")
 
 
 def behind_tls(certificate, name, host="127.0.0.1"):

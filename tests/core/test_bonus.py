@@ -186,7 +186,7 @@ def test_an_amount_is_exact_and_the_same_study_however_it_is_written(written: st
     [
         ({"each": "complete", "amount": 0.125}, "bonus[0].amount: 0.125: decimal input should have no more than 2 dec"),
         ({"each": "complete", "amount": 0}, "bonus[0].amount: 0: input should be greater than 0"),
-        ({"each": "complete", "amount": float("nan")}, "bonus[0].amount: nan: input should be a finite number"),
+        ({"each": "complete", "amount": float("nan")}, "bonus[0].amount: '.nan': input should be a valid decimal"),
         ({"each": "corect", "amount": 1}, "bonus[0].each: 'corect': input should be 'correct', 'answered' or 'compl"),
         ({"amount": 1}, "bonus[0].each: is missing"),
         ({"each": "complete", "amount": 1, "moost": 2}, "bonus[0].moost: no such key; allowed: amount, counts, each"),

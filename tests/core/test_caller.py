@@ -44,6 +44,9 @@ class Wish:
     def wanted(self) -> AbstractAsyncContextManager[None]:
         return self.stop.heeded()
 
+    async def ready(self) -> None:
+        """At once."""
+
     async def ask(self, backend: Any, request: Request, *, last: bool) -> Result:
         await asyncio.sleep(0)
         error = self.fails.pop(0) if self.fails else None

@@ -24,7 +24,7 @@ from tests.fakes.checked import CHOICE, PROBLEMS, check, study_of
         ({"right": {"tols": "no"}}, "Did you mean 'tools'?"),
         ({"right": {"tools": "yess"}}, "`right.tools`: 'yess' is no option of this question; allowed: no, yes."),
         ({"right": {"tools": ["no", "yess"]}}, "Did you mean 'yes'?"),
-        ({"right": {"tools": None}}, "flow[0].right.tools: None: needs an answer, a list of answers, or"),
+        ({"right": {"tools": None}}, "flow[0].right.tools: null: needs an answer, a list of answers, or"),
         ({"right": {"parts": []}}, "must be answered"),
         ({"right": {"age": []}}, "`right.age`: needs at least one answer"),
         ({"right": {"age": "old"}}, "Please enter a whole number."),

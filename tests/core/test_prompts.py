@@ -143,7 +143,6 @@ FAULTY = {
         ["models.tutor.system.pikc: no such key", "Did you mean 'pick'?"],
     ),
     "no values": ({"by": "tone"}, ["models.tutor.system.pick: is missing"]),
-    "a number": (7, ["models.tutor.system: 7: input should be a valid string"]),
 }
 
 

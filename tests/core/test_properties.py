@@ -256,7 +256,7 @@ def test_a_session_can_be_enrolled_once() -> None:
     state = fold(decide(study("demo"), State(), enrolment("1")))
     with pytest.raises(Refused):
         decide(study("demo"), state, enrolment("1"))
-    assert world(study("demo"), state, 0) is not None
+    assert (screen(study("demo"), state).path, world(study("demo"), state, 0)) == ("consent", None)
 
 
 @given(st.lists(st.tuples(st.sampled_from(NAMES), st.integers(0, 3)), min_size=1, max_size=6), st.integers(0, 10**6))

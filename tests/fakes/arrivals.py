@@ -23,8 +23,8 @@ from experiments.errors import Refused
 from storage.engine import open_database
 
 TRIES = 6
-CLICKS, MOST_CLICKS = 4, 20
-"""What it takes to the end, and more than that."""
+CLICKS, MOST_CLICKS = 3, 20
+"""What it takes from the consent to the end, and more than that."""
 
 
 class Crowd:
@@ -69,13 +69,16 @@ class Crowd:
             await self._act(live, "withdraw", {})
 
     async def _begin(self) -> Live | None:
-        tries = 0
+        """Their session once they have a place, with their consent; None if there is none for a while."""
+        tries, live = 0, None
         while tries < TRIES:
             try:
-                return await self.runtime.enrol(self.study, origin="person")
+                live = live or await self.runtime.enrol(self.study, origin="person")
+                return await self._act(live, "submit", {"agreed": "on"}) if self.study.admission else live
             except Refused:
                 tries += not self.going
                 await asyncio.sleep(self.chance.random())
+        self.told["without a place"] += live is not None
         return None
 
     async def _act(self, live: Live, kind: str, values: dict[str, object]) -> Live:

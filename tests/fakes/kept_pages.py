@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import pytest
-from fastapi import FastAPI
+from starlette.routing import BaseRoute
 
 from app.web.console import page
 from app.web.console.desk import Desk
@@ -20,33 +20,31 @@ from app.web.console.rooms import ROOMS
 
 FROM_DESK = ("_watching", "_accounts", "_latest", "_walks")
 """What a room or a part of one takes from its desk when it is made, or remembers of what it has shown."""
-MOUNT = page.mount
+ROUTES = page.routes
 Console = TypeVar("Console")
 
 
 class Kept:
-    """A page that is made when it is first mounted, and then only given another desk."""
+    """A page that is made when it is first asked for, and then only given another desk."""
 
     def __init__(self) -> None:
         """Nothing is made yet."""
         self._rooms: list[Any] = []
-        self._on: FastAPI | None = None
+        self._routes: list[BaseRoute] | None = None
 
-    def mount(self, app: FastAPI, desk: Desk) -> FastAPI:
-        """Put the page at `/` of `app`, as the console's own `mount` does."""
-        if self._on is None:
-            self._desk, self._on = desk, self._made(desk)
+    def routes(self, desk: Desk) -> list[BaseRoute]:
+        """The page at `/`, as the console's own `routes` has it."""
+        if self._routes is None:
+            self._desk, self._routes = desk, self._made(desk)
         else:
             self._seat(desk)
-        app.router.routes += self._on.router.routes
-        app.user_middleware += self._on.user_middleware
-        return app
+        return self._routes
 
-    def _made(self, desk: Desk) -> FastAPI:
-        """The page, on an application of its own; its rooms are known from then on."""
+    def _made(self, desk: Desk) -> list[BaseRoute]:
+        """The page; its rooms are known from then on."""
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(page, "ROOMS", [self._noted(kind) for kind in ROOMS])
-            return MOUNT(FastAPI(docs_url=None, redoc_url=None, openapi_url=None), desk)
+            return ROUTES(desk)
 
     def _noted(self, kind: Callable[[Desk, Place], Room]) -> Callable[[Desk, Place], Room]:
         def make(desk: Desk, place: Place) -> Room:
@@ -72,7 +70,7 @@ def on_kept_page(build: Callable[[], Console]) -> Iterator[Console]:
     """A console that is built with a page that nobody else has until the block ends."""
     kept = _FREE.pop() if _FREE else Kept()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(page, "mount", kept.mount)
+        patch.setattr(page, "routes", kept.routes)
         console = build()
     yield console
     _FREE.append(kept)

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-from fastapi import FastAPI
 from sqlalchemy import func, select
+from starlette.applications import Starlette
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.clock import Clock
@@ -111,10 +111,7 @@ class Server:
         people = Participants(database, SECRET)
         links = Links(people, ProlificTokens(settings_for(folder)))
         arrival = Arrival(self.runtime, people, links, cookies, offered, Tickets(SECRET), per_address=100_000)
-        app = FastAPI()
-        app.include_router(ParticipantApi(self.runtime, cookies).router())
-        app.router.routes += arrival.routes()
-        self.app: ASGIApp = app
+        self.app: ASGIApp = Starlette(routes=[*ParticipantApi(self.runtime, cookies).routes(), *arrival.routes()])
 
 
 class Servers:

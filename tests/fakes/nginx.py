@@ -1,12 +1,14 @@
-"""This machine's nginx before servers on it, with deploy/nginx.conf as it is shipped.
+"""This machine's nginx before servers on it, with deploy/nginx.conf as it is shipped, and a front before that.
 
-Only what belongs to a machine is another: addresses, ports, folders, who it runs as; and it logs which server got what.
+Only what belongs to a machine is another: addresses, ports, folders, certificates, who it runs as.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import socket
+import ssl
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
@@ -14,19 +16,39 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-SHIPPED = Path(__file__).parents[2] / "deploy/nginx.conf"
+from tests.fakes.certificate import self_signed
+
+ROOT = Path(__file__).parents[2]
+SHIPPED = ROOT / "deploy/nginx.conf"
 KEPT = "hash $whose consistent;"
 """The line by which a session is kept to a server."""
-LOGGED = "log_format whose '$whose $upstream_addr'; access_log {folder}/whose.log whose;"
-START_S = 20.0
+WHOSE = "log_format whose '$whose $upstream_addr'; access_log {folder}/whose.log whose;"
+CALM = "access_log {folder}/calm.log calm;"
+FRONT = """
+daemon off; pid {folder}/front.pid; error_log stderr emerg; events {{ }}
+http {{
+    access_log off; client_body_temp_path {folder}/f; proxy_temp_path {folder}/f; fastcgi_temp_path {folder}/f;
+    uwsgi_temp_path {folder}/f; scgi_temp_path {folder}/f;
+    server {{
+        listen 127.0.0.1:{port} ssl; ssl_certificate {folder}/study.pem; ssl_certificate_key {folder}/study.key;
+        location / {{
+            proxy_pass {behind}; proxy_set_header Host $http_host; proxy_set_header X-Forwarded-Proto $scheme;
+            proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
+        }}
+    }}
+}}
+"""
+"""A proxy that does TLS, as most are set up: it adds an address to whatever the browser says."""
+START_S = 30.0
 
 
 @dataclass(frozen=True)
 class Nginx:
-    """One that runs: where it answers, and its folder."""
+    """One that runs: where it answers, its folder, and what its certificate is checked by, if it does TLS."""
 
     url: str
     folder: Path
+    trusted: ssl.SSLContext | bool = True
 
     @property
     def given(self) -> list[tuple[str, list[int]]]:
@@ -41,37 +63,86 @@ class Nginx:
         return (self.folder / "complaints").read_text(encoding="utf-8")
 
 
-def adapted(folder: Path, port: int, servers: Sequence[int], *, kept: bool) -> str:
-    """The file that is shipped, for this machine; without what keeps a session to a server, unless it is `kept`."""
+def for_host() -> str:
+    """The file for nginx of a machine: what the command of docs/operator.md makes of what is shipped."""
+    page = (ROOT / "docs/operator.md").read_text(encoding="utf-8")
+    (command,) = re.findall(r"^ +(sed .*deploy/nginx\.conf) > /etc/nginx/nginx\.conf$", page, re.MULTILINE)
+    done = subprocess.run(
+        command.replace("/opt/parley", str(ROOT)), shell=True, capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
+
+def adapted(text: str, folder: Path, port: int, servers: Sequence[int], logged: str, *, kept: bool) -> str:
+    """A file for this machine; without what keeps a session to a server, unless it is `kept`."""
     upstream = "\n".join(f"server 127.0.0.1:{server} max_fails=1 fail_timeout=1s;" for server in servers)
-    text = SHIPPED.read_text(encoding="utf-8").replace(" /tmp/", f" {folder}/")
     for shipped, here in {
-        "listen 8080;": f"listen 127.0.0.1:{port};",
-        "server server:7860 resolve max_fails=1 fail_timeout=1s;": upstream,
-        "access_log off;": LOGGED.format(folder=folder),
-        **({} if kept else {KEPT: ""}),
+        r" /(tmp|run|var/lib/nginx|etc/nginx/tls)/": f" {folder}/",
+        r"user www-data;": "",
+        r"listen \[::\]:443 ssl;": "",
+        r"listen (8080|443)": f"listen 127.0.0.1:{port}",
+        r"(?m)^ +server [^ ]+:7860 .*$": upstream,
+        r"set_real_ip_from 172\.31\.7[78]\.1;": "set_real_ip_from 127.0.0.1;",
+        r"access_log off;": logged.format(folder=folder) if logged else "access_log off;",
+        **({} if kept else {re.escape(KEPT): ""}),
     }.items():
-        assert text.count(shipped) == 1, f"{shipped!r} stands once in what is shipped"
-        text = text.replace(shipped, here)
+        text = re.sub(shipped, here.replace("\\", r"\\"), text)
     user = "user root;\n" if os.geteuid() == 0 else ""  # or its workers could not go where tests have their files
+    temporary = "".join(f"{name}_temp_path {folder}/{name};" for name in ("fastcgi", "uwsgi", "scgi"))
+    if "proxy_temp_path" not in text:
+        own = f"{temporary}client_body_temp_path {folder}/client;proxy_temp_path {folder}/proxy;"
+        text = text.replace("http {", f"http {{ {own}", 1)
     return user + text
 
 
 @contextmanager
-def before(nginx: str, folder: Path, *servers: int, kept: bool = True) -> Iterator[Nginx]:
-    """The nginx at a path, before servers at some ports, until the block ends."""
+def before(
+    nginx: str, folder: Path, *servers: int, kept: bool = True, host: bool = False, logged: str = WHOSE
+) -> Iterator[Nginx]:
+    """The nginx at a path, before servers at some ports, until the block ends: as compose.yaml starts it, or as that of
+    a `host`."""
     folder.mkdir()
+    port, trusted = _free(), _certified(folder) if host else True
+    text = for_host() if host else SHIPPED.read_text(encoding="utf-8")
+    found = Nginx(f"http{'s' * host}://127.0.0.1:{port}", folder, trusted)
+    with _running(nginx, found, port, adapted(text, folder, port, servers, logged, kept=kept)):
+        yield found
+
+
+@contextmanager
+def front(nginx: str, folder: Path, behind: Nginx) -> Iterator[Nginx]:
+    """A proxy that does TLS before another, until the block ends."""
+    folder.mkdir()
+    port, trusted = _free(), _certified(folder)
+    found = Nginx(f"https://127.0.0.1:{port}", folder, trusted)
+    user = "user root;" if os.geteuid() == 0 else ""
+    with _running(nginx, found, port, user + FRONT.format(folder=folder, port=port, behind=behind.url)):
+        yield found
+
+
+def _free() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    config = folder / "nginx.conf"
-    config.write_text(adapted(folder, port, servers, kept=kept), encoding="utf-8")
-    command = [nginx, "-e", "stderr", "-c", str(config), "-g", "daemon off;"]
-    with (folder / "complaints").open("wb") as out, subprocess.Popen(command, stdout=out, stderr=out) as process:
-        found = Nginx(f"http://127.0.0.1:{port}", folder)
+        port: int = probe.getsockname()[1]
+    return port
+
+
+def _certified(folder: Path) -> ssl.SSLContext:
+    """Make a certificate; what trusts it."""
+    file = self_signed(folder / "study.pem")
+    (folder / "study.key").hardlink_to(file)
+    return ssl.create_default_context(cafile=file)
+
+
+@contextmanager
+def _running(nginx: str, found: Nginx, port: int, text: str) -> Iterator[None]:
+    config = found.folder / "nginx.conf"
+    config.write_text(text if "daemon off;" in text else f"daemon off;\n{text}", encoding="utf-8")
+    command = [nginx, "-e", "stderr", "-c", str(config)]
+    with (found.folder / "complaints").open("wb") as out, subprocess.Popen(command, stdout=out, stderr=out) as process:
         try:
             _wait(process, port, found)
-            yield found
+            yield
         finally:
             process.terminate()
 

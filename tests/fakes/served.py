@@ -139,6 +139,7 @@ class Process:
     env: dict[str, str] = field(default_factory=dict)
     forked: bool = True
     command: str = "serve"
+    options: tuple[str, ...] = ()
     run: Callable[..., None] = forks.command
     port: int = 0
     _running: subprocess.Popen[bytes] | Forked | None = None
@@ -177,11 +178,11 @@ class Process:
         env |= {"PARLEY_PORT" if self.command == "serve" else "PARLEY_CONSOLE_PORT": str(self.port)}
         env |= {f"PARLEY_{name.upper()}": str(value) for name, value in FAST.items()} | self.env
         if self.forked:
-            words = [self.command, *map(str, self.studies)]
+            words = [self.command, *map(str, self.studies), *self.options]
             out = self.folder / f"{self.command}.log"
             self._running = Forked(self.run, *words, folder=self.folder, out=out, env=env)
         else:
-            fresh = [str(Path(sys.executable).parent / "parley"), self.command, *map(str, self.studies)]
+            fresh = [str(Path(sys.executable).parent / "parley"), self.command, *map(str, self.studies), *self.options]
             with (self.folder / f"{self.command}.log").open("ab") as log:
                 around = {**os.environ, **env}
                 self._running = subprocess.Popen(fresh, cwd=self.folder, env=around, stdout=log, stderr=log)

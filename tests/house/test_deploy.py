@@ -16,6 +16,8 @@ from app.marked import marked
 from app.settings import Settings
 from app.web.cookies import Cookies
 from app.web.gate import MOST_BODY
+from app.web.logged import WITH_TOKEN
+from tests.fakes.nginx import for_host
 from tests.fakes.served import SECRET
 
 ROOT = Path(__file__).parents[2]
@@ -99,6 +101,26 @@ def test_nginx_sends_nothing_twice_and_hides_health(http: list[tuple[Any, ...]])
     assert value(block(block(http, "server"), "location", "/healthz"), "return") == "404"
     assert value(http, "proxy_set_header", "X-Forwarded-For") == "$remote_addr"
     assert value(http, "access_log") == "off"
+    (hidden,) = (one[0] for one in block(http, "map", "$uri", "$place") if one[0] != "default")
+    assert set(re.search(r"<first>([\w|]+)\)", hidden)[1].split("|")) == set(WITH_TOKEN)
+
+
+def gateways() -> list[str]:
+    """From where a program of the machine comes that asks at a published port."""
+    return [network["ipam"]["config"][0]["gateway"] for network in COMPOSE["networks"].values()]
+
+
+def test_only_what_asks_from_the_machine_itself_is_believed(http: list[tuple[Any, ...]]) -> None:
+    assert [one[1] for one in http if one[0] == "set_real_ip_from"] == gateways()
+    for service in SERVICES.values():
+        assert all(port.startswith("127.0.0.1:") for port in service.get("ports", []))
+    mine = [word for word in TOKEN.findall(for_host()) if not word.startswith("#")]
+    assert not {"set_real_ip_from", "real_ip_header", "resolver", "8080"} & {*mine}
+
+
+def test_no_page_shows_another_configuration() -> None:
+    pages = [ROOT / "README.md", ROOT / "SECURITY.md", *(ROOT / "docs").rglob("*.md")]
+    assert [page.name for page in pages if "proxy_pass" in page.read_text(encoding="utf-8")] == []
 
 
 @pytest.mark.skipif(shutil.which("nginx") is None, reason="nginx is not installed here")
@@ -135,10 +157,10 @@ def test_whoever_breaks_in_finds_little(name: str) -> None:
 
 
 def test_only_nginx_is_believed_about_addresses_and_only_settings_are_set() -> None:
-    inside = SERVICES["nginx"]["networks"]["inside"]
+    inside, outer = SERVICES["nginx"]["networks"]["inside"], ",".join(gateways())
     for name in OURS:
         environment = SERVICES[name]["environment"]
-        assert environment["PARLEY_TRUSTED_PROXIES"] == inside["ipv4_address"]
+        assert environment["PARLEY_TRUSTED_PROXIES"] == (outer if name == "console" else inside["ipv4_address"])
         assert {key.removeprefix("PARLEY_").lower() for key in environment} <= set(Settings.model_fields)
         assert environment["PARLEY_DATABASE_URL"].startswith("postgresql+psycopg://")
         assert environment["PARLEY_SECRET"].startswith("${PARLEY_SECRET:?"), "no secret stands in the file"

@@ -25,7 +25,7 @@ from tests.fakes.served import Served, serving_aside
 DESK, PHONE = (1280, 800), (390, 844)
 SAID = "Could you explain how the order of operations works in 7 + (8 - 3) x 2?"
 HEARD = "document.documentElement.dataset.waiting === 'false'"
-ANSWERED = "document.querySelector('.failed, .sorry, .ballot, #chat [data-testid=bot], #completion-code')"
+ANSWERED = "document.querySelector('.failed, .sorry, .ballot, #chat .message.bot, #completion-code')"
 FEW = ("401", "429-bare", "drop", "empty", "length", "malformed")
 """The faults that are also met in the other protocols, where the page is the same."""
 

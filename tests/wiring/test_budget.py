@@ -69,8 +69,12 @@ class Running:
         self.clock.advance(600)
 
     async def begin(self, origin: str = "person") -> Live:
-        """Somebody begins."""
-        return await self.runtime.enrol(self.study, origin=origin)
+        """Somebody begins and consents."""
+        return await self.agree(await self.runtime.enrol(self.study, origin=origin))
+
+    async def agree(self, live: Live) -> Live:
+        """Consent, with which a place is taken."""
+        return await self.act(live, "submit", agreed="on")
 
     async def act(self, live: Live, kind: str, **values: Any) -> Live:
         """A click, and what follows it."""
@@ -83,7 +87,6 @@ class Running:
 
     async def to_chat(self, live: Live) -> Live:
         """Go on until the conversation."""
-        live = await self.act(live, "submit", agreed="on")
         while not live.screen.panel.chat:
             live = await self.act(live, "submit", confidence="very-confident")
         return live
@@ -105,7 +108,7 @@ async def test_the_budget_holds_though_all_come_at_once_and_all_who_begin_finish
     began = [live for live in came if isinstance(live, Live)]
     assert len(began) == 8, "the eighth begins while 0.0441 of 0.05 are promised"
     assert {str(other) for other in came if not isinstance(other, Live)} == {
-        "Nobody new can begin talk at the moment (budget)."
+        "All places of this study are taken at the moment."
     }
     for live in began:
         live = await running.finish(live)
@@ -125,8 +128,11 @@ class Held(Log):
     def __init__(self, database: Database) -> None:
         super().__init__(database)
         self.held: list[tuple[Counted, Future[Append]]] = []
+        self.holds = False
 
     def append_counted(self, work: Counted) -> Future[Append]:
+        if not self.holds:
+            return super().append_counted(work)
         self.held.append((work, Future()))
         return self.held[-1][1]
 
@@ -141,12 +147,15 @@ async def test_who_begins_counts_however_long_it_takes_to_write_it(tmp_path: Pat
     log = Held(running.database)
     running.runtime = Runtime(running.database, Settings(_env_file=None), running.clock, log)
     running.budget(LIMIT)  # bears one
-    first = asyncio.create_task(running.begin())
+    one, other = [await running.runtime.enrol(running.study, origin="person") for _ in range(2)]
+    log.holds = True
+    first = asyncio.create_task(running.agree(one))
     while not log.held:
         await asyncio.sleep(0.01)
     running.clock.advance(600)  # it is looked at anew
-    with pytest.raises(Refused, match="budget"):
-        await asyncio.wait_for(running.begin(), 5)
+    with pytest.raises(Refused, match="taken"):
+        await asyncio.wait_for(running.agree(other), 60)
+    log.holds = False
     log.go_on()
     assert isinstance(await first, Live)
     running.clock.advance(600)

@@ -1,10 +1,13 @@
-"""Claims between processes over one PostgreSQL, each played by an engine of its own: one has what is claimed, and with
-its connection, however that ends, it is free again."""
+"""Claims between processes over one database, each played by an engine of its own: one has what is claimed, and with
+its process, or over PostgreSQL its connection, however that ends, it is free again."""
 
 from __future__ import annotations
 
+import signal
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -12,9 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import text
 
-from storage.claims import Claims, claims_of
+from storage.claims import Claims, PostgresClaims, claims_of
 from storage.engine import Database, open_database, writer
 from storage.errors import StorageError
+from tests.fakes.forked import Forked
 from tests.fakes.postgres import fresh
 from tests.wiring.reading import query
 
@@ -23,9 +27,11 @@ NAMES = ("s", "talk"), ("s", "talk", "a"), ("st", "alk")
 """What three things are called; a claim is on all of a name, wherever it is parted."""
 
 
-@pytest.fixture(scope="module")
-def url(postgres_server: str) -> str:
-    return fresh(postgres_server, f"parley_{uuid4().hex}")
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path_factory.mktemp('claims')}/parley.db"
+    return fresh(request.getfixturevalue("postgres_server"), f"parley_{uuid4().hex}")
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +49,7 @@ class Process:
         self.has: set[tuple[str, ...]] = set()
 
     def begin(self) -> Claims:
-        made = claims_of(self.database)
+        made = claims_of(self.database, shared=True)
         assert made is not None
         return made
 
@@ -61,6 +67,8 @@ class Process:
 
     def lose(self) -> None:
         """PostgreSQL ends the connection, as where it is restarted; the next claim finds that out."""
+        if not isinstance(self.claims, PostgresClaims):
+            return self.restart()
         if (pid := self._pid()) is not None:
             self._see_it_end(pid)
             with pytest.raises(StorageError, match="does not answer"):
@@ -77,12 +85,15 @@ class Process:
 
     def _pid(self) -> int | None:
         """The number of its connection's process, asked in its own thread, once all before that is done."""
+        claims = self.claims
+        if not isinstance(claims, PostgresClaims):
+            return None
 
         def asked() -> int | None:
-            connection = self.claims._connection
+            connection = claims._connection
             return connection and connection.exec_driver_sql("SELECT pg_backend_pid()").scalar()
 
-        return self.claims._thread.submit(asked).result(SOON_S)
+        return claims._thread.submit(asked).result(SOON_S)
 
     def _see_it_end(self, pid: int) -> None:
         with writer(self.database) as other, other.begin():
@@ -100,8 +111,37 @@ def process(url: str) -> Iterator[Process]:
         database.dispose()
 
 
-def test_over_sqlite_there_is_nobody_to_ask(database: Database) -> None:
-    assert claims_of(database) is None
+def test_over_an_sqlite_file_that_nobody_shares_there_is_nobody_to_ask(database: Database) -> None:
+    assert claims_of(database, shared=False) is None
+
+
+def test_a_claim_over_sqlite_leaves_no_file_behind(tmp_path: Path, database: Database) -> None:
+    claims = claims_of(database, shared=True)
+    assert claims is not None
+    for number in range(50):
+        assert claims.take("s", f"{number}").result(SOON_S)
+        claims.leave("s", f"{number}")
+    assert [*(tmp_path / "parley.db-claims").iterdir()] == []
+
+
+def test_with_its_process_a_claim_over_sqlite_ends(tmp_path: Path, database: Database) -> None:
+    holder = Forked(hold_a_claim, str(database.url), folder=tmp_path, out=tmp_path / "said.txt")
+    while not (tmp_path / "held").exists():
+        time.sleep(0.01)
+    claims = claims_of(database, shared=True)
+    assert claims is not None
+    assert not claims.take("it").result(SOON_S)
+    holder.kill()
+    assert claims.take("it").result(SOON_S)
+    claims.close()
+
+
+def hold_a_claim(url: str) -> None:
+    claims = claims_of(open_database(url), shared=True)
+    assert claims is not None
+    assert claims.take("it").result(SOON_S)
+    Path("held").touch()
+    signal.pause()
 
 
 WAYS: list[Callable[[Process], None]] = [lambda one: one.leave("it"), Process.lose, Process.restart]
@@ -144,6 +184,7 @@ def test_nobody_has_what_another_has_and_what_nobody_has_is_given(
             getattr(one, what)(*names)
 
 
+@pytest.mark.parametrize("url", ["postgresql"], indirect=True)
 def test_the_connection_is_not_one_of_those_that_others_use(processes: list[Process]) -> None:
     one, *_ = processes
     one.restart()

@@ -128,6 +128,23 @@ def test_a_port_that_is_taken_is_told(taken_port: int, tmp_path: Path) -> None:
     assert "PARLEY_PORT" in done.stderr
 
 
+@pytest.mark.parametrize("command", ["serve", "console", "demo"])
+def test_the_command_line_wins_over_the_settings(command: str, taken_port: int, tmp_path: Path) -> None:
+    given = ("--host", "127.0.0.1", "--port", f"{taken_port}", "--database", "sqlite:///given.db")
+    env = {
+        "PARLEY_HOST": "::1",
+        "PARLEY_PORT": "0",
+        "PARLEY_CONSOLE_PORT": "0",
+        "PARLEY_DATABASE_URL": "sqlite:///x.db",
+    }
+    done = process(command, *given, folder=tmp_path, **env)
+    assert (done.returncode, f"cannot listen on 127.0.0.1:{taken_port}" in done.stderr) == (2, True)
+    (tmp_path / "given.db").write_text("no database")
+    done = process(command, *given[:3], "0", *given[4:], folder=tmp_path, **env)
+    assert (done.returncode, "given.db" in done.stderr) == (2, True)
+    assert not (tmp_path / "x.db").exists()
+
+
 def test_a_missing_key_is_told_at_the_start_and_checking_asks_nobody(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(
         "study: mine\ntitle: t\nproblems: {questions: {source: chatbench}}\nmodels: {gpt: {backend: openai}}\n"

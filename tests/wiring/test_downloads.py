@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import shutil
+import signal
 import stat
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -20,7 +25,7 @@ from starlette.types import Receive, Scope, Send
 
 from app.bots.simulate import START_US
 from app.clock import VirtualClock
-from app.web.console.downloads import EXPIRED, LIFE_S, PATIENCE_S, STOPPED, Downloads, Link
+from app.web.console.downloads import EXPIRED, LIFE_S, LOCK, PATIENCE_S, STOPPED, Downloads, Link
 from app.web.console.gate import KNOWN
 from app.web.console.visitor import VISITOR, Visitor
 from storage.engine import Database, open_database
@@ -75,7 +80,7 @@ class Room:
         return job.said
 
     def files(self) -> list[Path]:
-        return [path for path in self.root.rglob("*") if path.is_file()]
+        return [path for path in self.root.rglob("*") if path.is_file() and path.name != LOCK]
 
 
 @pytest.fixture
@@ -85,7 +90,7 @@ def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Room]:
     room = Room(Downloads(SECRET, clock), clock, tmp_path)
     yield room
     room.downloads.close()
-    assert room.files() == [], "nothing is left behind"
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [], "nothing is left behind"
 
 
 async def test_a_link_gives_its_maker_the_whole_export_and_nobody_else(
@@ -125,6 +130,51 @@ async def test_a_link_expires_and_its_file_goes(room: Room, lab: Database) -> No
     assert (refused.status_code, refused.text) == (410, EXPIRED)
     assert room.downloads.links(ANN) == []
     assert room.files() == []
+
+
+KILLED = """
+import os, sys, time
+from app.clock import WorldClock
+from app.web.console.downloads import Downloads
+from app.web.console.visitor import Visitor
+from storage.engine import open_database
+from storage.exports.planning import Wish
+
+downloads, ann = Downloads("a secret of a console", WorldClock()), Visitor("ann", "owner")
+downloads.start(ann, open_database(sys.argv[1]), Wish("mathconverse", "mathconverse", "bot"))
+while not (job := downloads.job(ann)).done:
+    time.sleep(0.01)
+print(downloads.links(ann)[0].path, flush=True)
+os.kill(os.getpid(), 9)
+"""
+
+
+async def test_a_killed_consoles_exports_go_at_the_next_start_and_nobody_elses(
+    room: Room, lab: Database, tmp_path: Path
+) -> None:
+    own = room.made(lab, WISH)
+    words = [sys.executable, "-c", KILLED, lab.url.render_as_string()]
+    done = subprocess.run(
+        words, env={**os.environ, "TMPDIR": str(tmp_path)}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    left = Path(done.stdout.strip())
+    assert left.is_relative_to(tmp_path)
+    assert left.is_file()
+    kept = tmp_path / "kept"
+    for folder in (kept, tmp_path / "parley-downloads-without"):
+        folder.mkdir()
+        (folder / "list.csv").touch()
+    (kept / LOCK).touch()
+    (tmp_path / "parley-downloads-link").symlink_to(kept)
+    again = Downloads(SECRET, room.clock)
+    assert not left.parent.exists()
+    assert not left.exists()
+    assert (await room.get(own.token)).status_code == 200
+    assert (kept / "list.csv").exists()
+    again.close()
+    for folder in (kept, tmp_path / "parley-downloads-without"):
+        shutil.rmtree(folder)
 
 
 async def test_a_token_that_nobody_signed_leads_nowhere(room: Room, lab: Database) -> None:
@@ -186,7 +236,7 @@ async def test_who_leaves_stops_the_export(lab: Database, tmp_path: Path, monkey
     while (job := downloads._jobs["ann"]) and not job.done:
         time.sleep(0.01)
     assert job.said == STOPPED
-    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert {path.name for path in tmp_path.rglob("*") if path.is_file()} == {LOCK}
     assert downloads.links(ANN) == []
     clock.step_s = 0
     assert downloads.start(ANN, lab, WISH), "and may begin again"

@@ -32,6 +32,9 @@ CALM = "The assistant could not answer. Your message is saved."
 PATIENCE_S, MANY = 6, 15
 """How long is waited for a word, and twice as long where so many talk at once: a busy machine is slow for all."""
 
+NEW_TRY = ("drop-at-once",)
+"""A kept connection that is closed before the first byte is tried once more, and is no failure by itself."""
+
 
 @dataclass
 class Talk:
@@ -104,13 +107,15 @@ async def test_no_turn_is_lost_or_doubled(tmp_path: Path, way: str, soak: bool) 
         for fault in sound:
             assert talks[fault].kinds == ["said", "replied"], fault
             assert talks[fault].chat.messages[-1].text == SOUND[fault][0].strip(), fault
-        assert asked(models) == dict.fromkeys(faults, 1)
+        first = asked(models)
+        assert all(count == 1 or (count == 2 and fault in NEW_TRY) for fault, count in first.items())
+        assert first.keys() == {*faults}
         models.mended = True
         await asyncio.gather(*(talks[fault].act("retry") for fault in broken))
         for fault in broken:
             assert talks[fault].kinds == ["said", "failed", "retried", "replied"]
             assert [m.text for m in talks[fault].chat.messages] == [f"fault:{fault}", reply_to(f"fault:{fault}")]
-        assert asked(models) == {**dict.fromkeys(broken, 2), **dict.fromkeys(sound, 1)}
+        assert asked(models) - first == Counter(broken)
         await asyncio.gather(*(talk.act("submit", answer="A") for talk in talks.values()))
         await runtime.close()
     kept(database, faults, len(broken))

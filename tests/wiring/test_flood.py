@@ -63,6 +63,19 @@ async def test_who_is_known_begins_no_more_sessions_than_strangers_do(tmp_path: 
         assert 4 * 5 <= query(served.database, "SELECT count(*) FROM session")[0][0] <= most
 
 
+async def test_who_loads_the_page_again_and_again_is_stopped_and_can_still_click(tmp_path: Path) -> None:
+    """It is made anew for each, which takes some milliseconds."""
+    settings = settings_for(tmp_path, requests_per_second=0.02, request_burst=10)
+    async with serving(settings, studies.chat(tmp_path)) as served, HttpBot(served.url, "1") as bot:
+        await bot.arrive("talk")
+        async with HttpBot(served.url, "2") as other:
+            await other.arrive("talk")
+            answers = await asyncio.gather(*(bot.client.get("/") for _ in range(40)))
+            assert {answer.status_code for answer in answers} == {200, 429}
+            assert (await other.client.get("/")).status_code == 200
+            assert (await bot.client.post("/api/look", json={})).status_code == 200
+
+
 async def test_what_a_page_tells_of_itself_takes_nothing_from_its_clicks(tmp_path: Path) -> None:
     settings = settings_for(tmp_path, requests_per_second=10.0, request_burst=30)
     async with serving(settings, studies.chat(tmp_path)) as served, HttpBot(served.url, "1") as bot:

@@ -16,7 +16,7 @@ from app.web.health import KEPT_S, NOBODY, PATIENCE_S, live, ready
 from storage import tables
 from storage.engine import Database, writer
 from storage.log import Log
-from tests.fakes.served import serving, settings_for
+from tests.fakes.served import Process, serving, settings_for
 from tests.wiring.sound import rows
 
 pytestmark = pytest.mark.anyio
@@ -42,6 +42,22 @@ async def test_the_server_tells_all_three(tmp_path: Path) -> None:
             response = await client.get(path)
             assert (response.status_code, response.text) == (200, "ok")
         assert (await client.get("/healthz/other")).status_code == 404
+
+
+@pytest.mark.parametrize("command", ["serve", "console"])
+async def test_nobody_outside_is_told(tmp_path: Path, command: str) -> None:
+    process = Process(tmp_path, (), env={"PARLEY_TRUSTED_PROXIES": "127.0.0.1"}, command=command)
+    await asyncio.to_thread(process.start)
+    try:
+        async with httpx2.AsyncClient(base_url=process.url) as client:
+            for path in ("/healthz", "/healthz/live", "/healthz/ready")[: 3 if command == "serve" else 1]:
+                for outside in ("8.8.8.8", "2001:4860:4860::8888", "::ffff:8.8.8.8", "10.0.0.1, 8.8.8.8"):
+                    response = await client.get(path, headers={"x-forwarded-for": outside})
+                    assert (response.status_code, response.text) == (404, "not found")
+                for near in ("127.0.0.1", "::1", "10.0.0.1", "172.31.77.1", "fd00::1", "8.8.8.8, 10.0.0.1"):
+                    assert (await client.get(path, headers={"x-forwarded-for": near})).status_code == 200
+    finally:
+        await asyncio.to_thread(process.kill)
 
 
 async def test_ready_is_a_write_and_many_who_ask_are_one(

@@ -54,7 +54,7 @@ def english(tag: str, *more: str) -> re.Pattern[str]:
 
 def read(painting: Mapping[str, Any]) -> Iterator[str]:
     """What of a painting is read, or read out."""
-    yield from (painting["note"], *painting["faults"].values(), *(said["mark"] for said in painting["messages"]))
+    yield from (painting["note"], *painting["faults"].values())
     yield from painting["words"].values()
     for update in painting["updates"].values():
         yield from (str(update.get(name, "")) for name in ("label", "placeholder"))

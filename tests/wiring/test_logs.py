@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -25,6 +27,7 @@ from tests.fakes.postgres import fresh
 from tests.fakes.served import SECRET, Process
 
 pytestmark = pytest.mark.anyio
+ROOT = Path(__file__).parents[2]
 SAID, PERSON, KEY = "zq_said_qz", "zq_person_qz", "zq_key_qz"
 
 
@@ -38,13 +41,78 @@ def record(message: str, error: Exception | None = None) -> logging.LogRecord:
     return logging.LogRecord("app.web", logging.ERROR, "x.py", 1, message, (), raised)
 
 
+MOST_BYTES = 16_000
+FORGED = "\n2026-01-01T00:00:00 CRITICAL app: forged"
+HUGE = {
+    "long": "a" * 10_000_000,
+    "lines": FORGED * 100_000,
+    "quotes": '"' * 1_000_000,
+    "emoji": "\U0001f600" * 1_000_000,
+    "controls": "\x1b[2J\x00\x85\u2028" * 100_000,
+    "surrogates": "\ud800" * 1_000_000,
+}
+"""What somebody may send as a field, a path, a name, or a model's server as an error."""
+
+
 @given(st.text())
 def test_a_record_is_one_line(message: str) -> None:
-    told = Json().format(record(message, StorageError(message)))
-    assert len(told.split("\n")) == 1
-    assert json.loads(told)["message"] == message
-    line = Text().format(record(message, StorageError(message)))
-    assert not {"\n", "\r"} & {*line}
+    for form in (Json(), Text()):
+        told = form.format(record(message, StorageError(message)))
+        assert len(told.splitlines()) == 1
+        assert told.isprintable() or not {"\x1b", "\r", "\0"} & {*told}
+    assert json.loads(Json().format(record("it failed", StorageError(message))))["message"] == "it failed"
+
+
+@pytest.mark.parametrize("form", [Json, Text])
+@pytest.mark.parametrize("kind", HUGE)
+def test_a_line_is_short_whatever_is_in_it(form: type[logging.Formatter], kind: str) -> None:
+    given = record(HUGE[kind], StorageError(HUGE[kind]))
+    given.name = HUGE[kind]
+    told = form().format(given)
+    assert len(told.splitlines()) == 1
+    assert len(told.encode()) < MOST_BYTES
+    where = json.loads(told)["raised"] if form is Json else told
+    assert where.endswith(" record"), "it still says where it was raised"
+
+
+def deep(depth: int) -> None:
+    if not depth:
+        raise ValueError(SAID)
+    try:
+        deep(depth - 1)
+    except ValueError as error:
+        raise StorageError("went on") from error
+
+
+@pytest.mark.parametrize("form", [Json, Text])
+def test_a_long_chain_of_exceptions_makes_no_long_line(form: type[logging.Formatter]) -> None:
+    with pytest.raises(StorageError) as caught:
+        deep(300)
+    assert len(form().format(record("it failed", caught.value))) < MOST_BYTES
+
+
+PROGRAM = """
+import logging, sys, warnings
+from app.cli.logs import set_up
+from app.settings import Settings
+
+set_up(Settings(_env_file=None, log_format=sys.argv[1]))
+forged, log = sys.argv[2], logging.getLogger("uvicorn.error")
+log.error("%s", forged * 10_000)
+log.error("%d participants", forged * 10_000)
+warnings.warn(forged * 10_000, UserWarning, stacklevel=1)
+"""
+
+
+@pytest.mark.parametrize("format_", ["text", "json"])
+def test_nothing_that_a_process_logs_makes_a_second_line(format_: str) -> None:
+    """Also where a library logs it, gives it to a placeholder of another kind, or warns of it."""
+    words = [sys.executable, "-c", PROGRAM, format_, FORGED]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, encoding="utf-8", check=True)
+    lines = done.stderr.splitlines()
+    assert not [line for line in lines if line.startswith(FORGED[1:20])]
+    assert len(lines) == 3
+    assert max(map(len, lines)) < MOST_BYTES
 
 
 def test_a_log_says_when_a_server_listens_and_when_it_has_stopped(tmp_path: Path) -> None:

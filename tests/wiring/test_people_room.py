@@ -23,8 +23,8 @@ pytestmark = pytest.mark.anyio
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 STRANGERS = {"/login", "/login.css", "/welcome/x", "/known/x", "/healthz"}
 VISITORS = {
-    "/", "/logout", "/report/x", "/download/x", "/theme.css", "/favicon.ico", "/gradio_api/app_id", "/assets/x",
-    "/gradio_api/startup-events", "/gradio_api/run/predict", "/static/x", "/svelte/x", "/console/x",
+    "/", "/logout", "/report/x", "/download/x", "/theme.css", "/favicon.ico", "/assets/x",
+    "/gradio_api/run/predict", "/static/x", "/console/x",
 }  # fmt: skip
 
 

@@ -55,13 +55,21 @@ class Place:
         self.runtime.prepare(self.study)
 
     async def come(self, count: int, id_: str = "", *, finish: bool = False) -> list[Live]:
-        """Some people begin at once, and perhaps go to the end."""
+        """Some people begin at once and consent, and perhaps go to the end."""
         people = Participants(self.database, SECRET)
         entry = people.entry("small", Person("prolific", id_)) if id_ else None
         began = await asyncio.gather(
             *(self.runtime.enrol(self.study, origin="person", identity=entry) for _ in range(count))
         )
-        return [await self.finish(live) for live in began] if finish else began
+        agreed = await asyncio.gather(*map(self.agree, began))
+        return [await self.finish(live) for live in agreed] if finish else agreed
+
+    async def agree(self, live: Live) -> Live:
+        return await self.act(live, {"agreed": "on"})
+
+    async def act(self, live: Live, values: dict[str, Any]) -> Live:
+        seen = live.screen
+        return await self.runtime.participant(live.stream, "submit", seen.path, values, seen=seen.seen)
 
     async def finish(self, live: Live) -> Live:
         bot = RandomBot("1")
@@ -110,6 +118,53 @@ async def test_a_cap_holds_for_all_a_factor_and_a_cell_and_can_be_raised(tmp_pat
         await place.come(1)
     place.decide("capped", where={}, most=6)
     assert len(await place.come(1)) == 1
+    await place.runtime.close()
+
+
+@pytest.mark.parametrize("factors", [{"condition": ["a", "b"]}, {}], ids=["factors", "no factors"])
+async def test_who_only_opens_the_link_holds_no_place(tmp_path: Path, factors: dict[str, Any]) -> None:
+    info = {"step": "info", "text": "Welcome."}
+    flow = [info, {"step": "consent", "text": "Do you agree?"}, info | {"id": "more"}, {"step": "finish"}]
+    place = Place(tmp_path, caps=[{"most": 3}], factors=factors, flow=flow)
+    came = [await place.runtime.enrol(place.study, origin="person") for _ in range(50)]
+    assert {tuple(live.state.factors) for live in came} == {()}
+    came = [await place.act(live, {}) for live in came]
+    agreed = await asyncio.gather(*map(place.agree, came), return_exceptions=True)
+    placed = [live for live in agreed if isinstance(live, Live)]
+    assert len(placed) == 3, "as many as are wanted, however many consent at once"
+    assert all(set(live.state.factors) == set(factors) for live in placed)
+    refused = [live for live, found in zip(came, agreed, strict=True) if isinstance(found, Refused)]
+    assert len(refused) == 47
+    with pytest.raises(Refused):
+        await place.runtime.enrol(place.study, origin="person")
+    place.decide("capped", where={}, most=4)
+    assert (await place.agree(refused[0])).screen.path == "more", "who was refused can consent once there is a place"
+    assert place.status()["outcomes"]["live"] + place.status()["outcomes"]["left"] == 50
+    rebuild(place.database)
+    with pytest.raises(Refused):
+        await place.agree(refused[1])
+    assert not verify(place.database, "small").differences
+    await place.runtime.close()
+
+
+@pytest.mark.parametrize(
+    "flow",
+    [
+        [{"step": "info", "text": "You are {{condition}}."}, {"step": "consent", "text": "Yes?"}],
+        [{"step": "consent", "text": "Yes?", "when": {"condition": "a"}}],
+        [{"each": "turn", "take": 1, "flow": [{"step": "consent", "text": "Yes?"}]}],
+        [{"step": "info", "text": "There is no consent."}],
+    ],
+    ids=["a text before it", "a condition", "a loop", "no consent"],
+)
+async def test_a_place_is_taken_at_the_beginning_where_it_matters_before_the_consent(
+    tmp_path: Path, flow: list[dict[str, Any]]
+) -> None:
+    place = Place(tmp_path, flow=[*flow, {"step": "finish"}], caps=[{"most": 1}], factors={"condition": ["a", "b"]})
+    (live,) = [await place.runtime.enrol(place.study, origin="person")]
+    assert set(live.state.factors) == {"condition"}
+    with pytest.raises(Refused):
+        await place.runtime.enrol(place.study, origin="person")
     await place.runtime.close()
 
 

@@ -187,6 +187,7 @@ async def test_a_full_study_takes_nobody_and_a_withdrawal_makes_room(tmp_path: P
         httpx2.AsyncClient(base_url=served.url) as other,
     ):
         await bot.arrive("small")
+        await bot.do("submit", {"agreed": "on"})
         refused = await other.post("/s/small", data=ticket("small"))
         assert (refused.status_code, "takes no new participants" in refused.text) == (200, True)
         await bot.do("withdraw", {})

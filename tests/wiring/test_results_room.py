@@ -9,7 +9,6 @@ from typing import Any
 
 import gradio as gr
 import pytest
-from fastapi import FastAPI
 from sqlalchemy import update
 from starlette.requests import Request
 from starlette.responses import Response
@@ -144,12 +143,12 @@ def asker(lab: Database, workers: Held) -> tuple[VirtualClock, Desk, Callable[[]
     """The page of reports alone, over workers that begin when they are told to, and whoever asks for one."""
     clock = VirtualClock(1_800_000_000_000_000)
     desk = Desk(Settings(), lab, SECRET, clock, Witnessed(lab, clock.now_us))
-    app = FastAPI()
-    report.add(app, desk, workers)
-    (route,) = [route for route in app.routes if getattr(route, "path", "") == "/report/{study}"]
+    endpoint = report.route(desk, workers).endpoint
 
     def ask() -> Response:
-        return route.endpoint(Request({"type": "http", VISITOR: ADA}), "demo", "bot")
+        return endpoint(
+            Request({"type": "http", "path_params": {"study": "demo"}, "query_string": b"origin=bot", VISITOR: ADA})
+        )
 
     return clock, desk, ask
 

@@ -106,10 +106,13 @@ async def test_a_full_disk(
                 fill(process)
                 others += sum(answer.status_code == 303 for answer in await refused(client, soon_s))
                 await refused_at_work(bot, soon_s)
+                assert (await client.get("/healthz/ready")).status_code == 503, "from the first write that failed"
                 assert (await bot.client.post("/api/look", json={})).status_code == 200
                 await asyncio.sleep(1)
                 free(process)
                 await found.more(4 * people)
+                while (await client.get("/healthz/ready")).status_code != 200:
+                    await asyncio.sleep(0.1)
                 await bot.finish()
         await asyncio.to_thread(process.stop)
         database = open_database(process.database_url)
@@ -217,6 +220,7 @@ async def test_a_disk_that_is_full_under_postgresql(tmp_path: Path, people: int,
                         await asyncio.to_thread(fill_the_journal, address)
                     others += sum(answer.status_code == 303 for answer in await refused(client, LOADED_S))
                     await refused_at_work(bot, LOADED_S)
+                    assert (await client.get("/healthz/ready")).status_code == 503
                     free_disk(folder)
                     if journal:
                         await asyncio.to_thread(restart, 0)

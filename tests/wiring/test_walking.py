@@ -79,13 +79,14 @@ async def test_a_bot_comes_to_a_step_of_any_study(ground: Ground, name: str, soa
 @pytest.mark.parametrize("name", ["chatbench", "demo"])
 async def test_a_bot_is_in_the_condition_that_was_chosen(ground: Ground, name: str) -> None:
     found = study(name)
+    after_consent = [*steps(outline(found))][1].path
     for factor in found.file.factors:
         known = found.file.factors[factor]
         for value in known if isinstance(known, tuple | dict) else ():
-            state = fold(await ground.walk(found, "", **{factor: value}))
+            state = fold(await ground.walk(found, after_consent, **{factor: value}))
             assert state.factors[factor] == value
     both = {"condition": "answer-first", "model": next(iter(found.file.models))}
-    state = fold(await ground.walk(found, "", **both))
+    state = fold(await ground.walk(found, after_consent, **both))
     assert both.items() <= state.factors.items()
 
 

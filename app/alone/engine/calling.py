@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
+from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import count
@@ -19,6 +21,51 @@ from app.backends.whole import whole
 from app.calls.caller import Attempt, Caller, Result, row_of
 from app.calls.model_pool import ModelPool
 from app.errors import BackendError
+from storage.engine import Database
+from storage.errors import StorageError, Unwritable
+from storage.log import Log
+from storage.work import Attempt as AttemptRow
+
+LOOK_S = 0.2
+"""How often it is looked whether replies can be kept again."""
+
+
+class Kept:
+    """The attempts of a run, on their way to the database by the log's writer."""
+
+    def __init__(self, database: Database) -> None:
+        self._log = Log(database)
+        self._failed: BaseException | None = None
+
+    @property
+    def behind(self) -> int:
+        """How many wait to be written."""
+        return self._log.waiting
+
+    @property
+    def fault(self) -> str:
+        """Why nothing can be written at the moment; empty while writing works."""
+        return self._log.fault
+
+    def put(self, row: Mapping[str, Any]) -> None:
+        """Keep an attempt; it is on disk in a moment, or once writing works. Raises StorageError if one did not fit."""
+        self._check()
+        self._log.record_attempt(AttemptRow(row)).add_done_callback(self._written)
+
+    def close(self) -> None:
+        """Write what is left; raises StorageError if that failed."""
+        self._log.close()
+        self._check()
+        if self.fault:
+            raise StorageError(f"replies could not be written, and are lost: {self.fault}")
+
+    def _written(self, future: Future[None]) -> None:
+        if not isinstance(error := future.exception(), Unwritable):  # that is written again
+            self._failed = self._failed or error
+
+    def _check(self) -> None:
+        if self._failed is not None:
+            raise StorageError(f"replies could not be written: {self._failed}") from self._failed
 
 
 class Stop:
@@ -61,6 +108,12 @@ class _Call:
         finally:
             self.lane.waiting -= 1
 
+    async def ready(self) -> None:
+        if self.calls.kept.fault:
+            async with self.wanted():
+                while self.calls.kept.fault:
+                    await asyncio.sleep(LOOK_S)
+
     async def ask(self, backend: Backend, request: Request, *, last: bool) -> Result:
         async with self.lane.slots:
             began_us, began_ns = time.time_ns() // 1000, time.perf_counter_ns()
@@ -77,7 +130,7 @@ class _Call:
         sample, error = self.sample, attempt.result.error
         own = {"stream": self.calls.run, "turn": self.turn, "slot": "", "path": "", "request": {}}
         of = {"cell": sample.key, "sample": sample.number, "step": len(sample.texts)}
-        self.calls.keep({**own, **of, **row_of(attempt, self.calls.study, self.question.asked.model)})
+        self.calls.kept.put({**own, **of, **row_of(attempt, self.calls.study, self.question.asked.model)})
         self.lane.tried(attempt.cost)
         if error is not None:
             self.lane.failing(error)
@@ -93,8 +146,7 @@ class Calls:
     pool: ModelPool
     caller: Caller
     stop: Stop
-    keep: Callable[[Mapping[str, Any]], None]
-    """Is given a row of the table `attempt`."""
+    kept: Kept
     _turns: count[int] = field(default_factory=lambda: count(1))
 
     async def reply(self, lane: Lane, sample: Sample, question: Question) -> Result | None:

@@ -14,13 +14,12 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
 from app.alone.cell import Question
-from app.alone.engine.calling import Calls, Stop
+from app.alone.engine.calling import Calls, Kept, Stop
 from app.alone.engine.lane import Lane
 from app.alone.engine.plan import DONE, INTERRUPTED, STOPPED, Ended, Limits, Plan, Progress
 from app.alone.engine.survey import Sample, Survey, Where, survey, where_of
@@ -35,9 +34,6 @@ from app.settings import Settings
 from storage.alone.replies import brought, texts
 from storage.alone.runs import asking, begin_run, end_run
 from storage.engine import Database
-from storage.errors import StorageError
-from storage.log import Log
-from storage.work import Attempt
 
 AHEAD = 3
 """How many samples may be on their way for each call that may be made at once."""
@@ -103,8 +99,8 @@ class _Running:
         caller = Caller(
             RetryPolicy(self._limits.tries, *waits_s, patient=True), self._clock, Budget(self._limits.budget)
         )
-        self._kept = _Kept(self._database)
-        self._calls = Calls(name, plan.study, settings, self._pool, caller, self._stop, self._kept.put)
+        self._kept = Kept(self._database)
+        self._calls = Calls(name, plan.study, settings, self._pool, caller, self._stop, self._kept)
         try:
             with self._signals():
                 await self._all()
@@ -189,7 +185,7 @@ class _Running:
                 self._tally.gave_up(refused=brought(reply.error.reason))
                 return True
             sample.texts = (*sample.texts, reply.text)
-            while self._kept.behind > MOST_BEHIND:
+            while self._kept.behind > MOST_BEHIND and not self._stop.why:
                 await asyncio.sleep(TELL_S)
         self._tally.completed(reused=not asked)
         return True
@@ -234,36 +230,6 @@ class _Running:
         if self._stop.why:
             self._over.set()
         self._stop.set(INTERRUPTED)
-
-
-class _Kept:
-    """The attempts of a run, on their way to the database by the log's writer."""
-
-    def __init__(self, database: Database) -> None:
-        self._log = Log(database)
-        self._failed: BaseException | None = None
-
-    @property
-    def behind(self) -> int:
-        """How many wait to be written."""
-        return self._log.waiting
-
-    def put(self, row: Mapping[str, Any]) -> None:
-        """Keep an attempt; it is on disk in a moment. Raises StorageError if one could not be written."""
-        self._check()
-        self._log.record_attempt(Attempt(row)).add_done_callback(self._written)
-
-    def close(self) -> None:
-        """Write what is left; raises StorageError if that failed."""
-        self._log.close()
-        self._check()
-
-    def _written(self, future: Future[None]) -> None:
-        self._failed = self._failed or future.exception()
-
-    def _check(self) -> None:
-        if self._failed is not None:
-            raise StorageError(f"replies could not be written: {self._failed}") from self._failed
 
 
 def _fact(ended: Ended) -> dict[str, Any]:

@@ -54,7 +54,7 @@ def chat_reply(body: bytes) -> tuple[str, End]:
         choice = completion.choices[0]
         refused, text = text_of(choice.message.refusal, "refusal"), text_of(choice.message.content, "content")
         reason = finish_reason(choice.finish_reason)
-    except (AttributeError, IndexError, TypeError):
+    except (AttributeError, LookupError, TypeError):
         raise cut_off("finish_reason") from None
     usage = completion.usage
     tokens = count(getattr(usage, "prompt_tokens", None)), count(getattr(usage, "completion_tokens", None))

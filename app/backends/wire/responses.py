@@ -73,7 +73,7 @@ def response_reply(body: bytes) -> tuple[str, End]:
         said = [content for item in response.output or () if item.type == "message" for content in item.content]
         refused = "".join(content.refusal for content in said if content.type == "refusal")
         text = response.output_text
-    except (AttributeError, TypeError) as error:
+    except (AttributeError, LookupError, TypeError) as error:
         raise malformed(body, f"its output: {error}") from None
     details = response.incomplete_details
     ended = "stop" if response.status == "completed" else (details and details.reason) or "incomplete"

@@ -16,9 +16,9 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.web.gate import again, whole_body
+from app.web.gradio_page import EVENTS
 from app.web.storable import storable
 
-EVENTS = "/gradio_api/run/predict"
 MOST_BODY = 1024 * 1024
 SHAPES: tuple[tuple[type[Component], tuple[type, ...]], ...] = (
     (gr.Checkbox, (bool,)),
@@ -37,7 +37,6 @@ class Event(BaseModel):
 
     fn_index: int
     data: Annotated[list[JsonValue], AfterValidator(storable)]
-    session_hash: str | None = None
     trigger_id: Annotated[int, AfterValidator(storable)] | None = None
 
 

@@ -2,23 +2,27 @@
 
 An export is written and packed by a thread, one at a time for each visitor, into a folder that only this process's user
 can read. Its link works for whoever made it, for a quarter of an hour; then, and when the server stops, the file is
-deleted. Who leaves the page stops asking how far it is, and so stops the export. What is made is known to this process
-alone, so after a restart no link works.
+deleted. Of a server that was killed the next one deletes all: a lock in the folder says whether its server lives. Who
+leaves the page stops asking how far it is, and so stops the export. What is made is known to this process alone, so
+after a restart no link works.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 import secrets
 import shutil
+import stat
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import file_digest
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import gettempdir, mkdtemp
 
+from filelock import FileLock
 from itsdangerous import BadSignature, SignatureExpired
 from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
@@ -32,8 +36,10 @@ from storage.describe.packing import pack
 from storage.engine import Database
 from storage.exports.exporting import export
 from storage.exports.planning import Wish
+from storage.private import held, new_folder
 
 log = logging.getLogger(__name__)
+PREFIX, LOCK = "parley-downloads-", "lock"
 LIFE_S = 15 * 60
 PATIENCE_S = 90
 """After so long without a question how far it is, nobody waits for an export; hidden tabs ask once a minute."""
@@ -95,6 +101,9 @@ class Downloads:
         self._threads: list[threading.Thread] = []
         self._timers: list[threading.Timer] = []
         self._root: Path | None = None
+        self._own: FileLock | None = None
+        """Held as long as this process lives, in its folder."""
+        _sweep_killed()
 
     def start(self, visitor: Visitor, database: Database, wish: Wish, about: str = "") -> bool:
         """Begin to make an export, which is `about` that in words; not while another of this visitor's is under way."""
@@ -150,8 +159,9 @@ class Downloads:
             timer.cancel()
         for thread in threads:
             thread.join(JOINING_S)
-        if root is not None:
+        if root is not None and self._own is not None:
             shutil.rmtree(root, ignore_errors=True)
+            self._own.release()
 
     def route(self) -> Route:
         """Where links lead to."""
@@ -194,7 +204,11 @@ class Downloads:
     def _folder(self, wish: Wish) -> Iterator[Path]:
         """A folder for an export, in which nobody else can read, and which is gone afterwards."""
         with self._lock:
-            self._root = self._root or Path(mkdtemp(prefix="parley-downloads-"))
+            if self._own is None:
+                self._root = Path(mkdtemp(prefix=PREFIX))
+                self._own = held(self._root / LOCK)
+            if self._own is None or self._root is None:
+                raise OSError(f"{self._root} cannot be locked, or another console has just looked at it; try again")
         own = Path(mkdtemp(dir=self._root))
         try:
             yield own / f"{wish.study}-{wish.schema}"
@@ -209,7 +223,7 @@ class Downloads:
             if job.stopped or self._clock.now_us() - job.asked_us > PATIENCE_S * SECOND_US:
                 raise _Stopped
 
-        folder.mkdir()
+        new_folder(folder)
         sessions = export(database, job.wish, folder, tell).sessions
         job.packing = True
         packed = pack(folder)
@@ -244,6 +258,28 @@ class Downloads:
             timer.daemon = True
             timer.start()
             self._timers = [*filter(threading.Timer.is_alive, self._timers), timer]
+
+
+def _sweep_killed() -> None:
+    """Delete the folders of consoles that were killed: what lives holds the lock in its own."""
+    for folder in Path(gettempdir()).glob(f"{PREFIX}*"):
+        if not _mine(folder / LOCK):
+            continue
+        lock = held(folder / LOCK)
+        if lock is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+            lock.release()
+            log.info("%s is deleted: the console that made exports there was killed", folder)
+
+
+def _mine(lock: Path) -> bool:
+    """Whether a lock is this user's, in a folder of theirs; everybody may make files where temporary ones are."""
+    try:
+        found = lock.parent.lstat(), lock.lstat()
+    except OSError:
+        return False
+    own = os.name != "posix" or all(one.st_uid == os.geteuid() for one in found)
+    return own and stat.S_ISDIR(found[0].st_mode) and stat.S_ISREG(found[1].st_mode)
 
 
 def _refused(status: int, text: str) -> Response:

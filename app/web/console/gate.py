@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.web.console.visitor import VISITOR, Visitor
 from app.web.gate import HEADERS, Answer, again, whole_body
+from app.web.gradio_page import ASKED, COMPILES, EVENTS
 from app.web.seldom import ELSEWHERE, Seldom
 
 MOST_BODY = 1024 * 1024
@@ -27,15 +28,10 @@ OPEN: Mapping[str, re.Pattern[str]] = {
 }
 """What everybody may ask."""
 KNOWN: Mapping[str, re.Pattern[str]] = {
-    "GET": re.compile(
-        r"/|/console/[\w.-]+|/(download|report)/[\w./=~-]{1,500}|/(assets|static|svelte)/[\w./-]+"
-        r"|/theme\.css|/favicon\.ico|/gradio_api/(app_id|startup-events)"
-    ),
-    "POST": re.compile(r"/logout|/gradio_api/run/predict"),
+    "GET": re.compile(r"/|/(console|parley)/[\w.-]+|/(download|report)/[\w./=~-]{1,500}|" + ASKED),
+    "POST": re.compile("/logout|" + EVENTS),
 }
 """What a visitor may ask besides."""
-COMPILES = " 'unsafe-eval'"
-"""What the console's page may do and no other: Vega compiles each chart's expressions in the browser."""
 FOREVER = b"private, max-age=31536000, immutable"
 
 
@@ -114,9 +110,6 @@ def _protect(path: str, status: int) -> Mapping[bytes, bytes]:
         ours[b"referrer-policy"] = b"same-origin"
     if path.startswith("/assets/") and status == 200:
         ours[b"cache-control"] = FOREVER
-    elif (
-        not path.startswith(("/console/", "/login.css", "/static/", "/theme.css", "/favicon.ico", "/svelte/"))
-        or status != 200
-    ):
+    elif not path.startswith(("/console/", "/login.css", "/static/", "/theme.css", "/favicon.ico")) or status != 200:
         ours[b"cache-control"] = b"no-store"
     return ours

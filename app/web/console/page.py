@@ -12,30 +12,34 @@ from pathlib import Path
 from typing import Any
 
 import gradio as gr
-from fastapi import FastAPI
 from gradio.components import Component
-from starlette.routing import Mount
+from starlette.middleware import Middleware
+from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
 
-from app.web import mounting
 from app.web.console.asked import Asked
 from app.web.console.desk import Desk
 from app.web.console.room import At, Place, Room, picker
 from app.web.console.rooms import ROOMS
 from app.web.console.visitor import Visitor
-from app.web.mounting import Page
+from app.web.gradio_page import gradio_page, whole
 
 STATIC = Path(__file__).parent / "static"
+SHARED = STATIC.parents[1] / "static"
+"""What the participants' page has as well: how texts look, and how code is copied."""
 READ_PLACE = "() => window.parleyConsole.place()"
 KEEP_PLACE = "(study, tab, session) => { window.parleyConsole.keep(study, tab, session); return []; }"
 
 
-def mount(app: FastAPI, desk: Desk) -> FastAPI:
-    """Put the console's page at `/` of `app`, and its script and styles under `/console/`."""
-    app.router.routes.append(Mount("/console", StaticFiles(directory=STATIC)))
+def routes(desk: Desk) -> list[BaseRoute]:
+    """The page at `/`, and its scripts and styles under `/console/` and `/parley/`; for the end of a list of routes."""
     blocks = build(desk)
-    app.add_middleware(Asked, blocks=blocks)
-    return mounting.mount(app, blocks, head(), asks=True)
+    page = Mount("/", gradio_page(blocks, head()), middleware=[Middleware(Asked, blocks=blocks)])
+    return [
+        Mount("/console", StaticFiles(directory=STATIC)),
+        Mount("/parley", StaticFiles(directory=SHARED)),
+        page,
+    ]
 
 
 def head() -> str:
@@ -43,13 +47,15 @@ def head() -> str:
     first = ("console",)
     names = [*first, *sorted(path.stem for path in STATIC.glob("*.css") if path.stem not in first)]
     styles = "".join(f'<link rel="stylesheet" href="/console/{name}.css">' for name in names)
-    return f'<meta name="robots" content="noindex">{styles}<script type="module" src="/console/console.js"></script>'
+    styles += '<link rel="stylesheet" href="/parley/text.css">'
+    script = '<script type="module" src="/console/console.js"></script>'
+    return f'<meta name="robots" content="noindex">{whole()}{styles}{script}'
 
 
 def build(desk: Desk) -> gr.Blocks:
     """The page, with nothing of a study in it."""
     blocks: gr.Blocks
-    with Page(title="Parley console", analytics_enabled=False, fill_width=True) as blocks:
+    with gr.Blocks(title="Parley console", analytics_enabled=False, fill_width=True) as blocks:
         with gr.Row(elem_id="bar"):
             gr.HTML('<h1><span aria-hidden="true">◗</span> Parley</h1>', elem_id="brand", padding=False)
             study = picker(label="Study", elem_id="study", container=False, scale=0)

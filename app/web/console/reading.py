@@ -31,12 +31,8 @@ class Reading:
 
     def __call__(self, text: str) -> Markup:
         """A text as blocks of HTML."""
-        return self.rendered(self.light(text))
-
-    def rendered(self, light: str) -> Markup:
-        """The same of one that is light already."""
         # markdown.py lets no tag of an author through, and here no picture either
-        return Markup(markdown.html(light, images=False, dollars=self._dollars))  # noqa: S704
+        return Markup(markdown.html(self.light(text), images=False, dollars=self._dollars))  # noqa: S704
 
     def line(self, text: str) -> Markup:
         """A question or an option as a run of words; what participants wrote may have been filled in."""

@@ -31,7 +31,7 @@ from storage.sessions import Session
 
 FONTS = re.compile(r"@font-face \{[^}]*\}")
 """What a style would fetch."""
-PARTS = ("head", "left", "talk", "side")
+PARTS = ("head", "left", "talk", "chat", "side")
 RATED = "rated"
 FOCUS = " autofocus>"
 """What a frame without scripts refuses, and says so."""
@@ -58,7 +58,7 @@ def _document(desk: Desk, stream: str, study: Study, events: Sequence[Event], nu
     told = {name: str(painting.updates[name]["value"]).replace(FOCUS, ">") for name in PARTS}
     parts = {name: Markup(html) for name, html in told.items()}  # noqa: S704  (paint.py's templates escaped it)
     known = {"parts": parts, "painting": painting, "chat": shown.panel.chat, "look": look, "styles": _styles()}
-    return desk.html("replayed.html.j2", read=reading.rendered, **known)
+    return desk.html("replayed.html.j2", **known)
 
 
 @cache

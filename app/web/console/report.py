@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from concurrent.futures import Executor, ThreadPoolExecutor
 
-from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.routing import Route
 
 from app.analysis.report import gather, html
 from app.web.console.desk import Desk
@@ -27,8 +27,8 @@ Key = tuple[str, str]
 """A study and an origin."""
 
 
-def add(app: FastAPI, desk: Desk, workers: Executor | None = None) -> None:
-    """Add the page."""
+def route(desk: Desk, workers: Executor | None = None) -> Route:
+    """The page."""
 
     def compute(key: Key) -> str:
         return html(gather(desk.database, *key, desk.clock.now_us()))
@@ -39,8 +39,8 @@ def add(app: FastAPI, desk: Desk, workers: Executor | None = None) -> None:
     beside = workers or ThreadPoolExecutor(max_workers=1, thread_name_prefix="report")
     latest: Latest[Key, str] = Latest(compute, changed, desk.clock.now_us, beside)
 
-    @app.get("/report/{study}", response_class=HTMLResponse)
-    def report(request: Request, study: str, origin: str = "person") -> Response:
+    def report(request: Request) -> Response:
+        study, origin = request.path_params["study"], request.query_params.get("origin", "person")
         try:
             with desk.database.connect() as connection:
                 origins(connection, study, origin)
@@ -52,3 +52,5 @@ def add(app: FastAPI, desk: Desk, workers: Executor | None = None) -> None:
             return HTMLResponse(desk.html("report_waiting.html.j2", study=study, origin=origin), NOT_YET)
         desk.did(request.scope[VISITOR], f"read the report ({origin})", study)
         return HTMLResponse(seen.value)
+
+    return Route("/report/{study}", report, methods=["GET"])

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
-from fastapi import FastAPI
+from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
 from app.clock import Clock, WorldClock
@@ -19,7 +19,7 @@ from app.web.console import page, report
 from app.web.console.access import Access
 from app.web.console.desk import Desk
 from app.web.console.gate import Gate
-from app.web.health import works
+from app.web.health import inside, works
 from app.web.logged import place
 from app.web.secret import secret_for
 from problems.errors import ParleyError
@@ -35,26 +35,29 @@ def build_console(settings: Settings, database: Database, clock: Clock | None = 
     clock, secret = clock or WorldClock(last_us(database)), secret_for(settings, database)
     accounts = Accounts(database, clock.now_us)
     access = Access(accounts, secret, clock, secure=(settings.console_url or "").startswith("https://"))
-    app = build_app(Desk(settings, database, secret, clock, accounts))
-    app.router.routes[:0] = access.routes()  # before the page, which takes whatever is left
-    return Gate(app, access.visitor)
+    return Gate(build_app(Desk(settings, database, secret, clock, accounts), access.routes()), access.visitor)
 
 
-def build_app(desk: Desk) -> FastAPI:
-    """The console of a desk, without its login and its gate."""
+def build_app(desk: Desk, login: Sequence[BaseRoute] = ()) -> Starlette:
+    """The console of a desk, with these routes for the `login` and without a gate."""
 
     @asynccontextmanager
-    async def life(_: FastAPI) -> AsyncIterator[None]:
+    async def life(_: Starlette) -> AsyncIterator[None]:
         yield
         desk.downloads.close()
         desk.log.close()
 
-    app = FastAPI(title="Parley: console", lifespan=life, docs_url=None, redoc_url=None, openapi_url=None)
-    app.add_exception_handler(ParleyError, _apologise)
-    app.router.routes.append(Route("/healthz", works(desk.database), methods=["GET", "HEAD"]))
-    report.add(app, desk)
-    app.router.routes.append(desk.downloads.route())
-    return page.mount(app, desk)
+    return Starlette(
+        lifespan=life,
+        routes=[
+            *login,
+            Route("/healthz", inside(works(desk.database)), methods=["GET", "HEAD"]),
+            report.route(desk),
+            desk.downloads.route(),
+            *page.routes(desk),  # which take whatever is left
+        ],
+        exception_handlers={ParleyError: _apologise},
+    )
 
 
 async def _apologise(request: Request, error: Exception) -> Response:

@@ -48,9 +48,3 @@ export function showFaults(found) {
   }
   first?.focus();
 }
-
-export async function copyCode(button) {
-  const code = document.getElementById(button.dataset.copy);
-  getSelection().selectAllChildren(code); // where there is no clipboard (plain http) the code is at least selected
-  try { await navigator.clipboard.writeText(code.textContent); } catch { document.execCommand("copy"); }
-}

@@ -1,19 +1,20 @@
 // The participant's page: posts what people do to the participant API, and hands Gradio the paintings that come back.
 // All that is kept here is what the server said last (`now`) and what was not yet sent; the truth is the server's log.
 
-import "./compiled.js";
 import { RETRY_MS, newKey, post, send, sleep } from "./api.js";
 import { keepTime, wait } from "./clock.js";
-import { $, $$, complete, copyCode, showFaults, valuesOf } from "./forms.js";
-import { keepFilled, listen, read, tell, tellLate, typing, waitFor, write } from "./reply.js";
-import { escaped, shown } from "./text.js";
+import { copy } from "./copy.js";
+import { $, $$, complete, showFaults, valuesOf } from "./forms.js";
+import { escaped, patch } from "./patch.js";
+import { listen, read, tell, tellLate, waitFor, write } from "./reply.js";
 import { WORDS, speak } from "./words.js";
 
 const OUTPUTS = $("script[data-outputs]").dataset.outputs.split(" ");
+const PREVIEW_MS = 300, NEAR_PX = 60;
 const DRAFT_MS = 2000; // most screens are answered before, which spares the server their drafts
 const watching = import("./watch.js").catch(() => null); // an ad blocker may refuse it: the page does without
 // What the server said last.
-let now = { path: null, seen: null, whose: null, shown: null, marks: {}, actions: [], messages: [], slots: [], updates: {} };
+let now = { path: null, seen: null, whose: null, shown: null, marks: {}, actions: [], slots: [], updates: {} };
 let busy = false; // an act is on its way
 let unsaved = null; // the timer of a draft to be saved
 
@@ -35,35 +36,29 @@ function updates() {
   return OUTPUTS.map((name) => ({ ...taken[name], __type__: "update" }));
 }
 
-function paintChat(reply) {
-  const said = (role, text) =>
-    ({ role, content: [{ type: "text", text }], metadata: { title: null }, options: null });
-  const value = now.messages.map((m) => said(m.role === "You" ? "user" : "assistant", shown(m.text, now.dollars)));
-  if (reply !== undefined) value.push(said("assistant", reply ? shown(reply, now.dollars) : typing()));
-  describe(); // before the first word of a reply is there
-  paint({ chat: { value } });
-  describeSoon();
+// Conversations are changed where they are new, and stay at their end while somebody reads along there.
+function converse(name, html) {
+  const place = $(`#${name} .conversation`);
+  if (html !== undefined && place) atEnd(() => patch(place, html));
 }
 
-// Gradio labels a message with its source, which would be read out in place of the message. What scrolls can be reached
-// by the keyboard.
+function atEnd(change) {
+  const log = $("#chat [role=log]");
+  const along = !log || log.scrollHeight - log.scrollTop - log.clientHeight < NEAR_PX;
+  change();
+  if (along) toEnd();
+}
+
+function toEnd() {
+  const log = $("#chat [role=log]");
+  if (log) log.scrollTop = log.scrollHeight;
+}
+
+// What scrolls can be reached by the keyboard.
 function describe() {
-  const title = now.updates.chat?.label ?? "";
-  for (const [kind, who] of [["[data-testid=user]", WORDS.you], ["[data-testid=bot]", title]]) {
-    for (const message of $$(`#chat ${kind}`)) Object.assign(message, { role: "group", ariaLabel: who, dir: "auto" });
-  }
-  const marks = now.messages.filter((message) => message.role !== "You").map((message) => message.mark);
-  $$("#chat [data-testid=bot]").forEach((reply, n) => {
-    if (marks[n]) reply.dataset.ended = marks[n];
-    else delete reply.dataset.ended;
-  });
-  // A log is read out as it grows, which nobody can listen to while a reply is painted again and again: tell() says it.
-  const ariaBusy = String(now.slots.length > 0);
-  for (const log of $$("#chat [role=log]")) Object.assign(log, { tabIndex: 0, ariaLabel: title, ariaBusy });
-  for (const code of $$("#left pre, #chat pre, #talk pre")) code.tabIndex = 0;
-  for (const formula of $$("math[display=block]")) {
-    if (formula.scrollWidth > formula.clientWidth) formula.tabIndex = 0;
-    else formula.removeAttribute("tabindex");
+  for (const wide of $$(".code-block pre, .wide, math[display=block]")) {
+    if (wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0;
+    else wide.removeAttribute("tabindex");
   }
 }
 
@@ -90,9 +85,12 @@ async function show(painting) {
   speak(now);
   for (const block of $$(".block[dir]")) block.dir = now.dir;
   document.documentElement.dataset.layout = now.layout;
-  paint(now.updates);
+  const { talk, chat, ...others } = now.updates;
+  paint(others);
+  converse("talk", talk?.value);
+  converse("chat", chat?.value);
+  if (moved || now.said > before.said) toEnd();
   note(now.note);
-  if (!now.slots.includes("")) paintChat();
   await painted(now);
   if (moved) { kept = draft(); preview(); }
   refresh();
@@ -124,7 +122,7 @@ function showFailed(inBox) {
 // Gradio paints in its own time, and keeps the nodes that look alike: a box ticked on the last screen would still be
 // ticked on this one. So wait until the new parts are there, and set their forms to what the server said.
 async function painted(painting) {
-  for (const name of ["left", "talk", "side"].filter((name) => name in painting.updates)) {
+  for (const name of ["left", "side"].filter((name) => name in painting.updates)) {
     const mark = painting.marks[name];
     for (let frames = 0; frames < 120 && mark !== $(`#${name} [data-mark]`)?.dataset.mark; frames++) {
       await new Promise((next) => setTimeout(next, 16));
@@ -200,7 +198,7 @@ async function follow(slot) {
   now.rest = null;
   const same = () => now.slots.includes(slot) && now.path === path && now.said === said;
   const reply = { slot, shown, text: "", offset: 0, done: false };
-  const paintReply = () => (slot ? write(slot, reply.text) : paintChat(reply.text));
+  const paintReply = () => atEnd(() => write(reply));
   paintReply();
   waitFor(slot);
   for (let attempt = 0; same() && !reply.done; attempt++) {
@@ -294,10 +292,11 @@ async function timeIsUp(late) {
   await look();
 }
 
-function preview() {
+async function preview() {
   const text = box()?.value ?? "";
-  const worth = now.layout === "chat" && /\\\(|\\\[|\$|`|\*|^#|^\s*[-\d]/m.test(text);
-  paint({ preview: { value: worth ? shown(text, now.dollars) : "" } });
+  const worth = now.layout === "chat" && /\\\(|\\\[|\\begin|\$|`|\*|\||^#|^\s*[-\d]/m.test(text);
+  const told = worth && (await post("/api/preview", { text }).catch(() => null));
+  if (text === (box()?.value ?? "")) paint({ preview: { value: told ? `<div class="text" dir="auto">${told.html}</div>` : "" } });
 }
 
 // ---- What people do
@@ -332,7 +331,7 @@ document.addEventListener("click", (event) => {
   else if (button.dataset.open) document.getElementById(button.dataset.open).showModal();
   else if ("close" in button.dataset) button.closest("dialog").close();
   else if (button.dataset.act) act(button.dataset.act, button.name ? { [button.name]: button.value } : {}, button);
-  else if (button.dataset.copy) copyCode(button).then(() => (button.textContent = WORDS.copied));
+  else if (button.dataset.copy || button.matches(".copy")) copy(button, WORDS.copied);
   else if ("again" in button.dataset) { const { again } = note; note(""); again?.(); }
 });
 
@@ -341,7 +340,7 @@ document.addEventListener("input", (event) => {
   saveSoon();
   refresh();
   if (!note.again && $("#note .note")) note("");
-  if (event.target === box()) { clearTimeout(preview.timer); preview.timer = setTimeout(preview, 150); }
+  if (event.target === box()) { clearTimeout(preview.timer); preview.timer = setTimeout(preview, PREVIEW_MS); }
 });
 
 // Enter sends, Shift+Enter makes a line; where a finger types, Enter makes a line as everywhere else on a phone.
@@ -370,18 +369,17 @@ document.addEventListener("visibilitychange", () => document.hidden && saveAtOnc
 addEventListener("pageshow", (event) => event.persisted && look());
 
 // Gradio builds itself after this script has run, and calls begin() when its bus is there.
-function begin() {
+async function begin() {
   if (begin.done) return;
   begin.done = true;
+  while ($$(".conversation").length < 2) await sleep(16);
   const line = $("#note");
   line?.setAttribute("role", "status");
   line?.setAttribute("aria-live", "polite");
   listen();
-  keepFilled($("#talk"));
   new MutationObserver(describeSoon).observe(document.body, { childList: true, subtree: true }); // in Gradio's own time
   look();
 }
 
-if (window.gradio_config) window.gradio_config.root = location.origin; // the page's bytes are the same on every host
-window.parley = { begin, updates, paint, shown };
+window.parley = { begin, updates, paint };
 if (window.parleyBus) begin();

@@ -1,12 +1,12 @@
 // A reply on its way, read from the participant API as server-sent events.
 
 import { events } from "./api.js";
-import { escaped } from "./text.js";
+import { escaped, patch } from "./patch.js";
 import { WORDS } from "./words.js";
 
 const STREAM_MS = 60;
 const LATE_MS = 8000;
-export const typing = () => `<span class="typing">${escaped(WORDS.writing)}</span>`;
+const typing = () => `<span class="typing">${escaped(WORDS.writing)}</span>`;
 
 // Reads the reply from its beginning until its events end, and calls `painted` with the text so far, not more often than
 // eyes can follow. Throws if the connection breaks. The events are the `rest` of the answer to the click that asked for it,
@@ -14,7 +14,7 @@ export const typing = () => `<span class="typing">${escaped(WORDS.writing)}</spa
 // the server the model was asked anew, and its words may be others. The screen that comes after the reply is told with its
 // end, for a page that still shows what was `shown` when it was asked for.
 export async function read(reply, painted, rest) {
-  Object.assign(reply, { text: "", offset: 0 });
+  Object.assign(reply, { text: "", blocks: "", rest: "", offset: 0 });
   let timer = null;
   const push = () => {
     timer = null;
@@ -42,36 +42,25 @@ async function asked({ slot, shown }) {
 function take({ event, data }, reply) {
   if (event === "done") Object.assign(reply, { done: true, screen: JSON.parse(data) });
   if (event !== "delta") return;
-  const { text, offset } = JSON.parse(data);
+  const { text, offset, html, rest } = JSON.parse(data);
   reply.text = offset ? reply.text + text : "";
+  reply.blocks = offset ? reply.blocks + (html ?? "") : "";
+  reply.rest = offset ? (rest ?? reply.rest + text) : "";
   reply.anew = !offset; // what came before counts no more, the model is asked anew
   if (text) waitFor(reply.slot);
   reply.offset = offset; // in the server's count of characters, which is not JavaScript's
 }
 
-// Replies in columns: their words so far, by slot, as plain text until the server has rendered the whole.
-const words = {};
-
-export function write(slot, text) {
-  words[slot] = text;
-  const place = document.querySelector(`#talk [data-slot="${slot}"]`);
-  const now = plain(text ?? "");
-  if (!place) return;
-  if (now && place.textContent !== now) place.textContent = now;
-  if (!now && !place.querySelector(".typing")) place.innerHTML = typing();
+// A reply so far: its blocks that are whole as the server has rendered them, and the rest as plain text.
+export function write({ slot, blocks, rest }) {
+  const place = document.querySelector(`:is(#chat, #talk) [data-slot="${slot}"]`);
+  const tail = plain(rest ?? "");
+  if (place) patch(place, blocks + (tail.trim() ? `<p class="rest">${escaped(tail)}</p>` : "") || typing());
 }
 
 // Without the commonest marks of Markdown, which would be in the way of reading along; the whole is rendered with them.
 const plain = (text) =>
   text.replace(/\*\*|^#+ /gm, "").replace(/^(\s*)[-*] /gm, "$1• ").replace(/(^|\s)\*(\S[^*\n]*)\*/g, "$1$2");
-
-// When one column is finished the round is painted anew; what another has so far is put back before anybody sees it.
-export function keepFilled(talk) {
-  const fill = () => {
-    for (const place of talk.querySelectorAll("[data-slot]")) write(place.dataset.slot, words[place.dataset.slot]);
-  };
-  if (talk) new MutationObserver(fill).observe(talk, { childList: true, subtree: true });
-}
 
 // Replies that keep somebody waiting: after some seconds without another word that is said, once and calmly.
 const late = new Set();
@@ -107,12 +96,10 @@ export function tell(before, now) {
 }
 
 function whole(now) {
-  const title = now.updates.chat?.label ?? "";
   const columns = [...document.querySelectorAll("#talk .round:last-child article:not(:has(.sorry))")];
   if (now.layout === "compare") return columns.map((one) => `${one.ariaLabel}: ${plainly(one)}`).join(" ");
-  const said = now.messages.at(-1);
-  const last = [...document.querySelectorAll("#chat [data-testid=bot]")].at(-1);
-  return last && said?.role !== "You" ? `${title}: ${plainly(last)}` : "";
+  const last = document.querySelector("#chat .message:last-child.bot");
+  return last ? `${document.querySelector("#chat [role=log]").ariaLabel}: ${plainly(last)}` : "";
 }
 
 // Without what is not for the ear: a formula is there for the eye as well, and as its source.

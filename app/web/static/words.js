@@ -23,13 +23,11 @@ export const WORDS = {
   again: "Try again",
   back: "Welcome back",
   writing: "Writing…",
-  you: "You",
-  bot: "Bot",
   preview: "Preview",
 };
 
 // The words that only the style sheet puts on the page.
-const STYLED = ["you", "bot", "preview"];
+const STYLED = ["preview"];
 
 export function speak({ words, lang, dir }) {
   Object.assign(WORDS, words);

@@ -1,7 +1,7 @@
 """The limit: a bare Starlette server of the same flow, which checks nothing, paints nothing and keeps one table.
 
 `python -m tests.bench.load.bare PORT FOLDER MODEL_URL`. It speaks as much of the participant API as the participants of
-the bench use, answers with as many bytes, asks the model over aiohttp, and answers a click once it is on disk
+the bench use, answers with as many bytes, asks the model by the same client, and answers a click once it is on disk
 (synchronous=FULL, all that wait in one commit), as Parley does.
 """
 
@@ -18,13 +18,17 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import aiohttp
 import orjson
 import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
+
+from app.backends.base import Message, Text
+from app.backends.base import Request as Question
+from app.backends.openai import OpenAI
+from app.settings import Settings
 
 CHUNK_S = 0.05
 PAGE = b"<html>" + b"x" * 90_000 + b"</html>"
@@ -73,12 +77,13 @@ class Bare:
         self._folder, self._model_url = folder, model_url
         self._steps: dict[str, int] = {}
         self._store: Store
-        self._client: aiohttp.ClientSession
+        self._model: OpenAI
 
     async def start(self) -> None:
         """Once the loop runs."""
         self._store = Store(self._folder)
-        self._client = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
+        settings = Settings(_env_file=None, openai_base_url=self._model_url)
+        self._model = OpenAI(settings, asyncio.sleep, None)
 
     async def greet(self, _: Request) -> Response:
         """The start page."""
@@ -126,18 +131,12 @@ class Bare:
     async def _words(self, who: str) -> AsyncIterator[bytes]:
         yield b"event: screen\ndata: " + self._screen(who) + b"\n\n"
         said, waiting, last = "", "", 0.0
-        body = {"model": "load-1", "messages": [{"role": "user", "content": "help"}], "stream": True}
-        async with self._client.post(self._model_url + "/chat/completions", json=body) as response:
-            async for line in response.content:
-                if line.startswith(b"data: {"):
-                    choices = orjson.loads(line[6:])["choices"]
-                    waiting += (choices[0]["delta"].get("content") or "") if choices else ""
-                    now = time.monotonic()
-                    if waiting and now - last >= CHUNK_S:
-                        said, waiting, last = said + waiting, "", now
-                        yield (
-                            b"event: delta\ndata: " + orjson.dumps({"text": said[-60:], "offset": len(said)}) + b"\n\n"
-                        )
+        async for delta in self._model.stream(Question("load-1", (Message("user", "help"),))):
+            waiting += delta.text if isinstance(delta, Text) else ""
+            now = time.monotonic()
+            if waiting and now - last >= CHUNK_S:
+                said, waiting, last = said + waiting, "", now
+                yield b"event: delta\ndata: " + orjson.dumps({"text": said[-60:], "offset": len(said)}) + b"\n\n"
         await self._store.put(who, time.time(), "replied", said + waiting)
         yield b'event: delta\ndata: {"text":"' + waiting.encode() + b'"}\n\n'
         yield b"event: done\ndata: " + self._screen(who) + b"\n\n"

@@ -6,7 +6,7 @@ nothing may ask.
 
 from __future__ import annotations
 
-from tests.fakes.hostile import bombs, formulas, markup, places, signs
+from tests.fakes.hostile import bombs, formulas, markup, overflow, places, signs
 from tests.fakes.hostile.payload import EVIL, Payload
 
 ALL: tuple[Payload, ...] = (
@@ -19,6 +19,7 @@ ALL: tuple[Payload, ...] = (
     *places.BREAKOUTS,
     *places.TEMPLATES,
     *formulas.FORMULAS,
+    *overflow.OVERFLOW,
     *signs.DIRECTIONS,
     *signs.TERMINAL,
     *signs.LOG_LINES,

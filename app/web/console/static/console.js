@@ -1,6 +1,8 @@
 // The place in the page's address, what happens when the login has ended, and what Gradio's components lack for those
 // who hear the page or use no mouse. All else is Gradio's own.
 
+import { copy } from "/parley/copy.js";
+
 const FIELDS = ["study", "tab", "session"];
 const UNAUTHORISED = 401;
 
@@ -22,6 +24,8 @@ window.fetch = async (...request) => {
   if (answer.status === UNAUTHORISED) location.reload();
   return answer;
 };
+
+document.addEventListener("click", ({ target }) => target.matches(".code-block > .copy") && copy(target, "Copied"));
 
 // ---- Gradio sets some of it back when it paints, so it is mended after each change of the page.
 

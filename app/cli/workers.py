@@ -1,0 +1,94 @@
+"""`parley serve --workers N`: processes that share one socket and one database; where one ends another takes its place.
+
+What waits to be accepted waits at the socket, which the supervisor holds as well, so a worker that is killed takes only
+what it was answering. A reply is claimed by the worker that asks for it (`storage/claims.py`). uvicorn has a supervisor
+too; it ends a worker that is not up within some seconds, which a busy machine needs, and hears no signal meanwhile.
+"""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from multiprocessing.context import ForkServerContext, SpawnContext
+from multiprocessing.process import BaseProcess
+
+from app.cli.listening import NOT_STARTED, family_of, listen
+from app.cli.logs import set_up
+from app.errors import SettingsError
+from app.library import load_study
+from app.settings import Settings, env_name
+from app.web.server import build_app
+from problems.errors import ParleyError
+from storage.engine import open_database
+
+log = logging.getLogger(__name__)
+LOOK_S = 0.2
+"""How often it is looked whether a worker has ended."""
+
+
+def supervise(settings: Settings, references: Sequence[str], count: int) -> None:
+    """Serve studies by so many workers until somebody stops it, or one says that it cannot start."""
+    if settings.metrics_port is not None:
+        raise SettingsError(
+            f"{env_name('metrics_port')} is set, and each of {count} workers would tell its own metrics there. Unset "
+            "it; or serve without --workers, by several servers over one PostgreSQL, each with a port of its own"
+        )
+    told: list[int] = []
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda number, _: told.append(number))
+    with socket.create_server((settings.host, settings.port), family=family_of(settings.host)) as listening:
+        workers = [_begin(settings, references, listening) for _ in range(count)]
+        while not told and NOT_STARTED not in [worker.exitcode for worker in workers]:
+            workers = [_begin(settings, references, listening) if _has_ended(worker) else worker for worker in workers]
+            time.sleep(LOOK_S)
+    for worker in workers:
+        worker.terminate()
+    for worker in workers:
+        worker.join()
+    if not told:
+        sys.exit(NOT_STARTED)
+
+
+def _begin(settings: Settings, references: Sequence[str], listening: socket.socket) -> BaseProcess:
+    """A worker, forked from a process that has imported everything, where the system can do that."""
+    context: ForkServerContext | SpawnContext = multiprocessing.get_context("spawn")
+    if "forkserver" in multiprocessing.get_all_start_methods():
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload([__name__])
+    worker = context.Process(target=work, args=(settings, references, listening))
+    worker.start()
+    return worker
+
+
+def _has_ended(worker: BaseProcess) -> bool:
+    if worker.exitcode is not None:
+        log.error("the worker %d has ended (%d); another takes its place", worker.pid, worker.exitcode)
+    return worker.exitcode is not None
+
+
+def work(settings: Settings, references: Sequence[str], listening: socket.socket) -> None:
+    """What a worker does."""
+    set_up(settings)
+    threading.Thread(target=_end_with_supervisor, name="parley-supervisor", daemon=True).start()
+    try:
+        database = open_database(settings.database_url)
+        server = build_app(settings, database, [load_study(one) for one in references], shared=True)
+    except ParleyError as error:
+        log.critical("this worker cannot start: %s", error)
+        sys.exit(NOT_STARTED)
+    listen(server, settings, settings.port, listening)
+
+
+def _end_with_supervisor() -> None:
+    """A worker whose supervisor was killed stops in order, or it would serve on beside the next server."""
+    if (supervisor := multiprocessing.parent_process()) is not None:
+        supervisor.join()
+        log.error("the supervisor is gone, so this worker stops")
+        os.kill(os.getpid(), signal.SIGTERM)

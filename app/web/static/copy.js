@@ -1,0 +1,8 @@
+// Copies the code beside a button, or the text that it names; then the button says so.
+
+export async function copy(button, copied) {
+  const code = document.getElementById(button.dataset.copy) ?? button.parentElement.querySelector("code");
+  getSelection().selectAllChildren(code); // where there is no clipboard (plain http) the code is at least selected
+  try { await navigator.clipboard.writeText(code.textContent); } catch { document.execCommand("copy"); }
+  button.textContent = copied;
+}

@@ -1,0 +1,100 @@
+"""Files that hold what people gave or who they are, and the folders of such files: for their owner alone.
+
+They are made so, and not made so afterwards: in between every account of the machine could open them.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from filelock import FileLock
+
+from storage.errors import StorageError
+
+FILE, FOLDER = 0o600, 0o700
+GROUP, ALL = 0o070, 0o007
+
+log = logging.getLogger(__name__)
+
+
+def create(path: Path) -> BinaryIO:
+    """A new file; raises FileExistsError."""
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE), "wb")
+
+
+def new_folder(path: Path) -> None:
+    """A new folder; raises FileExistsError."""
+    path.mkdir(FOLDER)
+
+
+def make_folder(path: Path) -> None:
+    """See that a folder is there, with those above it."""
+    if not path.is_dir():
+        make_folder(path.parent)
+        with suppress(FileExistsError):
+            new_folder(path)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[BinaryIO]:
+    """A file that has its name once it is whole; raises StorageError where it cannot be written."""
+    part = path.with_name(f".{path.name}.unfinished")
+    try:
+        if path.exists() and not path.is_file():  # a device or a pipe
+            with path.open("wb") as there:
+                yield there
+            return
+        part.unlink(missing_ok=True)
+        with create(part) as file:
+            yield file
+        put(part, path)
+    except OSError as error:
+        raise StorageError(f"{path} cannot be written: {error.strerror or error}. Choose another place") from error
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+
+
+def put(part: Path, to: Path) -> None:
+    """Give a whole file its name, on the disk."""
+    with part.open("rb+") as written:
+        os.fsync(written.fileno())
+    part.replace(to)
+    if os.name == "posix":
+        above = os.open(to.parent, os.O_RDONLY)
+        os.fsync(above)
+        os.close(above)
+
+
+def held(lock: Path) -> FileLock | None:
+    """Hold a file that tells that a process lives, until it ends or lets go; None while another holds it."""
+    found = FileLock(lock, mode=FILE, thread_local=False)
+    try:
+        found.acquire(blocking=False)
+    except OSError:  # a Timeout is one
+        return None
+    return found
+
+
+def narrow(files: Iterable[Path]) -> None:
+    """Close files that every account of the machine may open, as older versions made them, and say so. Where only a
+    group may, somebody may have meant it: that is only said."""
+    for file in files if os.name == "posix" else ():
+        mode = stat.S_IMODE(file.stat().st_mode)
+        if mode & ALL:
+            with suppress(PermissionError):
+                file.chmod(FILE)
+                log.warning(
+                    "%s was open to every account of this machine (%o); now it is its owner's alone", file, mode
+                )
+                continue
+        if mode & (GROUP | ALL):
+            log.warning(
+                "%s is open to more accounts than its owner's (%o). Unless that is meant: chmod 600", file, mode
+            )

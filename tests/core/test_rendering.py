@@ -1,0 +1,147 @@
+r"""One text, one result, wherever it is shown: what must be seen of Markdown, formulas, tables and code.
+
+The cases are rendered as a panel's text, as a message of a chat, in a column, in a transcript, in the console's story
+and piece by piece, as a stream brings them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from html.parser import HTMLParser
+
+import pytest
+
+from app.web.console.reading import Reading
+from app.web.events import rendered
+from app.web.look import StudyLook
+from app.web.paint import paint
+from experiments.core.fields import Single
+from experiments.core.screen import Chat, Message, Panel, Progress, Reply, Round, Screen, Text, Transcript
+
+pytestmark = pytest.mark.anyio
+LOOK = StudyLook("A study", dollar_maths=True)
+CASES = {
+    "inline, brackets": (r"Let \(x^2\) be.", "math", "<msup><mi>x</mi><mn>2</mn></msup>"),
+    "inline, dollars": (r"Let $x^2$ be.", "math", "<msup><mi>x</mi><mn>2</mn></msup>"),
+    "block, brackets": (r"\[x^2\]", 'math display="block"', "<msup><mi>x</mi><mn>2</mn></msup>"),
+    "block, dollars": ("So\n$$\nx\n- y\n$$\n", 'math display="block"', "<mo>−</mo>"),
+    "bare environment": ("\\begin{align}\na &= b\\\\\n- c &= d\n\\end{align}", 'math display="block"', "<mtable"),
+    "matrix": (r"\(\begin{pmatrix}1&2\\3&4\end{pmatrix}\)", "mtable", "<mtd><mn>4</mn></mtd>"),
+    "words in a formula": (r"\(\text{if $n$ is even}\)", "mtext", "<mi>n</mi>"),
+    "less in a formula": (r"\(a<b \text{ and } \text{c<d}\)", "mtext", "<mtext>c&lt;d</mtext>"),
+    "no formula": (r"\(\nonsense{x}\)", "code", r"\nonsense{x}"),
+    "money": ("It costs $5 and then $10.", "p", "$5 and then $10"),
+    "table": ("| a | b |\n|---|---|\n| \\(|x|\\) | y |", 'div class="wide"', "<th>b</th>"),
+    "code": ("```python\nx = 1  # \\(y\\)\n```", 'div class="code-block"', r'<span class="c1"># \(y\)</span>'),
+    "code that can be copied": ("```\nx\n```", 'button type="button" class="copy"', "Copy"),
+    "code, of no language": ("```nonsense\n<b>\n```", "pre", "&lt;b&gt;"),
+    "code in a line": (r"`\(x\)`", "code", r"<code>\(x\)</code>"),
+    "a tag": ("a <b>c</b>", "p", "&lt;b&gt;c&lt;/b&gt;"),
+    "a link": ("[a](https://b.example)", 'a href="https://b.example"', 'rel="noopener noreferrer"'),
+    "no link": ("[a](javascript:alert(1))", "p", "[a](javascript:alert(1))"),
+    "emphasis": ("**a** and *b*", "strong", "<em>b</em>"),
+    "list": ("1. a\n2. b", "ol", "<li>b</li>"),
+}
+
+
+def screen_of(panel: Panel) -> Screen:
+    return Screen("step", 3, panel, Progress("", 0.5), ())
+
+
+def updates(panel: Panel, part: str) -> str:
+    return str(paint(screen_of(panel), study=LOOK, shown=None, draft={}).updates[part]["value"])
+
+
+def chat(text: str) -> str:
+    return updates(Panel(chat=Chat("AI", (Message("Bot", text),), remaining=1, max_chars=4000)), "chat")
+
+
+def column(text: str) -> str:
+    both = Round("Hello", (Reply("a", "A", text), Reply("b", "B", "x")))
+    return updates(Panel(chat=Chat("AI", (), remaining=1, max_chars=4000, columns=2, rounds=(both,))), "talk")
+
+
+def transcript(text: str) -> str:
+    return updates(Panel(blocks=(Transcript("AI", (Message("Bot", text),)),)), "left")
+
+
+def story(text: str) -> str:
+    return str(Reading(dollars=True)(text))
+
+
+PLACES: dict[str, Callable[[str], str]] = {
+    "chat": chat, "column": column, "transcript": transcript, "story": story,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("case", CASES)
+def test_a_text_is_shown_the_same_everywhere(case: str, place: str) -> None:
+    text, tag, seen = CASES[case]
+    shown = PLACES[place](text)
+    assert f"<{tag}" in shown
+    assert seen in shown
+    assert story(text) in shown
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case != "inline, dollars"])
+def test_a_panels_text_is_shown_as_a_message_is(case: str) -> None:
+    """But that a single dollar is none of its delimiters."""
+    text, tag, seen = CASES[case]
+    if "$n$" in text:
+        return
+    shown = updates(Panel(blocks=(Text(text),)), "left")
+    assert f"<{tag}" in shown
+    assert seen in shown
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if case.startswith(("inline, brackets", "matrix", "words", "less"))]
+)
+def test_an_option_is_drawn_by_the_same_engine(case: str) -> None:
+    text, _, seen = CASES[case]
+    options = Single(name="o", text=text, options={"A": text, "B": "b"})
+    assert updates(Panel(fields=(options,)), "left").count(seen) == 2
+
+
+@pytest.mark.parametrize("size", [1, 7, 50])
+async def test_what_streams_is_rendered_block_by_block_and_never_changes(size: int) -> None:
+    """All but the last block is there as HTML when the stream ends, just as the whole reply is rendered afterwards."""
+    blocks = [text for text, *_ in CASES.values()]
+    whole = "\n\n".join([*blocks, "The end."])
+
+    async def words() -> AsyncIterator[tuple[str, int]]:
+        yield "lost", 4
+        yield "", 0  # the model was asked anew
+        for start in range(0, len(whole), size):
+            piece = whole[start : start + size]
+            yield piece, start + len(piece)
+
+    html, rest = "", ""
+    async for piece in rendered(words(), dollars=True, copy="Copy"):
+        html = html + piece.get("html", "") if piece["offset"] else ""
+        rest = piece.get("rest", rest + piece["text"]) if piece["offset"] else ""
+    assert html.count("<math") > 5
+    assert rest.strip().endswith("The end.")
+    assert Words.of(html + story(rest)) == Words.of(story(whole))
+
+
+class Words(HTMLParser):
+    """The tags and words of a page, but for the space between blocks."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append(f"<{tag} {attrs}>")
+
+    def handle_data(self, data: str) -> None:
+        if data.strip():
+            self.found.append(data.strip())
+
+    @classmethod
+    def of(cls, page: str) -> list[str]:
+        parser = cls()
+        parser.feed(page)
+        return parser.found

@@ -1,0 +1,170 @@
+"""Libraries are used by their public names alone: nothing private of one is imported, read, set or replaced."""
+
+import ast
+import importlib
+import inspect
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ROOMS = ("app", "experiments", "storage", "problems")
+DOCUMENTED = {"_asdict", "_fields", "_make", "_replace", "os._exit"}
+"""What begins with an underscore and is documented: a named tuple's own, so that no field has such a name."""
+OURS = {*ROOMS, *sys.stdlib_module_names}
+SETTING = ("setattr", "delattr", "getattr", "hasattr")
+INTERNAL = ("gradio", "starlette", "fastapi", "uvicorn", "sqlalchemy", "alembic")
+EXTENDED = {"app.web.events.Events": "an ASGI response, which Starlette documents as what to make others of"}
+"""Classes of ours made of one of theirs, and why that is what it is for."""
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not (name.startswith("__") and name.endswith("__"))
+
+
+def misuses(source: str) -> Iterator[str]:
+    """Each private name that a module imports, reads or sets, and each attribute of a library that it sets."""
+    tree = ast.parse(source)
+    libraries = {name for node in ast.walk(tree) for name in imported(node)}
+    for node in ast.walk(tree):
+        for what in (*private_of(node), *replaced_by(node, libraries)):
+            yield f"line {node.lineno}: {what}"  # type: ignore[attr-defined]
+
+
+def imported(node: ast.AST) -> Iterator[str]:
+    """The names by which an import makes something of a library known."""
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            if alias.name.partition(".")[0] not in OURS:
+                yield alias.asname or alias.name.partition(".")[0]
+    elif isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] not in OURS:
+        yield from (alias.asname or alias.name for alias in node.names)
+
+
+def private_of(node: ast.AST) -> Iterator[str]:
+    """What is private of what a node imports, reads, sets or names."""
+    match node:
+        case ast.Import(names=names):
+            yield from (f"import {a.name}" for a in names if any(map(is_private, a.name.split("."))))
+        case ast.ImportFrom(module=module, names=names):
+            found = [*(module or "").split("."), *(alias.name for alias in names)]
+            yield from (f"from {module} import {name}" for name in found if is_private(name))
+        case (
+            ast.Attribute(value=ast.Name(id="self" | "cls")) | ast.Attribute(value=ast.Call(func=ast.Name(id="super")))
+        ):
+            pass
+        case ast.Attribute(attr=name):
+            if is_private(name) and not {name, ast.unparse(node)} & DOCUMENTED:
+                yield ast.unparse(node)
+        case ast.Call(func=ast.Name(id=does), args=[_, ast.Constant(value=str(name)), *_]):
+            if does in SETTING and is_private(name):
+                yield ast.unparse(node)
+
+
+def is_own(value: ast.AST) -> bool:
+    """Whether it is an object's own: of libraries' classes `test_no_class_reaches_into_its_base` knows more."""
+    return ast.unparse(value) in ("self", "cls", "super()")
+
+
+def replaced_by(node: ast.AST, libraries: set[str]) -> Iterator[str]:
+    """What a node sets of a library's module or class."""
+    match node:
+        case ast.Assign(targets=targets):
+            pass
+        case ast.AugAssign(target=target) | ast.AnnAssign(target=target):
+            targets = [target]
+        case ast.Delete(targets=targets):
+            pass
+        case ast.Call(func=ast.Name(id="setattr" | "delattr"), args=[target, *_]):
+            if root(target) in libraries:
+                yield ast.unparse(node)
+            return
+        case _:
+            return
+    for target in targets:
+        if isinstance(target, ast.Attribute | ast.Subscript) and root(target) in libraries:
+            yield f"{ast.unparse(target)} = ..."
+
+
+def root(node: ast.AST) -> str | None:
+    """The name at which a chain of attributes begins."""
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_libraries_are_used_by_their_public_names(room: str) -> None:
+    sources = {path: path.read_text(encoding="utf-8") for path in (ROOT / room).rglob("*.py")}
+    assert [f"{path}, {what}" for path, source in sources.items() for what in misuses(source)] == []
+    assert sources
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import gradio._simple_templates",
+        "import uvicorn._compat as compat",
+        "from starlette._utils import is_async_callable",
+        "from gradio.routes import _thing",
+        "import gradio as gr\ngr.blocks.App = None",
+        "import gradio.blocks\ngradio.blocks.App = None",
+        "import gradio.blocks\nsetattr(gradio.blocks, 'App', None)",
+        "from gradio import Blocks\nBlocks.load: object = None",
+        "from gradio import Blocks\ndel Blocks.load",
+        "from gradio.routes import templates\ntemplates.env.globals['x'] = 1",
+        "def f(blocks): return blocks._queue",
+        "def f(blocks): blocks._queue.stopped = True",
+        "def f(blocks): return getattr(blocks, '_queue')",
+        "def f(blocks): setattr(blocks, '_queue', None)",
+        "def f(row): return row._mapping",
+        "class A:\n    def f(self): return self.app._state",
+    ],
+)
+def test_a_private_name_is_found(source: str) -> None:
+    assert list(misuses(source))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import sys\nsys.excepthook = print",
+        "import os\nos._exit(1)",
+        "from __future__ import annotations",
+        "import gradio as gr\nblocks = gr.Blocks()",
+        "class A:\n    def f(self): self._state = super()._state",
+        "def f(row): return row._asdict()",
+        "def f(told): told.raw = b''",
+    ],
+)
+def test_what_is_public_or_ours_is_not(source: str) -> None:
+    assert list(misuses(source)) == []
+
+
+def of_libraries(room: str) -> Iterator[tuple[type, ast.ClassDef, list[type]]]:
+    """A room's classes that are made of a library's, as they are written, with those they are made of."""
+    for path in (ROOT / room).rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        written = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.bases]
+        if not written or "migrations" in path.parts:  # alembic alone can import those
+            continue
+        module = importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+        for node in written:
+            made = getattr(module, node.name)
+            bases = [base for base in inspect.getmro(made) if base.__module__.partition(".")[0] not in OURS]
+            if bases:
+                yield made, node, bases
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_no_class_reaches_into_its_base(room: str) -> None:
+    """What a class of ours has of its own is no private part of the library's class that it is made of."""
+    for made, node, bases in of_libraries(room):
+        own = {part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute) and is_own(part.value)}
+        own |= {part.name for part in node.body if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef)}
+        theirs = {name for base in bases for name in vars(base)}
+        assert not {name for name in own & theirs if is_private(name)}, made
+        named = f"{made.__module__}.{made.__qualname__}"
+        assert named in EXTENDED or not [base for base in bases if base.__module__.partition(".")[0] in INTERNAL], named

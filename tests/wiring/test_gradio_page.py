@@ -1,0 +1,123 @@
+"""Gradio behind the gates: it hears nothing that a visitor makes up, keeps nothing of anybody, and starts nothing."""
+
+import asyncio
+import gc
+import re
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+from gradio.state_holder import SessionState
+
+from app.web.gradio_page import EVENTS, HEAD, SCRIPT
+from storage.engine import Database
+from tests.fakes import studies
+from tests.fakes.console import console
+from tests.fakes.http_bot import HttpBot
+from tests.fakes.researcher import Researcher
+from tests.fakes.served import serving, settings_for
+
+pytestmark = pytest.mark.anyio
+MADE_UP = (
+    ("/?page=other", {}),
+    ("/?deep_link=0123456789abcdef0123456789abcdef", {}),
+    ("/?__theme=dark&view=api", {}),
+    ("/", {"x-forwarded-host": "evil.example", "x-forwarded-proto": "gopher"}),
+    ("/", {"accept-encoding": "br, gzip"}),
+    ("/", {"authorization": "Bearer x", "x-gradio-server": "http://evil.example"}),
+    ("/", {"range": "bytes=0-10", "if-none-match": "*"}),
+)
+
+
+@pytest.fixture
+async def resident(tmp_path: Path) -> AsyncIterator[HttpBot]:
+    """Somebody who takes part."""
+    async with serving(settings_for(tmp_path), studies.short(tmp_path)) as served, HttpBot(served.url, "1") as bot:
+        await bot.arrive("short")
+        yield bot
+
+
+@pytest.fixture
+async def researcher(tmp_path: Path, database: Database) -> AsyncIterator[Researcher]:
+    """Somebody at the console, with its page loaded."""
+    async with console(tmp_path, database) as (_, found):
+        await found.open()
+        yield found
+
+
+def without_nonces(page: str) -> str:
+    return re.sub(r'nonce="[\w-]+"', "", page)
+
+
+@pytest.mark.parametrize(("path", "headers"), MADE_UP, ids=str)
+async def test_a_participants_page_is_the_same_whatever_is_made_up(
+    resident: HttpBot, path: str, headers: dict[str, str]
+) -> None:
+    plain = await resident.client.get("/", headers={"accept-encoding": "identity"})
+    more = (
+        {}
+        if "cookie" not in headers
+        else {"cookie": f"{headers['cookie']}; parley={resident.client.cookies['parley']}"}
+    )
+    answer = await resident.client.get(path, headers=headers | more)
+    assert (plain.status_code, answer.status_code) == (200, 200)
+    assert "content-encoding" not in answer.headers
+    assert without_nonces(answer.text) == without_nonces(plain.text)
+
+
+@pytest.mark.parametrize(("path", "headers"), MADE_UP, ids=str)
+async def test_a_researchers_page_is_the_same_whatever_is_made_up(
+    researcher: Researcher, path: str, headers: dict[str, str]
+) -> None:
+    plain, answer = await researcher.send("GET", "/"), await researcher.send("GET", path, headers=headers)
+    assert (answer.status_code, answer.text) == (200, plain.text)
+
+
+@pytest.mark.parametrize("host", ["a b", "é", "a:b", "[::1", "<script>", "x" * 2_000, ""])
+async def test_a_host_that_is_none_is_no_failure(resident: HttpBot, host: str) -> None:
+    answer = await resident.client.get("/", headers={"host": host.encode()})
+    assert answer.status_code in (200, 400)
+    assert "<script>;" not in answer.text
+
+
+async def test_our_head_comes_before_all_that_gradio_fetches(resident: HttpBot) -> None:
+    page = (await resident.client.get("/")).content
+    assert page.count(HEAD) == 1
+    assert 0 < page.index(b"/parley/page.js") < page.index(b"gradio_config")
+    assert re.search(rb'<script\b[^>]* src="\.?/assets/', page).start() > page.index(b"/parley/page.css")
+    assert page.count(SCRIPT) == page.count(SCRIPT + b" nonce=")
+
+
+def sessions_kept() -> int:
+    gc.collect()
+    return sum(isinstance(one, SessionState) for one in gc.get_objects())
+
+
+async def test_nothing_is_kept_of_pages_that_are_opened_and_left(researcher: Researcher) -> None:
+    before = sessions_kept()
+    for number in range(12):
+        researcher.page = f"abandoned{number}"
+        await researcher.open()
+    assert sessions_kept() <= before
+
+
+def of_gradio() -> Iterator[str]:
+    """What Gradio has running in this loop."""
+    for task in asyncio.all_tasks():
+        if "gradio" in str(task.get_coro()):
+            yield str(task)
+
+
+async def test_no_queue_is_watched(researcher: Researcher, resident: HttpBot) -> None:
+    for path in ("/gradio_api/startup-events", "/gradio_api/queue/join", "/gradio_api/queue/data?session_hash=x"):
+        assert (await resident.client.get(path)).status_code == 404
+    await resident.client.get("/")
+    await researcher.open()
+    assert list(of_gradio()) == []
+
+
+async def test_an_event_of_no_page_reaches_nothing(resident: HttpBot) -> None:
+    """The participants' page has one event, which runs in the browser; Gradio's server is asked for none."""
+    for number in range(3):
+        body = {"fn_index": number, "data": [], "session_hash": "x"}
+        assert (await resident.client.post(EVENTS, json=body)).status_code == 404
