@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
+from app.calls.budget import Budget
 from app.clock import Clock
 from app.shared import Shared
 from experiments.core.operations import EVERYBODY, Operations, Where
@@ -53,7 +54,7 @@ class _Known:
         return tuple(
             where
             for where, known in self.spending.items()
-            if known.bound + begun * (known.each or 0.0) >= budgets[where]
+            if Budget(budgets[where], known.bound, begun * (known.each or 0.0)).left <= 0
         )
 
 

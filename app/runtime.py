@@ -17,14 +17,18 @@ from types import MappingProxyType
 from typing import Any
 from uuid import uuid4
 
+from app.calls.budget import Budget
+from app.calls.caller import Attempt, Caller, row_of
+from app.calls.model_pool import ModelAccess, ModelPool
+from app.calls.retry import RetryPolicy
 from app.clock import Clock
 from app.counting import CLOSED, Arriving, Live, arrived, at_once, counted, depends, follows, takes_place, written
 from app.kept import Kept
 from app.purse import BUDGET, Purse
 from app.replies.answering import Answering
+from app.replies.asking import request_json
 from app.replies.buffer import Reply
-from app.replies.models import Models
-from app.replies.patient import Attempt, Means, ask_patiently, attempt_values
+from app.replies.patient import Means, ask_patiently
 from app.replies.turns import Turns, alone
 from app.settings import Settings
 from experiments.core.assign import FULL
@@ -77,7 +81,10 @@ class Runtime:
         self._settings = settings
         self._clock = clock
         self._kept = Kept()
-        self._models = Models(settings, clock)
+        self._models = ModelPool(settings, clock, clock.sleep)
+        longest_s = settings.longest_retry_wait_s
+        policy = RetryPolicy(settings.model_tries, settings.retry_wait_s, longest_s, longest_s)
+        self._caller = Caller(policy, clock, Budget())
         self._claims = claims_of(database, shared=shared)
         turn = Turns(self._claims, self.afresh).wait if self._claims else alone
         self._answering = Answering(self._means, self.act, turn)
@@ -97,7 +104,7 @@ class Runtime:
 
     def make_ready(self, model: Model) -> None:
         """Make a model's backend, so that a missing setting is told now; raises SettingsError."""
-        self._models.make_ready(model)
+        self._models.check_configured(model)
 
     async def close(self) -> None:
         """Stop: replies on their way are left owed, everything that was accepted is written."""
@@ -296,19 +303,18 @@ class Runtime:
         """What asking for a session's reply needs, of its study or of that given; each attempt is kept."""
 
         def record(attempt: Attempt) -> None:
-            values = attempt_values(study or self.studies.get(state.enrolled["hash"]), attempt)
+            asked = study or self.studies.get(state.enrolled["hash"])
             own = {"stream": stream, "turn": state.seq, "slot": job.slot, "path": job.path}
+            values = {
+                **row_of(attempt, asked.name, asked.model(attempt.label)),
+                "request": request_json(attempt.request),
+            }
             self.log.record_attempt(AttemptRow({**own, **values})).add_done_callback(_tell)
 
-        return Means(
-            stream,
-            self._settings,
-            self._clock,
-            self._models.backend_of,
-            self._models.breaker_of,
-            self._before_asking,
-            record,
-        )
+        return Means(stream, self._settings, self._caller, self._access, self._before_asking, record)
+
+    def _access(self, study: Study, model: str) -> ModelAccess:
+        return self._models.access(model, study.model(model))
 
     async def _before_asking(self, study: Study) -> None:
         """Wait while what a model replies could not be kept; then look at what it may cost."""

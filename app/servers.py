@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, SecretStr
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
 
 SHORTEST_SECRET = 8
 """Headers and parameters below this length are no secrets: masking `1` would spoil every message."""
@@ -51,6 +51,7 @@ WebAddress = Annotated[str, AfterValidator(_web_address)]
 ServerAddress = Annotated[WebAddress, AfterValidator(_plain)]
 SiteAddress = Annotated[WebAddress, AfterValidator(_root)]
 Key = Annotated[SecretStr, AfterValidator(_sendable)]
+PerMinute = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class Server(BaseModel):
@@ -66,6 +67,10 @@ class Server(BaseModel):
     """More headers, which win over the backend's own."""
     query: dict[str, Key] = {}
     """Parameters of every address, such as `api-version`."""
+    requests_per_minute: PerMinute | None = None
+    """How many calls of one model its documentation allows; each process of Parley's keeps to it."""
+    tokens_per_minute: PerMinute | None = None
+    """How many tokens, read and written together."""
 
     def __str__(self) -> str:
         """The address and what else is set, without a secret."""

@@ -115,7 +115,7 @@ class Settings(BaseSettings):
     servers: Annotated[dict[str, Server], NoDecode, BeforeValidator(read_servers)] = Field(
         {},
         description="More model servers, which a study's models name by `server`: JSON of names, each with "
-        "`url`, and if need be `key`, `headers` and `query`.",
+        "`url`, and if need be `key`, `headers`, `query`, `requests_per_minute` and `tokens_per_minute`.",
     )
     replay_dir: Path | None = Field(
         None, description="The folder of the recorded conversations with which the backend `replay` answers."

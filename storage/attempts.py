@@ -1,4 +1,4 @@
-"""The attempts to get replies of a study, failed ones too: what was asked, what came, how long, at what cost."""
+"""The attempts to get replies in a study's sessions, failed ones too: what was asked, what came, and at what cost."""
 
 from __future__ import annotations
 
@@ -11,16 +11,19 @@ from storage import tables
 from storage.engine import Database
 
 AT_ONCE = 500
+OF_SAMPLES = ("cell", "sample", "step", "sent", "raw")
+"""The columns that only attempts of runs of models alone have."""
 
 
 def attempts(database: Database, study: str, *, failed: bool = False) -> Iterator[dict[str, Any]]:
     """Each attempt with the number and origin of its session, in the order in which they were begun."""
     t = tables.attempts
     session = tables.sessions.c
+    own = [column for column in t.c if column.name not in OF_SAMPLES]
     wanted = (
-        select(session.ordinal.label("session"), session.origin, t)
+        select(session.ordinal.label("session"), session.origin, *own)
         .join(tables.sessions, session.stream == t.c.stream)
-        .where(t.c.study == study)
+        .where(t.c.study == study, t.c.cell.is_(None))
         .order_by(t.c.started_us, session.ordinal, t.c.turn, t.c.slot, t.c.number)
         .execution_options(yield_per=AT_ONCE)
     )

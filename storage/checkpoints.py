@@ -24,10 +24,10 @@ PATIENCE_MS = 20
 """How long a FULL checkpoint waits for readers of something old; the next one tries again."""
 
 
-def leave_checkpoints(connection: Connection, pages: int = 0) -> None:
-    """Let a connection make one itself only where the log has grown by so many pages; none at all for 0."""
+def leave_checkpoints(connection: Connection) -> None:
+    """Let a connection make none itself."""
     if connection.dialect.name == "sqlite":
-        connection.connection.cursor().execute(f"PRAGMA wal_autocheckpoint={pages}")
+        connection.connection.cursor().execute("PRAGMA wal_autocheckpoint=0")
 
 
 class Checkpoints:

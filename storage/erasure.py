@@ -23,7 +23,9 @@ from storage.schemas.registry import schemas
 _SESSION = select(tables.sessions.c.stream).where(tables.sessions.c.stream == bindparam("stream"))
 NOT_EMPTIED = "SQLite's journal still holds what was erased, until it is next emptied"
 log = logging.getLogger(__name__)
-EMPTIED: Mapping[str, Any] = MappingProxyType({"request": {}, "text": "", "path": "", "cause": None})
+EMPTIED: Mapping[str, Any] = MappingProxyType(
+    {"request": {}, "text": "", "path": "", "cause": None, "sent": None, "raw": None}
+)
 """What an attempt of somebody who withdrew has in place of content."""
 
 
@@ -54,7 +56,7 @@ def forget_annotations(connection: Connection, stream: str) -> None:
     """Delete what models were asked about somebody's conversations: it holds their words. Who said the same to the
     letter loses the annotation as well, until it is asked for again."""
     about = select(ai_tables.cells.c.cell).where(ai_tables.cells.c.stream == stream)
-    for table in (ai_tables.replies, ai_tables.answers, ai_tables.cells):
+    for table in (tables.attempts, ai_tables.answers, ai_tables.cells):
         connection.execute(delete(table).where(table.c.cell.in_(about)))
 
 

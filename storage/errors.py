@@ -2,6 +2,7 @@
 
 ParleyError
 ├── StorageError        the operator: the database cannot be read or written; nothing was half written
+│   ├── Unwritable      the operator: nothing can be written at the moment, as the disk is full or the database away
 │   ├── Conflict        nobody: another writer was first with the next fact; read again and decide again
 │   └── BadFile         the analyst: a file is not what its schema says; nothing of it was imported
 └── AccountError        the researcher: an account cannot be made or changed like that
@@ -16,6 +17,10 @@ from problems.errors import ParleyError
 
 class StorageError(ParleyError):
     """The database cannot do what was asked; what was not acknowledged was not written."""
+
+
+class Unwritable(StorageError):
+    """Nothing can be written at the moment."""
 
 
 class Conflict(StorageError):

@@ -32,7 +32,7 @@ from storage import tables, usage
 from storage.checkpoints import Checkpoints, leave_checkpoints
 from storage.engine import writer
 from storage.erasure import empty_journal
-from storage.errors import Conflict, StorageError, cause
+from storage.errors import Conflict, StorageError, Unwritable, cause
 from storage.seats import due, lock
 from storage.telemetry import Telemetry, last_sign_us
 from storage.work import Append, Attempt, Counted, Draft, Work
@@ -51,8 +51,9 @@ AWAY = (OperationalError, InternalError)
 UNFIT = (StatementError, TypeError, ValueError, OverflowError)
 """What is raised for values that the database cannot hold; drivers let some of Python's own errors through."""
 CLOSE = None
-LINGER_S = 0.25
-"""For how long telemetry, for which nobody waits, is held to be written with what comes next: a commit less."""
+LINGER_S = {Telemetry: 0.25, Attempt: 0.05}
+"""For how long that for which nobody waits is held to be written with what comes next: a commit less. A crash loses as
+much of it."""
 BUSY_S = 0.01
 """All else is held for GATHER_S where the last commit was so short a time ago: many who click share commits, and of
 who is alone nobody waits."""
@@ -175,8 +176,8 @@ class Log:
                 if any(isinstance(item.work, Append) and item.work.erases for item in batch):
                     with self._checkpoints.idle:
                         empty_journal(connection)
-            if self._unkept:
-                self._commit(connection, [_Item(work) for work in self._unkept])
+            if self._unkept and self._commit(connection, [_Item(work) for work in self._unkept]):
+                self.fault = ""
 
     def _commit(self, connection: Connection, batch: Sequence[_Item]) -> bool:
         """Write a batch; False where it could not be, and then writing does not work until it was tried again."""
@@ -215,14 +216,14 @@ class Log:
             counted += isinstance(item.work, Counted)
             now_s = time.monotonic()
             until_s = min(until_s, self._until_s(item.work, now_s))
-            if until_s > now_s and not isinstance(item.work, Telemetry):
+            if until_s > now_s and type(item.work) not in LINGER_S:
                 time.sleep(until_s - now_s)
         return batch, False
 
     def _until_s(self, work: Work, now_s: float) -> float:
         """Until when a piece of work may wait for others."""
-        if isinstance(work, Telemetry):
-            return now_s + LINGER_S
+        if (linger_s := LINGER_S.get(type(work))) is not None:
+            return now_s + linger_s
         return now_s + GATHER_S if now_s < self._busy_until_s else now_s
 
 
@@ -259,7 +260,8 @@ def _commit(connection: Connection, items: Sequence[_Item]) -> Exception | None:
         log.exception("a batch of %d could not be written", len(batch))
         if connection.in_transaction():
             connection.rollback()
-        outcomes = [StorageError(f"the database could not be written: {cause(error)}") for _ in batch]
+        kind = Unwritable if isinstance(error, AWAY) else StorageError
+        outcomes = [kind(f"the database could not be written: {cause(error)}") for _ in batch]
     for item, outcome in zip(batch, outcomes, strict=True):
         if isinstance(outcome, BaseException):
             item.future.set_exception(outcome)
@@ -306,7 +308,7 @@ def _apart(connection: Connection, batch: Sequence[_Item]) -> list[Append | Base
 def _lock(connection: Connection, batch: Sequence[_Item]) -> None:
     if any(isinstance(item.work, Counted) for item in batch):
         lock(connection)  # before any row is, or two batches might wait for each other
-    if any(isinstance(item.work, Attempt) for item in batch):
+    if any(isinstance(item.work, Attempt) and item.work.of_session for item in batch):
         usage.lock(connection)
 
 

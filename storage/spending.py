@@ -1,8 +1,9 @@
 """What a study's replies have cost: all of them, and by model, condition, participant or place.
 
-Costs are those of the attempts (`attempt`), whatever became of them and whoever took part: simulated sessions with a
-real model cost as much. Where a server counted no tokens the cost is unknown, and told as a number of attempts. What
-the models cost that speak for simulated users is told apart everywhere, and is no part of what a budget bounds.
+Costs are those of the sessions' attempts (`attempt`), whatever became of them and whoever took part: simulated sessions
+with a real model cost as much. What models cost that are asked alone is told with their answers. Where a server counted
+no tokens the cost is unknown, and told as a number of attempts. What the models cost that speak for simulated users is
+told apart everywhere, and is no part of what a budget bounds.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from storage.engine import Database
 
 By = Literal["model", "condition", "participant"]
 _try, _fact, _session = tables.attempts.c, tables.events.c, tables.sessions.c
+_OF_SESSION = _try.cell.is_(None)
 USER = "user"
 """The slot of the attempts to get what a simulated user says."""
 SPEAKS = "user:"
@@ -83,7 +85,7 @@ def spending(database: Database, study: Study, where: Where, now_us: int) -> Spe
         # before it is missed.
         rows = connection.execute(
             select(_try.stream, func.coalesce(func.sum(_try.cost), 0.0), func.count(_try.cost), _unknown())
-            .where(_try.study == name, _try.model.not_like(f"{SPEAKS}%"))
+            .where(_try.study == name, _OF_SESSION, _try.model.not_like(f"{SPEAKS}%"))
             .group_by(_try.stream)
         ).all()
     if within is not None:
@@ -127,7 +129,7 @@ def costs(database: Database, study: str, by: By) -> Mapping[str, Cost]:
     with database.connect() as connection:
         whose = {"condition": _conditions, "participant": _participants}.get(by)
         names = whose(connection, study) if whose else {}
-        wanted = select(_try.stream, _try.model, *numbers).where(_try.study == study)
+        wanted = select(_try.stream, _try.model, *numbers).where(_try.study == study, _OF_SESSION)
         rows = connection.execute(wanted.group_by(_try.stream, _try.model)).all()
     found: defaultdict[str, Cost] = defaultdict(Cost)
     for stream, model, *values in rows:

@@ -27,11 +27,15 @@ from sqlalchemy import (
 )
 
 metadata = MetaData()
+SETTLED = ("refusal", "content_filter")
+"""Reasons that are outcomes of their own: the model was asked, and this is what it did. It is not asked again."""
 FINISHED = text("kind = 'finished'")
 BEGAN = text("kind = 'began'")
 DUE = text("due_us IS NOT NULL")
 EXCLUDED = text("excluded IS NOT NULL")
 ENDED = text("outcome IS NOT NULL")
+OF_SESSION, OF_SAMPLE = text("cell IS NULL"), text("cell IS NOT NULL")
+BROUGHT = text(f"cell IS NOT NULL AND (reason IS NULL OR reason IN {SETTLED})")
 
 events = Table(
     "event",
@@ -153,12 +157,33 @@ attempts = Table(
     Column("cost", Float),
     Column("reason", Text),
     Column("cause", Text),
-    Index("ix_attempt_study_cost", "study", "stream", "model", "cost", "reason"),
-    Index("ix_attempt_recent", "study", "started_us", "model", "first_token_us", "total_us", "reason"),
+    Column("cell", String(64)),
+    Column("sample", Integer),
+    Column("step", Integer),
+    Column("sent", Text),
+    Column("raw", Text),
+    Index(
+        "ix_attempt_study_cost",
+        *("study", "stream", "model", "cost", "reason"),
+        sqlite_where=OF_SESSION,
+        postgresql_where=OF_SESSION,
+    ),
+    Index(
+        "ix_attempt_recent",
+        *("study", "started_us", "model", "first_token_us", "total_us", "reason"),
+        sqlite_where=OF_SESSION,
+        postgresql_where=OF_SESSION,
+    ),
+    Index("ix_attempt_cell", "cell", "sample", "step", "reason", sqlite_where=OF_SAMPLE, postgresql_where=OF_SAMPLE),
+    Index("uq_attempt_reply", "cell", "sample", "step", unique=True, sqlite_where=BROUGHT, postgresql_where=BROUGHT),
 )
 """Every attempt to get a reply: what was asked, what came back (or came before it failed), how long, at what cost.
 
-Beside the log, because a transcript holds only what was said; `turn` is the session's last fact when it was asked.
+Beside the log, because a transcript holds only what was said. Of a session `turn` is its last fact when it was asked.
+Of a run of models alone `stream` is the run and `turn` counts its calls; an attempt asked for a step of a sample of a
+cell, and has in `sent` and `raw` what went over the wire. What came for it is there once, for whatever run: the unique
+index is at once the lock, the resume and the cache. Triggers refuse to change or delete an attempt, unless it is about
+somebody who withdrew.
 """
 
 usage = Table(
@@ -246,7 +271,16 @@ deeds = Table(
 )
 """What was done in the console, and by whom: append-only, as the log is, and nothing ever takes a row away."""
 
+_WITHDREW = (
+    "SELECT 1 FROM erasure WHERE erasure.stream = OLD.stream UNION ALL "
+    "SELECT 1 FROM ai_cell JOIN erasure ON erasure.stream = ai_cell.stream WHERE ai_cell.cell = OLD.cell"
+)
+"""What is there where an attempt is about somebody who withdrew."""
 _SQLITE = (
+    "CREATE TRIGGER IF NOT EXISTS attempt_is_kept_update BEFORE UPDATE ON attempt "
+    f"WHEN NOT EXISTS ({_WITHDREW}) BEGIN SELECT RAISE(ABORT, 'an attempt is changed only by an erasure'); END",
+    "CREATE TRIGGER IF NOT EXISTS attempt_is_kept_delete BEFORE DELETE ON attempt "
+    f"WHEN NOT EXISTS ({_WITHDREW}) BEGIN SELECT RAISE(ABORT, 'an attempt is deleted only by an erasure'); END",
     "CREATE TRIGGER IF NOT EXISTS event_is_fact_update BEFORE UPDATE ON event "
     "BEGIN SELECT RAISE(ABORT, 'a fact is never changed'); END",
     "CREATE TRIGGER IF NOT EXISTS event_is_fact_delete BEFORE DELETE ON event "
@@ -258,6 +292,12 @@ _SQLITE = (
     "BEGIN SELECT RAISE(ABORT, 'what was done is never deleted'); END",
 )
 _POSTGRESQL = (
+    "CREATE OR REPLACE FUNCTION attempt_is_kept() RETURNS trigger AS $$ BEGIN "
+    f"IF NOT EXISTS ({_WITHDREW}) THEN "
+    "RAISE EXCEPTION 'an attempt is changed or deleted only by an erasure'; END IF; "
+    "IF TG_OP = 'UPDATE' THEN RETURN NEW; END IF; RETURN OLD; END $$ LANGUAGE plpgsql",
+    "CREATE OR REPLACE TRIGGER attempt_is_kept BEFORE UPDATE OR DELETE ON attempt "
+    "FOR EACH ROW EXECUTE FUNCTION attempt_is_kept()",
     "CREATE OR REPLACE FUNCTION event_is_fact() RETURNS trigger AS $$ BEGIN "
     "IF TG_OP = 'UPDATE' THEN RAISE EXCEPTION 'a fact is never changed'; END IF; "
     "IF NOT EXISTS (SELECT 1 FROM erasure WHERE erasure.stream = OLD.stream) THEN "

@@ -1,4 +1,4 @@
-"""What models were used for, by study and hour: the attempts added up as they are written, or anew from all of them.
+"""What models were used for in sessions, by study and hour: the attempts added up as they are written, or anew.
 
 Two batches that add to the same rows in another order would wait for each other in PostgreSQL, so a batch with more
 than one attempt takes a lock first.
@@ -75,5 +75,9 @@ def recount(connection: Connection) -> None:
         "first_token_us": func.sum(case((replied, first_us), else_=0)),
         "total_us": func.sum(case((replied, _try.total_us), else_=0)),
     }
-    added = select(_try.study, _try.model, hour_us, *sums.values()).group_by(_try.study, _try.model, hour_us)
+    added = (
+        select(_try.study, _try.model, hour_us, *sums.values())
+        .where(_try.cell.is_(None))
+        .group_by(_try.study, _try.model, hour_us)
+    )
     connection.execute(insert(tables.usage).from_select([*KEY, *sums], added))

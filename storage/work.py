@@ -81,8 +81,13 @@ class Attempt:
 
     @property
     def stream(self) -> str:
-        """The session's."""
+        """The session's, or the run's."""
         return str(self.values["stream"])
+
+    @property
+    def of_session(self) -> bool:
+        """Whether it was for a session, and not for a sample of a run."""
+        return self.values.get("cell") is None
 
 
 Work = Append | Counted | Draft | Attempt | Telemetry

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from typing import Any
 
 from sqlalchemy import (
     Column,
@@ -18,6 +16,7 @@ from sqlalchemy import (
     select,
     update,
 )
+from sqlalchemy.dialects import postgresql, sqlite
 
 from storage import tables, usage
 from storage.erasure import EMPTIED, erase, erased
@@ -36,6 +35,10 @@ TYPED = select(_draft.data).where(*_THERE)
 """What is typed at a place (`at_stream`, `at_path`) and not sent."""
 _KEEP = update(tables.drafts).where(*_THERE)
 _FORGET = delete(tables.drafts).where(*_THERE)
+_ADD_SAMPLE = {
+    "sqlite": sqlite.insert(tables.attempts).on_conflict_do_nothing(),
+    "postgresql": postgresql.insert(tables.attempts).on_conflict_do_nothing(),
+}
 
 
 def _next(number: Column[int], *whose: ColumnElement[bool]) -> ScalarSelect[int]:
@@ -54,7 +57,7 @@ def write(connection: Connection, work: Work) -> Append | None:
             _write_append(connection, made)
             return made
         case Attempt():
-            _write_attempt(connection, work.values)
+            _write_attempt(connection, work)
         case Draft():
             _write_draft(connection, work)
         case Telemetry():
@@ -69,8 +72,13 @@ def _write_draft(connection: Connection, work: Draft) -> None:
         upsert(connection, tables.drafts, [draft], ("stream", "path"))
 
 
-def _write_attempt(connection: Connection, values: Mapping[str, Any]) -> None:
-    """Attempts for one reply count from 1, also over a restart of the server that was asking."""
+def _write_attempt(connection: Connection, work: Attempt) -> None:
+    """Attempts for one reply of a session count from 1, also over a restart of the server that was asking. What came
+    for a sample before stays, whoever comes with another."""
+    values = work.values
+    if not work.of_session:
+        connection.execute(_ADD_SAMPLE[connection.dialect.name], dict(values))
+        return
     usage.lock(connection)  # two processes may be asking for the same reply
     emptied = EMPTIED if erased(connection, values["stream"]) else {}
     same_reply = [_attempt[name] == values[name] for name in ("stream", "turn", "slot")]

@@ -15,13 +15,13 @@ from typing import Any, Final
 from app.alone.annotators.base import AnnotationCell, Annotator
 from app.alone.annotators.reading import Unparsed, Values
 from app.naming import Asked
-from storage.ai_tables import SETTLED
 from storage.alone.cells import StoredCell, keep_cells
 from storage.alone.forgetting import forget_erased
 from storage.alone.replies import Stored, stored
 from storage.annotations import Annotation
 from storage.conversations import Conversation, conversations
 from storage.engine import Database
+from storage.tables import SETTLED
 
 Wanted = tuple[Annotator, Asked]
 KIND: Final = "annotation"

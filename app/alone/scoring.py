@@ -11,10 +11,11 @@ from itertools import groupby, islice
 from app.alone.methods import registry
 from app.alone.methods.base import Method, Outcome
 from problems.item import Problem
-from storage.alone.answers import ALONE, Answer, derive, keep_answers, refused
+from storage.alone.answers import ALONE, Answer, derive, keep_answers
 from storage.alone.cells import StoredCell, cells_of
 from storage.alone.replies import Stored, stored
 from storage.engine import Database
+from storage.tables import SETTLED
 
 AT_ONCE = 20
 """With 50 samples each they are some megabytes."""
@@ -50,6 +51,6 @@ def outcome(method: Method, problem: Problem, calls: Iterable[Stored]) -> Outcom
         if call.step != len(texts):
             return None
         if call.reason is not None or call.text is None:
-            return Outcome("refused" if refused(call.reason) and call.step < method.own else "failed")
+            return Outcome("refused" if call.reason in SETTLED and call.step < method.own else "failed")
         texts.append(call.text)
     return method.read(problem, texts)

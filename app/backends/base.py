@@ -73,6 +73,8 @@ class End:
     """The model that replied, by its server's own name, which may be more exact than the one asked for."""
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    limits: Mapping[str, str] = field(default_factory=dict)
+    """What the server's headers say of its rate limits, by name in small letters."""
 
 
 Delta = Text | End
@@ -88,8 +90,6 @@ class Whole:
     """The reply as it came."""
     sent: str
     """The request as it was sent."""
-    limits: Mapping[str, str] = field(default_factory=dict)
-    """What the server's headers say of its rate limits, by name in small letters."""
 
 
 class BackendOptions(BaseModel):

@@ -68,6 +68,6 @@ class Voice:
             "seed": f"{state.seed}:{path}:{state.seq}:{USER}:{number}",
         }
         attempt = await self.runtime.ask_aside(self.live, self.study, Job("reply", path, data, slot=USER))
-        if attempt.asked.error is not None:
-            raise UserFailed(f"{self.model} gave no reply at {path}: {attempt.asked.error}")
-        return attempt.asked.text
+        if attempt.result.error is not None:
+            raise UserFailed(f"{self.model} gave no reply at {path}: {attempt.result.error}")
+        return attempt.result.text

@@ -14,9 +14,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from app.calls.caller import Attempt
 from app.replies.asking import STOPPED
 from app.replies.buffer import Reply
-from app.replies.patient import Attempt, Means, ask_patiently, cost
+from app.replies.patient import Means, ask_patiently
 from app.replies.turns import Key, Owed, Turn
 from experiments.core.events import Action, Job
 from experiments.core.place import State
@@ -57,11 +58,11 @@ class Answering:
                 continue
             key = (stream, job.path, job.slot)
             if key not in self._running:
-                reply = Reply(stopped=bool(job.data.get("stopped")))
+                reply = Reply()
                 task = asyncio.create_task(self._answer(key, Owed(study, state, job), reply))
                 self._running[key], began = _Running(reply, task), True
-            elif job.data.get("stopped"):
-                self._running[key].reply.stop()
+            if job.data.get("stopped"):
+                self._running[key].reply.stopping.give()
         return began
 
     def reply(self, key: Key) -> Reply | None:
@@ -99,7 +100,7 @@ class Answering:
         study, state, job = found.study, found.state, found.job
         means = self._means(stream, job, state)
         seed = f"{state.seed}:{job.path}:{state.seq}" + (f":{job.slot}" if job.slot else "")
-        outcome = _outcome(study, job, await ask_patiently(means, study, job.data, seed, reply))
+        outcome = _outcome(job, await ask_patiently(means, study, job.data, seed, reply))
         while True:
             try:
                 await self._act(stream, replace(outcome, at_us=means.clock.now_us()))
@@ -113,28 +114,28 @@ class Answering:
             return
 
 
-def _outcome(study: Study, job: Job, attempts: Sequence[Attempt]) -> Action:
+def _outcome(job: Job, attempts: Sequence[Attempt]) -> Action:
     """The reply, or its failure, which is a fact as well, not dated yet; with what all the attempts cost, as far as
     that is known."""
     attempt = attempts[-1]
-    asked, wanted = attempt.asked, job.data["model"]
-    costs = [known for known in (cost(study, one) for one in attempts) if known is not None]
-    data: dict[str, Any] = {"model": attempt.model, **({"wanted": wanted} if attempt.model != wanted else {})}
+    result, wanted = attempt.result, job.data["model"]
+    costs = [one.cost for one in attempts if one.cost is not None]
+    data: dict[str, Any] = {"model": attempt.label, **({"wanted": wanted} if attempt.label != wanted else {})}
     data |= {"slot": job.slot} if job.slot else {}
     data |= {"cost": sum(costs)} if costs else {}
-    if asked.error is not None:
-        if asked.error.reason != STOPPED:
+    if result.error is not None:
+        if result.error.reason != STOPPED:
             # the reason alone: servers quote the request in their messages; the table `attempt` has the whole
-            log.warning("no reply from %s at %s: %s", attempt.model, job.path, asked.error.reason)
-        data |= {"reason": asked.error.reason, "cause": str(asked.error)}
+            log.warning("no reply from %s at %s: %s", attempt.label, job.path, result.error.reason)
+        data |= {"reason": result.error.reason, "cause": str(result.error)}
         return Action("fail", job.path, data, 0, by="model")
     data |= {
-        "text": asked.text,
-        "finish_reason": asked.end.finish_reason,
-        "version": asked.end.model,
-        "prompt_tokens": asked.end.prompt_tokens,
-        "completion_tokens": asked.end.completion_tokens,
-        "first_token_us": asked.first_token_us,
-        "total_us": asked.total_us,
+        "text": result.text,
+        "finish_reason": result.end.finish_reason,
+        "version": result.end.model,
+        "prompt_tokens": result.end.prompt_tokens,
+        "completion_tokens": result.end.completion_tokens,
+        "first_token_us": result.first_token_us,
+        "total_us": result.total_us,
     }
     return Action("reply", job.path, data, 0, by="model")

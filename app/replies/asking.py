@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from contextlib import aclosing
-from dataclasses import dataclass
 from typing import Any
 
 from app.backends.base import Backend, End, Message, Request, Text
 from app.backends.deadlines import Limits, deadlines
+from app.calls.caller import Result
 from app.clock import Clock
 from app.errors import BackendError
 from app.replies.buffer import Reply
@@ -18,19 +18,7 @@ STOPPED = "stopped"
 """How a reply ends that the participant stopped."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What became of one attempt: its words (all of them, or those that came before it failed), how it ended, times in
-    microseconds, and the error if it failed."""
-
-    text: str
-    end: End
-    first_token_us: int | None
-    total_us: int
-    error: BackendError | None = None
-
-
-async def ask(backend: Backend, request: Request, limits: Limits, reply: Reply, clock: Clock) -> Asked:
+async def ask(backend: Backend, request: Request, limits: Limits, reply: Reply, clock: Clock) -> Result:
     """Ask a model; its words go into the buffer as they come. A failure is an outcome, not an exception.
 
     Of a reply that is stopped what has come is kept, whatever happens while the model is let go.
@@ -40,7 +28,7 @@ async def ask(backend: Backend, request: Request, limits: Limits, reply: Reply, 
     end, error = End(""), None
     reply.begin()
     try:
-        async with reply.stoppable(), aclosing(deadlines(lambda: backend.stream(request), limits)) as deltas:
+        async with reply.stopping.heeded(), aclosing(deadlines(lambda: backend.stream(request), limits)) as deltas:
             async for delta in deltas:
                 if isinstance(delta, Text):
                     first_us = first_us or clock.now_us()
@@ -55,7 +43,7 @@ async def ask(backend: Backend, request: Request, limits: Limits, reply: Reply, 
     if error is not None:
         reply.begin()  # half a reply is taken off the screen at once, and not when the model is asked anew
     first_token_us = None if first_us is None else first_us - started_us
-    return Asked(text, end, first_token_us, clock.now_us() - started_us, error)
+    return Result(text, end, started_us, clock.now_us() - started_us, first_token_us, error)
 
 
 def wordless() -> BackendError:

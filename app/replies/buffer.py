@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
+
+from app.calls.stop_signal import StopSignal
 
 CHUNK_S = 0.04
 """How soon after one piece a listener may have the next: the eye sees no difference below, the processor does
@@ -20,8 +22,8 @@ class Reply:
     parts: list[str] = field(default_factory=list)
     length: int = 0
     beginnings: int = 0
-    stopped: bool = False
-    waits: asyncio.Timeout | None = None
+    stopping: StopSignal = field(default_factory=StopSignal)
+    """Given by the participant who has seen enough: whoever is asking leaves off at once."""
     news: asyncio.Event = field(default_factory=asyncio.Event)
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -42,26 +44,10 @@ class Reply:
         self.length += len(text)
         self.news.set()
 
-    def stop(self) -> None:
-        """The participant has seen enough: whoever is asking leaves off at once. Once is enough: the session is looked
-        at again while the replies end, and a timeout that has gone off cannot be set anew."""
-        if self.stopped:
-            return
-        self.stopped = True
-        if self.waits is not None:
-            self.waits.reschedule(0)
-
-    @asynccontextmanager
-    async def stoppable(self) -> AsyncIterator[None]:
-        """What is waited for here ends when the reply is stopped."""
-        try:
-            async with asyncio.timeout(0 if self.stopped else None) as self.waits:
-                yield
-        except TimeoutError:
-            if not self.stopped:
-                raise
-        finally:
-            self.waits = None
+    @property
+    def stopped(self) -> bool:
+        """Whether the participant has seen enough."""
+        return self.stopping.given
 
     def end(self) -> None:
         """No more will come, for better or worse."""

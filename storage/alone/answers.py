@@ -15,7 +15,7 @@ import orjson
 from sqlalchemy import Connection, Integer, and_, case, cast, delete, func, insert, select
 
 from storage import tables
-from storage.ai_tables import SETTLED, answers, cells, replies
+from storage.ai_tables import answers, cells
 from storage.alone.cells import Kind
 from storage.engine import Database, writer
 from storage.schemas.base import Row, Tally
@@ -23,7 +23,7 @@ from storage.schemas.registry import schemas
 from storage.upserts import Whose, upsert_rows
 
 ALONE: Kind = "alone"
-_answer, _cell, _reply = answers.c, cells.c, replies.c
+_answer, _cell, _try = answers.c, cells.c, tables.attempts.c
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ def sum_of(parts: Sequence[Standing]) -> Standing:
 
 def _costs(connection: Connection, study: str) -> dict[Any, float | None]:
     by = _cell.model, _cell.name, _cell.dataset
-    spent = select(*by, func.sum(_reply.cost)).join(replies, _reply.cell == _cell.cell).where(*_mine(study))
+    spent = select(*by, func.sum(_try.cost)).join(tables.attempts, _try.cell == _cell.cell).where(*_mine(study))
     return {tuple(key): cost for *key, cost in connection.execute(spent.group_by(*by))}
 
 
@@ -168,8 +168,3 @@ def _recorded(connection: Connection, study: str) -> list[str]:
     """The schemas that some version of a study fills."""
     documents = connection.execute(select(tables.studies.c.document).where(tables.studies.c.name == study)).scalars()
     return list(dict.fromkeys(name for text in documents for name in orjson.loads(text)["file"].get("records", ())))
-
-
-def refused(reason: str | None) -> bool:
-    """Whether a call brought what its server marks as the model's refusal."""
-    return reason in SETTLED

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection, case, func, insert, select
 
 from storage import tables
 from storage.addresses import file_of
-from storage.ai_tables import SETTLED, replies
 from storage.engine import Database, writer
 from storage.errors import StorageError
 from storage.locks import beside, locked
@@ -29,13 +28,13 @@ TAKEN = (
     "another run asks over this database just now; wait for its end or stop it, then give the same command again: what "
     "is stored by then is not asked for twice"
 )
-_fact, _reply = tables.events.c, replies.c
+_fact, _try = tables.events.c, tables.attempts.c
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
     """A run: what it was told to do, what it said of its end (None while it asks, or if it was killed), and what is
-    there of it: rows that brought a reply, were refused by the model, or failed; and what they cost."""
+    there of it: calls that brought a reply, were refused by the model, or failed; and what they cost."""
 
     run: str
     at_us: int
@@ -79,12 +78,14 @@ def runs(database: Database, study: str | None = None) -> list[Run]:
 
 
 def _there(connection: Connection, run: Any) -> tuple[int, int, int, float]:
-    columns = _reply.reason, func.count(), func.coalesce(func.sum(_reply.cost), 0.0)
-    found = connection.execute(select(*columns).where(_reply.run == run.stream).group_by(_reply.reason)).all()
-    counts = {reason: count for reason, count, _ in found}
-    refused = sum(counts.get(reason, 0) for reason in SETTLED)
-    failed = sum(counts.values()) - refused - counts.get(None, 0)
-    return counts.get(None, 0), refused, failed, sum(cost for *_, cost in found)
+    """The calls are told apart by the last attempt of each, as only that can have brought something."""
+    replied = func.max(case((_try.reason.is_(None), 1), else_=0)).label("replied")
+    refused = func.max(case((_try.reason.in_(tables.SETTLED), 1), else_=0)).label("refused")
+    cost = func.coalesce(func.sum(_try.cost), 0.0).label("cost")
+    calls = select(replied, refused, cost).where(_try.stream == run.stream).group_by(_try.turn).subquery()
+    sums = (func.coalesce(func.sum(calls.c[name]), 0) for name in ("replied", "refused", "cost"))
+    count, came, gone, spent = connection.execute(select(func.count(), *sums).select_from(calls)).one()
+    return int(came), int(gone), count - int(came) - int(gone), float(spent)
 
 
 @contextmanager

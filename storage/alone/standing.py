@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from sqlalchemy import and_, select
+from sqlalchemy import and_, case, func, select
 
 from experiments.core.annotated import ANNOTATED
 from storage import tables
-from storage.ai_tables import SETTLED, cells, replies
+from storage.ai_tables import cells
 from storage.engine import Database
 
 NOBODY = ""
 """In place of a model, where something was known without asking one."""
-_cell, _reply, _fact, _session = cells.c, replies.c, tables.events.c, tables.sessions.c
+_cell, _try, _fact, _session = cells.c, tables.attempts.c, tables.events.c, tables.sessions.c
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +35,23 @@ class AnnotatedBy:
 
 def annotated_by(database: Database, study: str) -> list[AnnotatedBy]:
     """Each annotator and model of a study, in the order of their names."""
-    joined = cells.outerjoin(replies, and_(_reply.cell == _cell.cell, _reply.sample == 0, _reply.step == 0))
-    columns = (_cell.name, _cell.model, _cell.cell, _reply.cell, _reply.reason, _reply.cost)
-    query = select(*columns).select_from(joined).where(_cell.study == study, _cell.kind == "annotation")
+    joined = cells.outerjoin(tables.attempts, and_(_try.cell == _cell.cell, _try.sample == 0, _try.step == 0))
+    came = {
+        "replied": func.max(case((_try.reason.is_(None) & _try.cell.is_not(None), 1), else_=0)),
+        "refused": func.max(case((_try.reason.in_(tables.SETTLED), 1), else_=0)),
+        "failed": func.count(_try.reason),
+    }
+    by = (_cell.name, _cell.model, _cell.cell)
+    query = select(*by, *came.values(), func.sum(_try.cost)).select_from(joined).group_by(*by)
+    query = query.where(_cell.study == study, _cell.kind == "annotation")
     told = select(_fact.data).join(tables.sessions, _session.stream == _fact.stream)
     counts: dict[tuple[str, str], Counter[str]] = {}
     costs: dict[tuple[str, str], float] = {}
     with database.connect() as connection:
         facts = connection.execute(told.where(_session.study == study, _fact.kind == ANNOTATED)).scalars().all()
         found = {data["cell"] for data in facts if data["cell"]}
-        for name, model, cell, replied, reason, cost in connection.execute(query):
-            became = "annotated" if cell in found else _became(replied, reason)
+        for name, model, cell, *numbers, cost in connection.execute(query):
+            became = "annotated" if cell in found else _became(*numbers)
             counts.setdefault((name, model), Counter())[became] += 1
             if cost is not None:
                 costs[name, model] = costs.get((name, model), 0.0) + cost
@@ -55,11 +61,9 @@ def annotated_by(database: Database, study: str) -> list[AnnotatedBy]:
     return [_standing(by, counts[by], costs.get(by)) for by in sorted(counts)]
 
 
-def _became(replied: str | None, reason: str | None) -> str:
+def _became(replied: int, refused: int, failed: int) -> str:
     """What became of a cell about which nothing was found."""
-    if replied is None:
-        return "missing"
-    return "unparsed" if reason is None else "refused" if reason in SETTLED else "failed"
+    return "unparsed" if replied else "refused" if refused else "failed" if failed else "missing"
 
 
 def _standing(by: tuple[str, str], counts: Counter[str], cost: float | None) -> AnnotatedBy:

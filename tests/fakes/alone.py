@@ -18,8 +18,9 @@ from app.errors import BackendBroken, BackendDenied, BackendRejected, BackendUna
 from app.naming import Asked
 from app.settings import Settings
 from experiments.core.model import Model, Price
-from storage.alone.replies import Reply, stored
+from storage.alone.replies import stored
 from storage.engine import Database, open_database
+from tests.fakes.sampled import Row, sampled
 
 BACKEND = "told"
 Told = Callable[[str], Exception | None]
@@ -135,9 +136,7 @@ def rows(database: Database, cells: Sequence[Talk]) -> list[tuple[str, str | Non
     return [(f"{one.cell}:{one.sample}:{one.step}", one.text, one.reason) for one in found]
 
 
-def row(seed: str, reason: str | None = None) -> Reply:
+def row(seed: str, reason: str | None = None) -> Row:
     """A row as an earlier run has left it."""
     key, sample, step = seed.split(":")
-    text = None if reason else f"reply {sample}.{step}"
-    told = (None, None, None, None, None, None, 0, 0, 1, text, None, "", "")
-    return Reply(key, int(sample), int(step), "before", reason, "one", "told", *told)
+    return sampled(key, int(sample), int(step), None if reason else f"reply {sample}.{step}", reason)

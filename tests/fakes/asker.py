@@ -177,7 +177,7 @@ def killed(told: Told, server: FastServer, kills: int, chance: random.Random) ->
     ages = [min((kill_s - given_s for kill_s in at_s if kill_s >= given_s), default=1e9) for given_s in missing]
     with sqlite3.connect(_file(told)) as connection:
         counts: dict[str, int] = dict(
-            connection.execute("SELECT cell, count(*) FROM ai_reply WHERE reason IS NULL GROUP BY cell")
+            connection.execute("SELECT cell, count(*) FROM attempt WHERE reason IS NULL GROUP BY cell")
         )
     connection.close()
     twice = sum(counts.values()) - len(numbers)
@@ -192,7 +192,7 @@ def _numbers(told: Told) -> set[int]:
         return set()
     connection = sqlite3.connect(_file(told))
     try:
-        rows = connection.execute("SELECT json_extract(raw, '$.id') FROM ai_reply WHERE reason IS NULL")
+        rows = connection.execute("SELECT json_extract(raw, '$.id') FROM attempt WHERE reason IS NULL")
         return {int(name.removeprefix("chatcmpl-")) for (name,) in rows}
     except sqlite3.OperationalError:  # killed before there were tables
         return set()

@@ -21,7 +21,7 @@ from storage.revisions import OWN, Revisions
 
 FOLDER = Path(__file__).parents[1] / "migrations"
 LATER = Revisions((*OWN.folders, FOLDER / "later"))
-"""Parley's own first revision, and two of the tests'."""
+"""Parley's own revisions, and two of the tests'."""
 FACTS = 387
 """How many facts the frozen rows have."""
 

@@ -46,14 +46,14 @@ def test_a_run_asks_reads_and_tells_and_the_same_command_asks_nothing(tmp_path: 
     assert done.returncode == 0, done.stderr
     assert "40 replies" in done.stdout
     assert "Everything is asked." in done.stdout
-    before = read(tmp_path, "SELECT * FROM ai_reply ORDER BY cell, sample, step")
+    before = read(tmp_path, "SELECT * FROM attempt ORDER BY cell, sample, step")
     assert len(before) == 5 * 2 * (1 + 1 + 2)
     assert read(tmp_path, "SELECT outcome, count(*) FROM ai_answer GROUP BY outcome") == [("answered", 30)]
     again = alone(tmp_path, "run", *FEW)
     assert again.returncode == 0
     assert "0 replies" in again.stdout
     assert "30 samples were there" in again.stdout
-    assert read(tmp_path, "SELECT * FROM ai_reply ORDER BY cell, sample, step") == before
+    assert read(tmp_path, "SELECT * FROM attempt ORDER BY cell, sample, step") == before
 
 
 def test_more_repeats_ask_for_what_is_missing_and_another_temperature_for_all(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_more_repeats_ask_for_what_is_missing_and_another_temperature_for_all(tm
 
 def test_reading_again_needs_no_model_and_gives_the_same(tmp_path: Path) -> None:
     alone(tmp_path, "run", *FEW)
-    tables = "ai_reply", "ai_answer", "ai_alone_answers"
+    tables = "attempt", "ai_answer", "ai_alone_answers"
     before = [read(tmp_path, f"SELECT * FROM {name}") for name in tables]
     with sqlite3.connect(tmp_path / "parley.db") as connection:
         connection.execute("DELETE FROM ai_answer")
@@ -124,7 +124,7 @@ def test_the_file_stands_beside_people_s_answers_and_validates(people: bool, tmp
 def test_a_dry_run_asks_nothing_and_says_what_it_would_take(tmp_path: Path) -> None:
     done = alone(tmp_path, "run", *FEW, "--dry-run")
     assert "30 samples: at most 40 calls, with replies of 300 tokens. Nothing was asked." in done.stdout
-    assert read(tmp_path, "SELECT * FROM ai_reply") == read(tmp_path, "SELECT * FROM study") == []
+    assert read(tmp_path, "SELECT * FROM attempt") == read(tmp_path, "SELECT * FROM study") == []
     alone(tmp_path, "run", *FEW)
     assert "30 samples, of which 30 are there: at most 0 calls" in alone(tmp_path, "run", *FEW, "--dry-run").stdout
 
@@ -146,7 +146,7 @@ def test_what_cannot_be_done_is_said_before_anything_is_asked(
     done = alone(tmp_path, *words)
     assert done.returncode == 2
     assert told in done.stderr
-    assert read(tmp_path, "SELECT * FROM ai_reply") == []
+    assert read(tmp_path, "SELECT * FROM attempt") == []
 
 
 def test_a_study_whose_models_were_asked_nothing_says_how_to_ask(tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def test_what_a_killed_run_had_stored_is_not_asked_again(tmp_path: Path) -> None
     while killed.alive and not _replies(tmp_path):
         time.sleep(0.02)
     killed.kill()
-    query = "SELECT * FROM ai_reply ORDER BY cell, sample, step"
+    query = "SELECT * FROM attempt ORDER BY cell, sample, step"
     before = read(tmp_path, query)
     wanted = 2 * 5 * 2 * 10 * (1 + 1 + 2)
     assert 0 < len(before) < wanted
@@ -196,5 +196,5 @@ def test_what_a_killed_run_had_stored_is_not_asked_again(tmp_path: Path) -> None
 def _replies(folder: Path) -> int:
     """How many replies are stored so far."""
     with suppress(sqlite3.OperationalError):  # there is no such table yet
-        return int(read(folder, "SELECT count(*) FROM ai_reply")[0][0])
+        return int(read(folder, "SELECT count(*) FROM attempt")[0][0])
     return 0

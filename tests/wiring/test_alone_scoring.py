@@ -169,7 +169,7 @@ def test_a_sample_is_refused_only_by_the_model_itself_and_never_read_past_what_f
 ) -> None:
     method = registry.find(name)
     rows = [
-        Stored("c", 0, step + gap, None if reason else text, reason, None, None)
+        Stored("c", 0, step + gap, None if reason else text, reason, None)
         for step, (text, reason) in enumerate(calls[: method.steps])
     ]
     found = outcome(method, PROBLEM, rows)

@@ -48,7 +48,7 @@ def test_what_came_about_somebody_after_they_withdrew_is_deleted(tmp_path: Path)
     assert "of who withdrew: 1" in done.stdout
     assert facts(database) == len(streams) - 1
     with database.connect() as connection:
-        kept = connection.execute(text("SELECT count(*) FROM ai_reply")).scalar()
+        kept = connection.execute(text("SELECT count(*) FROM attempt WHERE cell IS NOT NULL")).scalar()
         about = connection.execute(text("SELECT stream FROM ai_cell")).scalars().all()
     assert (kept, sorted(about)) == (5, sorted(streams[1:]))
     assert list(differences(database)) == []

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from app.calls.rate_limit import FEW
 from app.errors import BackendBroken, BackendDenied, BackendError, BackendRejected, BackendUnavailable
 from tests.fakes.backends import PLAYS, Played, registered
 from tests.wiring.test_patience import Talk, models
@@ -29,11 +30,13 @@ OWN = [
 HEALTH = [
     BackendUnavailable("away", reason="connection"),
     BackendUnavailable("busy", reason="status_503", retry_after_s=600),
-    BackendUnavailable("busy", reason="status_429", retry_after_s=600),
+    BackendUnavailable("busy", reason="status_429"),
     BackendUnavailable("slow", reason="timeout_first_token"),
     BackendDenied("who are you", reason="status_401"),
 ]
 """What says that nobody gets a reply."""
+UNLIMITED = [error for error in HEALTH if error.reason != "status_429"]
+"""That of it to which the rate limiter says nothing."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -94,7 +97,7 @@ async def test_what_a_text_brings_about_is_nobody_elses_business(tmp_path: Path,
     await room.talk.runtime.close()
 
 
-@pytest.mark.parametrize("error", HEALTH, ids=[one.reason for one in HEALTH])
+@pytest.mark.parametrize("error", UNLIMITED, ids=[one.reason for one in UNLIMITED])
 async def test_of_one_session_one_failure_in_a_row_counts(tmp_path: Path, error: BackendError) -> None:
     room = await Room(tmp_path, 2).begin()
     for _ in range(3):
@@ -143,4 +146,14 @@ async def test_one_tries_and_a_failure_of_another_begins_another_pause(tmp_path:
     assert [await room.say(2), await room.say(0), await room.say(1)] == ["connection", "circuit_open", "circuit_open"]
     room.talk.clock.advance(PAUSE_S + 1)
     assert await room.say(1) == "Good."
+    await room.talk.runtime.close()
+
+
+async def test_a_rate_limit_that_many_meet_is_kept_for_everybody(tmp_path: Path) -> None:
+    """Whoever would have to wait for longer than a participant can is told so, and the server is left in peace."""
+    room = await Room(tmp_path, 2, breaker_failures=100).begin()
+    fails(BackendUnavailable("busy", reason="status_429", retry_after_s=600), 2 * FEW)
+    assert [await room.say(0) for _ in range(FEW)] == ["status_429"] * FEW
+    assert [await room.say(1), await room.say(0)] == ["rate_limit"] * 2
+    assert len(PLAYS["first"]) == FEW, "it was not asked"
     await room.talk.runtime.close()

@@ -8,11 +8,11 @@ from sqlalchemy.exc import DatabaseError
 
 from experiments.core.events import Event
 from storage import tables
-from storage.ai_tables import answers, replies
+from storage.ai_tables import answers
 from storage.alone.cells import StoredCell, cells_of, keep_cells
-from storage.alone.replies import Reply, write
 from storage.engine import open_database, writer
 from storage.erasure import erase
+from tests.fakes.sampled import sampled, write_sampled
 
 STREAM = "11111111-1111-4111-8111-111111111111"
 ALONE = StoredCell("a" * 64, "alone", "free_text", "gpt", 1, 50, "physics", "p1", data={"right": "B"})
@@ -43,8 +43,8 @@ def test_a_cell_keeps_the_most_samples_that_were_wanted(database):
 
 def test_what_was_asked_about_somebody_goes_with_them_and_nothing_else(database):
     keep_cells(database, "mine", [ALONE, ABOUT])
+    write_sampled(database, [sampled(one.cell, 0, 0, "B") for one in (ALONE, ABOUT)])
     with writer(database) as connection:
-        write(connection, [reply(ALONE.cell), reply(ABOUT.cell)])
         with connection.begin():
             made = [{"study": "mine", "cell": one.cell, "sample": 0, "outcome": "answered"} for one in (ALONE, ABOUT)]
             connection.execute(insert(answers), made)
@@ -54,19 +54,14 @@ def test_what_was_asked_about_somebody_goes_with_them_and_nothing_else(database)
             erase(connection, STREAM, Event(1, 0, "participant", "", "withdrew", {}))
     assert list(cells_of(database, "mine")) == [ALONE]
     with database.connect() as connection:
-        for table in (replies, answers):
+        for table in (tables.attempts, answers):
             assert connection.execute(select(table.c.cell)).scalars().all() == [ALONE.cell]
 
 
 def test_without_a_withdrawal_nothing_goes(database):
     keep_cells(database, "mine", [ABOUT])
+    write_sampled(database, [sampled(ABOUT.cell, 0, 0, "B")])
     with writer(database) as connection:
-        write(connection, [reply(ABOUT.cell)])
         with pytest.raises(DatabaseError, match="only by an erasure"), connection.begin():
-            connection.execute(replies.delete())
-        assert connection.execute(select(func.count()).select_from(replies)).scalar() == 1
-
-
-def reply(cell):
-    ended = (None, None, None, None, None, None, 0, 0, 1, "B", None, "", "")
-    return Reply(cell, 0, 0, "run", None, "gpt", "openai", *ended)
+            connection.execute(tables.attempts.delete())
+        assert connection.execute(select(func.count()).select_from(tables.attempts)).scalar() == 1

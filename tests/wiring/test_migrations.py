@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import inspect, text
+from sqlalchemy import inspect, select, text
 from sqlalchemy.exc import DBAPIError
 
 from app.bots.random_bot import RandomBot
 from app.clock import VirtualClock
 from app.runtime import Runtime
+from storage.alone.replies import stored
+from storage.alone.runs import runs
 from storage.backups import check
 from storage.engine import connect, open_database, outdated_tables, writer
 from storage.errors import StorageError
@@ -25,12 +27,14 @@ from storage.projections import differences, rebuild
 from storage.revisions import OWN, Revisions, stamped
 from storage.schemas.registry import schemas
 from storage.seats import last_us
-from storage.tables import metadata, seats, usage
+from storage.tables import attempts, metadata, seats, usage
 from tests.fakes.commanding import parley
 from tests.fakes.first import FACTS, LATER, make_first
 from tests.fakes.served import settings_for
 
 FOLLOWS = {seats.name, usage.name} | {table.name for schema in schemas().values() for table in schema.tables}
+MERGED = "ai_reply"
+"""The table of the first Parley that is no more."""
 Naming = Callable[[str], Path]
 
 
@@ -66,7 +70,8 @@ def test_every_row_of_the_first_tables_is_kept_by_later_revisions(
 ) -> None:
     before = with_first(database_url, soak=soak)
     done = migrate(database_url, backup, revisions=LATER)
-    assert done.revisions == ["0002", "0003"]
+    assert done.revisions == ["0002", "0003", "0004"]
+    assert before.pop(MERGED).rows == 0
     assert contents(database_url, before) == before
     database = open_database(database_url, revisions=LATER)
     with database.connect() as connection:
@@ -77,8 +82,85 @@ def test_every_row_of_the_first_tables_is_kept_by_later_revisions(
         if database.dialect.name == "sqlite":
             assert connection.exec_driver_sql("PRAGMA foreign_keys").scalar() == 1
             assert check(done.backup).facts == before["event"].rows
-            assert contents(f"sqlite:///{done.backup}") == before
+            assert contents(f"sqlite:///{done.backup}", before) == before
     database.dispose()
+
+
+CELL, OTHER = "a" * 64, "b" * 64
+REPLIES = [
+    (CELL, 0, 0, "run-1", None, "The answer is B.", 2),
+    (CELL, 0, 1, "run-1", None, "B", 1),
+    (CELL, 1, 0, "run-1", "refusal", None, 1),
+    (CELL, 2, 0, "run-2", "status_500", None, 5),
+    (OTHER, 0, 0, "lost", None, "C", 1),
+]
+"""What models were asked alone: cell, sample, step, run, reason, text, tries; of the last run no fact is there."""
+
+
+def add_replies(url: str) -> None:
+    engine = connect(url)
+    with writer(engine) as connection, connection.begin():
+        for run in ("run-1", "run-2"):
+            fact = {"stream": run, "data": f'{{"study": "math {run}"}}'}
+            connection.execute(text("INSERT INTO event VALUES (:stream, 1, 0, 0, 'x', '', 'began', :data, NULL)"), fact)
+        for number, (cell, sample, step, run, reason, words, tries) in enumerate(REPLIES):
+            own = {"cell": cell, "sample": sample, "step": step, "run": run, "reason": reason, "text": words}
+            asked = {"model": "gpt", "backend": "openai", "request": f"sent {number}", "raw": f"raw {number}"}
+            took = {"tries": tries, "cost": 0.5, "prompt_tokens": 7, "started_us": number, "total_us": 9}
+            row = own | asked | took
+            names, places = ", ".join(f'"{name}"' for name in row), ", ".join(f":{name}" for name in row)
+            connection.execute(text(f"INSERT INTO ai_reply ({names}) VALUES ({places})"), row)
+    engine.dispose()
+
+
+def test_replies_of_models_alone_become_attempts_with_all_that_they_had(database_url: str, backup: Naming) -> None:
+    make_first(database_url)
+    add_replies(database_url)
+    migrate(database_url, backup)
+    database = open_database(database_url)
+    own = attempts.c
+    names = (own.cell, own.sample, own.step, own.stream, own.reason, own.text, own.number)
+    with database.connect() as connection:
+        of_runs = select(*names).where(own.cell.is_not(None)).order_by(own.started_us)
+        assert [tuple(row) for row in connection.execute(of_runs)] == [
+            (*reply[:5], reply[5] or "", reply[6]) for reply in REPLIES
+        ]
+        more = select(own.study, own.sent, own.raw, own.request, own.cost, own.prompt_tokens, own.turn)
+        found = connection.execute(more.where(own.cell.is_not(None)).order_by(own.started_us)).all()
+        studies = ["math run-1"] * 3 + ["math run-2", ""]
+        turns = [1, 2, 3, 1, 1]
+        assert [tuple(row) for row in found] == [
+            (studies[n], f"sent {n}", f"raw {n}", {}, 0.5, 7, turns[n]) for n in range(len(REPLIES))
+        ]
+        assert connection.execute(text("SELECT count(*) FROM attempt WHERE cell IS NULL")).scalar() == 48
+        assert not inspect(connection).has_table(MERGED)
+    assert [(one.sample, one.step, one.text, one.reason) for one in stored(database, [CELL])] == [
+        (0, 0, "The answer is B.", None),
+        (0, 1, "B", None),
+        (1, 0, None, "refusal"),
+        (2, 0, None, "status_500"),
+    ]
+    assert [(one.replied, one.refused, one.failed, one.cost) for one in runs(database)] == [
+        (2, 1, 0, 1.5),
+        (0, 0, 1, 0.5),
+    ]
+    for words in ("UPDATE attempt SET text = 'other'", "DELETE FROM attempt"):
+        with writer(database) as connection, pytest.raises(DBAPIError, match="only by an erasure"), connection.begin():
+            connection.execute(text(words))
+    database.dispose()
+
+
+def test_a_revision_that_leaves_out_a_row_of_a_table_that_it_merges_changes_nothing(
+    database_url: str, backup: Naming, tmp_path: Path
+) -> None:
+    (tmp_path / "revisions").mkdir()
+    words = "DELETE FROM attempt WHERE cell IS NOT NULL AND reason IS NOT NULL"
+    (tmp_path / "revisions/r0003_losing.py").write_text(LOSING.format(words=words), encoding="utf-8")
+    make_first(database_url)
+    add_replies(database_url)
+    with pytest.raises(StorageError, match="attempt had 53 rows"):
+        migrate(database_url, backup, revisions=Revisions((*OWN.folders, tmp_path / "revisions")))
+    assert standing(database_url).revision == "0001"
 
 
 def test_facts_are_facts_after_a_migration_as_well(database_url: str, backup: Naming) -> None:
@@ -132,6 +214,7 @@ def test_the_first_database_is_recognised_and_all_that_follows_from_it_is_there(
 ) -> None:
     make_first(database_url, 3)
     before = contents(database_url)
+    del before[MERGED]
     assert standing(database_url).revision == "0001"
     migrate(database_url, backup)
     database = open_database(database_url)
@@ -183,18 +266,18 @@ def test_a_table_of_another_program_that_is_called_as_ours_is_left_alone(databas
 def test_nothing_starts_on_older_or_newer_tables_and_what_to_do_is_said(database_url: str, backup: Naming) -> None:
     make_first(database_url)
     before = contents(database_url)
-    with pytest.raises(StorageError, match=r"older Parley.*revision 0001.*needs 0003.*parley db migrate"):
+    with pytest.raises(StorageError, match=r"older Parley.*revision 0001.*needs 0004.*parley db migrate"):
         open_database(database_url, revisions=LATER)
     assert contents(database_url) == before
     migrate(database_url, backup, revisions=LATER)
-    with pytest.raises(StorageError, match=r"revision 0003.*newer Parley.*the backup from before"):
+    with pytest.raises(StorageError, match=r"revision 0004.*newer Parley.*the backup from before"):
         open_database(database_url)
 
 
 LOSING = """
 from alembic import op
-revision = "0002"
-down_revision = "0001"
+revision = "0003"
+down_revision = "0002"
 
 def upgrade():
     op.execute("{words}")
@@ -214,32 +297,34 @@ def test_a_revision_that_would_lose_something_changes_nothing(
     words: str, said: str, database_url: str, backup: Naming, tmp_path: Path
 ) -> None:
     (tmp_path / "revisions").mkdir()
-    (tmp_path / "revisions/r0002_losing.py").write_text(LOSING.format(words=words), encoding="utf-8")
+    (tmp_path / "revisions/r0003_losing.py").write_text(LOSING.format(words=words), encoding="utf-8")
     make_first(database_url)
     before = contents(database_url)
     with pytest.raises(StorageError, match=f"nothing was migrated: {said}"):
         migrate(database_url, backup, revisions=Revisions((*OWN.folders, tmp_path / "revisions")))
     assert contents(database_url) == before
     assert standing(database_url).revision == "0001"
-    open_database(database_url).dispose()
+    migrate(database_url, lambda revision: tmp_path / "again.db")
 
 
 def test_a_database_that_is_in_use_is_not_migrated(tmp_path: Path, backup: Naming) -> None:
     url = f"sqlite:///{tmp_path}/parley.db"
     make_first(url)
+    migrate(url, backup)
     database = open_database(url)
     log = Log(database)
     with pytest.raises(StorageError, match="is in use"):
         migrate(url, backup, revisions=LATER)
     log.close()
     database.dispose()
-    assert migrate(url, backup, revisions=LATER).backup == tmp_path / "before-0001.db"
+    assert migrate(url, backup, revisions=LATER).backup == tmp_path / "before-0002.db"
 
 
 def test_the_commands_tell_and_migrate(tmp_path: Path) -> None:
     assert "empty" in parley("db", "status", folder=tmp_path).stdout
     make_first(f"sqlite:///{tmp_path}/parley.db")
     assert "Revision 0001" in parley("db", "status", folder=tmp_path).stdout
+    assert f"Revision {OWN.names[-1]}" in parley("db", "migrate", folder=tmp_path).stdout
     assert "nothing to migrate" in parley("db", "migrate", folder=tmp_path).stdout
     shutil.copy(tmp_path / "parley.db", tmp_path / "newer.db")
     newer = f"sqlite:///{tmp_path}/newer.db"

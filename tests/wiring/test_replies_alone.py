@@ -8,12 +8,12 @@ from sqlalchemy.exc import DatabaseError
 
 from app.alone.engine.estimate import estimate
 from app.alone.engine.plan import Plan
-from storage.ai_tables import replies
-from storage.alone.replies import Replies, write
 from storage.alone.runs import asking as only_one
 from storage.engine import writer
 from storage.errors import StorageError
+from storage.tables import attempts
 from tests.fakes.alone import NO, Talk, ask, asking, row, rows, seeds
+from tests.fakes.sampled import write_sampled
 
 CELLS = [Talk("a", 3), Talk("b", 2, steps=2)]
 
@@ -32,21 +32,15 @@ def test_a_reply_is_never_changed_nor_deleted(each_database):
     with asking(lambda seed: NO if seed == hurt else None):
         ask(each_database, cells)
     before = rows(each_database, cells)
-    for statement in (update(replies).values(text="Better."), delete(replies)):
-        with pytest.raises(DatabaseError, match="a reply is"), writer(each_database) as connection, connection.begin():
+    for statement in (update(attempts).values(text="Better."), delete(attempts)):
+        with (
+            pytest.raises(DatabaseError, match="only by an erasure"),
+            writer(each_database) as connection,
+            connection.begin(),
+        ):
             connection.execute(statement)
-    with writer(each_database) as connection:
-        write(connection, [row(seed)._replace(text="Another.") for seed in seeds(cells)])
+    write_sampled(each_database, [{**row(seed), "text": "Another."} for seed in seeds(cells)])
     assert rows(each_database, cells) == before
-
-
-def test_what_was_put_is_there_after_close(each_database):
-    cell = Talk("x", 777)
-    keeping = Replies(each_database)
-    for seed in seeds([cell]):
-        keeping.put(row(seed))
-    keeping.close()
-    assert len(rows(each_database, [cell])) == 777
 
 
 def test_a_fault_in_a_plan_is_raised_and_what_came_is_kept(database):

@@ -18,10 +18,10 @@ from pathlib import Path
 import httpx2
 import pytest
 from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
 
 from app.clock import VirtualClock, WorldClock
 from storage.engine import connect, open_database
-from storage.errors import StorageError
 from storage.seats import last_us
 from tests.fakes import studies
 from tests.fakes.crowd import check_crowd, crowd
@@ -63,13 +63,13 @@ def let_files_grow(process: Process) -> None:
 
 def fill_the_journal(address: str) -> None:
     """Have PostgreSQL begin one piece of its journal after another, until there is no room."""
-    database = open_database(address)
+    database = connect(address)  # to open it would write, for which there may be no room already
     more = text("SELECT pg_logical_emit_message(true, 'parley', repeat('x', 1000000)), pg_switch_wal()")
     try:
         with database.connect() as connection:
             while True:
                 connection.execute(more)
-    except StorageError:
+    except DBAPIError:
         database.dispose()
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from app.alone.cell import Cell, Question
-from app.alone.engine.lane import CHARS_PER_TOKEN
 from app.alone.engine.plan import Plan
 from app.alone.engine.survey import survey
+from app.calls.rate_limit import CHARS_PER_TOKEN
 from storage.engine import Database
 
 FILLER = "word"

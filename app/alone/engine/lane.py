@@ -1,31 +1,27 @@
-"""One model on one server, as a run asks it: its pace, what it brought, and when it is given up.
+"""One model on one server, as a run asks it: what it brought, and when it is given up.
 
-A key that is refused, a model that is unknown or a quota that is used up fail every call alike, so a few in a row end
-the asking; so do calls that are given up one after another, and a server that only ever says 429.
+A server that denies everybody (a key, a model's name, a quota) is given up once its circuit is open; one that brings
+nothing for long; and one that rejects one request after another, as a wrong option does.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import time
 from dataclasses import dataclass, field
 
-from app.alone.engine.pace import Pace
 from app.alone.engine.plan import Used
 from app.alone.engine.survey import Sample
-from app.backends.base import Backend, Whole
+from app.backends.base import End
+from app.calls.circuit_breaker import CircuitBreaker
+from app.calls.stop_signal import StopSignal
 from app.errors import BackendDenied, BackendError, BackendRejected, BackendUnavailable
 from app.naming import Asked
-from storage.ai_tables import SETTLED
+from storage.tables import SETTLED
 
-HOPELESS = ("settings", "bad_options")
-"""Reasons that hold for every call of a run to a model, besides those for which its server denies everybody."""
 OWN = ("context_length_exceeded", "status_413", *SETTLED)
 """Reasons that are the request's own and say nothing about others."""
-MOST_HOPELESS, MOST_REJECTED, MOST_GIVEN_UP = 3, 20, 50
-PATIENCE_S = 900.0
-"""For how long a server may answer with 429 alone."""
-CHARS_PER_TOKEN, REPLY_TOKENS = 4, 256
+MOST_REJECTED = 20
 
 
 @dataclass(slots=True)
@@ -33,20 +29,20 @@ class Lane:
     """What a run knows of one model; `slots` are its server's, which it may share with other models."""
 
     asked: Asked
-    backend: Backend
-    pace: Pace
+    breaker: CircuitBreaker
+    patience_s: float
+    """For how long a server may bring nothing."""
     slots: asyncio.Semaphore
     room: asyncio.Semaphore
     """How many samples may be on their way that began here: bounds what waits, also in other lanes."""
-    now: Callable[[], float]
-    heard_s: float
-    """When a reply came last."""
     queue: asyncio.Queue[tuple[Lane, Sample]] = field(default_factory=asyncio.Queue)
     """What is to be asked here, each with the lane in which it began."""
-    gate: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """Who waits for the pace waits in line."""
+    leaving: StopSignal = field(default_factory=StopSignal)
+    """Given when the model is given up, or the run is to end."""
+    heard_s: float = field(default_factory=time.monotonic)
+    """When a reply came last."""
     waiting: int = 0
-    """How many calls wait for their next try."""
+    """How many calls wait for their turn, or for their next try."""
     helpers: int = 0
     """How many tasks call in place of those."""
     stopped: str | None = None
@@ -60,21 +56,25 @@ class Lane:
     _rejected: int = 0
     _rejected_last: str = ""
     """The cell whose call was rejected last: of one in a row one counts, as its text may be the reason."""
-    _given_up: int = 0
 
-    def tokens(self, chars: int, most: int | None) -> int:
-        """About how many tokens a call takes, by what calls took so far."""
-        usual = self.completion_tokens // self.replies if self.replies else min(most or REPLY_TOKENS, REPLY_TOKENS)
-        return chars // CHARS_PER_TOKEN + usual
+    def tried(self, cost: float | None) -> None:
+        """A request was made, and has cost that much."""
+        self.requests += 1
+        self.cost += cost or 0.0
 
-    def replied(self, reply: Whole) -> None:
+    def replied(self, end: End) -> None:
         """A reply came."""
         self._heard()
         self.replies += 1
-        prompt, completion = reply.end.prompt_tokens or 0, reply.end.completion_tokens or 0
-        self.prompt_tokens += prompt
-        self.completion_tokens += completion
-        self.pace.replied(reply.limits, prompt + completion)
+        self.prompt_tokens += end.prompt_tokens or 0
+        self.completion_tokens += end.completion_tokens or 0
+
+    def failing(self, error: BackendError) -> None:
+        """A request failed; the model may be given up."""
+        denied = isinstance(error, BackendDenied) and self.breaker.is_open
+        silent_s = max(time.monotonic() - self.heard_s, error.retry_after_s or 0.0)
+        if denied or (isinstance(error, BackendUnavailable) and silent_s > self.patience_s):
+            self.stop(error)
 
     def gave_up(self, error: BackendError, cell: str) -> None:
         """A call of a cell was given up; the model may be, too."""
@@ -83,28 +83,20 @@ class Lane:
             self.refused += 1
             return
         self.failed += 1
-        hopeless = isinstance(error, BackendDenied) or error.reason in HOPELESS
-        if isinstance(error, BackendRejected) and error.reason not in OWN:
-            self._rejected += hopeless or cell != self._rejected_last
+        if isinstance(error, BackendRejected) and not isinstance(error, BackendDenied) and error.reason not in OWN:
+            self._rejected += cell != self._rejected_last
             self._rejected_last = cell
-        if isinstance(error, BackendUnavailable):
-            self._given_up += 1
-        most = MOST_HOPELESS if hopeless else MOST_REJECTED
-        if self._rejected >= most or self._given_up >= MOST_GIVEN_UP:
-            self.stop(error)
+            if self._rejected >= MOST_REJECTED:
+                self.stop(error)
 
     def _heard(self) -> None:
-        self._rejected, self._rejected_last, self._given_up = 0, "", 0
-        self.heard_s = self.now()
-
-    def told_to_wait(self, error: BackendError) -> None:
-        """The server said 429; if it says nothing else for long, or will not, it is given up."""
-        if max(self.now() - self.heard_s, error.retry_after_s or 0.0) > PATIENCE_S:
-            self.stop(error)
+        self._rejected, self._rejected_last = 0, ""
+        self.heard_s = time.monotonic()
 
     def stop(self, error: BackendError) -> None:
         """Ask this model no more."""
         if self.stopped is None:
+            self.leaving.give()
             self.stopped = f"{self.asked.label}: given up, as call after call failed. The last said: {error}"
 
     def used(self) -> Used:

@@ -9,6 +9,7 @@ from typing import Any
 from app.alone.cell import Cell
 
 CONCURRENCY, TRIES = 32, 5
+PATIENCE_S = 900.0
 DONE, BUDGET, INTERRUPTED, STOPPED = "done", "budget", "interrupted", "stopped"
 """Why a run ends: everything was asked; the budget bears no further call; somebody stopped it; a model was given up."""
 
@@ -37,6 +38,8 @@ class Limits:
     """The most that the run may cost, in the study's currency."""
     tries: int = TRIES
     """How often one call is made before it failed; being told to wait (429) is no try."""
+    patience_s: float = PATIENCE_S
+    """A model of which nothing comes for so long is given up, and one whose server asks for a longer pause."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
     survey    what is there? Nothing of it is asked again, and a sample that was interrupted goes on with its next step.
     feed      for each model, its missing samples go into a queue: one task a model, never a task a sample.
     work      for each model, so many tasks as may call at once take samples from the queue and make their calls.
-    keep      one thread writes what came, 50 ms at a time.
+    keep      the log's thread writes what came, 50 ms at a time.
 
 A sample whose next step asks another model moves to that model's queue. What may be on its way is bounded where samples
 begin, so that queues are short and nobody waits in a circle.
@@ -19,18 +19,19 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from app.alone.cell import Question
-from app.alone.engine.calling import Caller, Stop
+from app.alone.engine.calling import Calls, Kept, Stop
 from app.alone.engine.lane import Lane
-from app.alone.engine.pace import Pace
 from app.alone.engine.plan import DONE, INTERRUPTED, STOPPED, Ended, Limits, Plan, Progress
 from app.alone.engine.survey import Sample, Survey, Where, survey, where_of
 from app.alone.engine.tally import Tally
-from app.alone.engine.wallet import Wallet
-from app.backends import registry
-from app.backends.base import Backend
+from app.calls.budget import Budget
+from app.calls.caller import Caller
+from app.calls.model_pool import ModelPool
+from app.calls.retry import RetryPolicy
+from app.clock import WorldClock
 from app.naming import Asked
 from app.settings import Settings
-from storage.alone.replies import Replies, brought, texts
+from storage.alone.replies import brought, texts
 from storage.alone.runs import asking, begin_run, end_run
 from storage.engine import Database
 
@@ -68,9 +69,10 @@ class _Running:
     ) -> None:
         self._database, self._settings, self._limits, self._survey = database, settings, limits, found
         self._lanes: dict[Where, Lane] = {}
-        self._backends: dict[tuple[str, str | None], Backend] = {}
+        self._clock = WorldClock()
+        self._pool = ModelPool(settings, self._clock, _at_once, limits.requests_per_minute, limits.tokens_per_minute)
         self._slots: dict[tuple[str, str | None], asyncio.Semaphore] = {}
-        self._stop, self._over = Stop(), asyncio.Event()
+        self._stop, self._over = Stop(self._lanes), asyncio.Event()
         self._tally = Tally(found.samples, found.stored, self._lanes, tell)
         self._feeding = self._open = 0
         self._tasks: list[asyncio.Task[None]] = []
@@ -78,36 +80,39 @@ class _Running:
     def lane(self, where: Where, asked: Asked) -> Lane:
         """The lane of a model, made with the first call to it; raises what its backend raises if it cannot be made."""
         if where not in self._lanes:
-            server = where.backend, where.server
-            if server not in self._backends:
-                self._backends[server] = registry.create(where.backend, self._settings, _at_once, where.server)
-                self._slots[server] = asyncio.Semaphore(self._limits.concurrency)
-            now = asyncio.get_running_loop().time
-            pace = Pace(self._limits.requests_per_minute, self._limits.tokens_per_minute, now)
-            room = asyncio.Semaphore(AHEAD * self._limits.concurrency)
-            self._lanes[where] = Lane(asked, self._backends[server], pace, self._slots[server], room, now, now())
+            self._pool.backend(asked.model)
+            concurrency = self._limits.concurrency
+            slots = self._slots.setdefault((where.backend, where.server), asyncio.Semaphore(concurrency))
+            breaker = self._pool.access(asked.label, asked.model).breaker
+            room = asyncio.Semaphore(AHEAD * concurrency)
+            lane = self._lanes[where] = Lane(asked, breaker, self._limits.patience_s, slots, room)
+            if self._stop.why:
+                lane.leaving.give()
         return self._lanes[where]
 
     async def run(self, plan: Plan) -> Ended:
         """Ask, from the fact `began` to the fact `ended`."""
         told = {"study": plan.study, "what": plan.what, **plan.told, "budget": self._limits.budget}
         name = await asyncio.to_thread(begin_run, self._database, told)
-        tries, wallet = self._limits.tries, Wallet(self._limits.budget)
-        self._replies = Replies(self._database)
-        self._caller = Caller(name, self._settings, tries, wallet, self._stop, self._replies)
+        settings, patience_s = self._settings, self._limits.patience_s
+        waits_s = settings.retry_wait_s, settings.longest_retry_wait_s, patience_s
+        caller = Caller(
+            RetryPolicy(self._limits.tries, *waits_s, patient=True), self._clock, Budget(self._limits.budget)
+        )
+        self._kept = Kept(self._database)
+        self._calls = Calls(name, plan.study, settings, self._pool, caller, self._stop, self._kept)
         try:
             with self._signals():
                 await self._all()
         finally:
-            await asyncio.to_thread(self._replies.close)
+            await asyncio.to_thread(self._kept.close)
         ended = self._tally.ended(name, self._why())
         await asyncio.to_thread(end_run, self._database, name, _fact(ended))
         return ended
 
     async def close(self) -> None:
         """Let go of all connections."""
-        for backend in self._backends.values():
-            await backend.close()
+        await self._pool.close()
 
     async def _all(self) -> None:
         """Feed and work until nothing is left to do."""
@@ -172,16 +177,15 @@ class _Running:
             if there is not lane:
                 there.queue.put_nowait((origin, sample))
                 return False
-            reply = await self._caller.call(lane, sample, question)
+            reply = await self._calls.reply(lane, sample, question)
             if reply is None:
                 return True
-            self._replies.put(reply)
             asked = True
-            if reply.text is None:
-                self._tally.gave_up(refused=brought(reply.reason))
+            if reply.error is not None:
+                self._tally.gave_up(refused=brought(reply.error.reason))
                 return True
             sample.texts = (*sample.texts, reply.text)
-            while self._replies.behind > MOST_BEHIND and not self._stop.why:
+            while self._kept.behind > MOST_BEHIND and not self._stop.why:
                 await asyncio.sleep(TELL_S)
         self._tally.completed(reused=not asked)
         return True

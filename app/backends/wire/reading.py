@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, contextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import orjson
@@ -57,15 +58,16 @@ async def streamed(
     """Give the reply as a server sends it; leaving early closes the connection."""
     with masking(server):
         async with opening as response, aclosing(response.aiter_bytes()) as chunks:
+            limits = _rate_limits(response.headers)
             async for chunk in chunks:
                 for delta in gathered(decoded(framing.feed(chunk), decoder)):
                     if isinstance(delta, End):
                         await _drain(chunks)
-                        yield delta
+                        yield replace(delta, limits=limits)
                         return
                     yield delta
         for delta in gathered(ending(framing, decoder)):
-            yield delta
+            yield replace(delta, limits=limits) if isinstance(delta, End) else delta
 
 
 async def _drain(chunks: AsyncIterator[bytes]) -> None:
@@ -118,7 +120,8 @@ def whole_of(response: httpx2.Response, server: Server, sent: bytes, read: Calla
     except BackendError as error:
         error.raw = words_of(raw)
         raise
-    return Whole(text, end, server.mask(words_of(raw)), words_of(sent), _rate_limits(response.headers))
+    end = replace(end, limits=_rate_limits(response.headers))
+    return Whole(text, end, server.mask(words_of(raw)), words_of(sent))
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from app.errors import BackendDenied, BackendError, BackendUnavailable
 
 
 @dataclass(slots=True)
-class Breaker:
+class CircuitBreaker:
     """The breaker of one model at one server."""
 
     clock: Clock
@@ -26,18 +26,28 @@ class Breaker:
     last: str = ""
     """The session whose failure was counted last."""
 
-    def check(self, session: str) -> None:
-        """Raise BackendUnavailable while it is open."""
-        if self.failed < self.failures:
-            return
-        now = self.clock.now_us()
-        if now < self.until_us:
-            raise BackendUnavailable(
-                f"The model's server failed {self.failed} times in a row and is left alone for {self.pause_s:g} s.",
-                reason="circuit_open",
-            )
+    @property
+    def is_open(self) -> bool:
+        """Whether the model's server failed too often in a row."""
+        return self.failed >= self.failures
+
+    def open_s(self, session: str) -> float:
+        """For how long a session may not ask yet; 0.0 if it may, and is the one that tries where it is open."""
+        if not self.is_open:
+            return 0.0
+        left_us = self.until_us - self.clock.now_us()
+        if left_us > 0:
+            return left_us / 1e6
         if session != self.last:
             self._pause()  # one tries, the others wait for what becomes of it
+        return 0.0
+
+    def error(self) -> BackendUnavailable:
+        """What a reply is for which nobody was asked."""
+        return BackendUnavailable(
+            f"The model's server failed {self.failed} times in a row and is left alone for {self.pause_s:g} s.",
+            reason="circuit_open",
+        )
 
     def succeeded(self) -> None:
         """A reply came."""

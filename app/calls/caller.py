@@ -1,0 +1,192 @@
+"""Calls of one model for one reply: admitted, made, recorded, and made again where that is sensible.
+
+A call waits for the model's rate limit and is held back by its circuit breaker and the budget; each learns what became
+of it. How it is made, and who hears of it, is the business of whoever wants the reply: a chat or a batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from app.backends.base import Backend, End, Request
+from app.calls.budget import Budget
+from app.calls.model_pool import ModelAccess
+from app.calls.retry import RetryPolicy, is_busy
+from app.clock import Clock
+from app.errors import BackendBroken, BackendError, SettingsError
+from experiments.core.model import Model
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a request brought: all its words, or those that came before it failed; times in microseconds."""
+
+    text: str
+    end: End
+    started_us: int
+    total_us: int
+    first_token_us: int | None = None
+    error: BackendError | None = None
+    sent: str | None = None
+    """The request as it was sent, and the answer as it came, where whoever asked knows them."""
+    raw: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One request and its result, the `number`th for this reply; `label` is what the data call the model."""
+
+    label: str
+    number: int
+    request: Request
+    result: Result
+    cost: float | None
+    """None where the model has no price, or the server did not count the tokens."""
+
+
+class Call(Protocol):
+    """A reply that somebody wants."""
+
+    @property
+    def who(self) -> str:
+        """For whom, as far as the circuit breaker goes: of one in a row, one failure counts."""
+        ...
+
+    def is_over(self) -> bool:
+        """Whether nobody wants it any more."""
+        ...
+
+    def wanted(self) -> AbstractAsyncContextManager[None]:
+        """What is waited for in this context ends when nobody wants the reply any more."""
+        ...
+
+    async def ready(self) -> None:
+        """Wait until what a model replies can be kept: it is paid for."""
+        ...
+
+    async def ask(self, backend: Backend, request: Request, *, last: bool) -> Result:
+        """Make the request once; `last` if it is not made again."""
+        ...
+
+    def record(self, attempt: Attempt) -> None:
+        """Keep what became of a request."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """How models are called on behalf of some: as patiently as this, within this budget."""
+
+    policy: RetryPolicy
+    clock: Clock
+    budget: Budget
+
+    async def call(self, access: ModelAccess, request: Request, call: Call) -> Attempt | None:
+        """Call a model until there is a reply or no other try is sensible; the last attempt. None where it was over
+        before, or the budget is exhausted."""
+        most = self.budget.most_of(access.label, access.model.price, request)
+        tokens = access.limiter.expected_tokens(request)
+        number = tries = broken = 0
+        while not call.is_over():
+            number += 1
+            try:
+                sent_s, backend = await self._admitted(access, call, tokens), access.backend()
+            except (BackendError, SettingsError) as error:
+                return self._not_asked(access, request, call, number, error)
+            await call.ready()
+            if call.is_over() or not await self.budget.reserve(most):
+                return None
+            if call.is_over():  # it ended while others were waited for to bring their money back
+                self.budget.settle(most, 0.0)
+                return None
+            result = await call.ask(backend, request, last=tries + 1 >= self.policy.tries)
+            attempt = Attempt(access.label, number, request, result, cost_of(access.model, result.end))
+            self.budget.settle(most, _settled(attempt, most))
+            self._learn(access, call, result, (sent_s, tokens))
+            call.record(attempt)
+            if (failed := result.error) is None:
+                return attempt
+            tries, broken = tries + self.policy.counts(failed), broken + isinstance(failed, BackendBroken)
+            pause_s = self.policy.pause_s(failed, tries, broken, f"{request.seed}:{number}")
+            if pause_s is None:
+                return attempt
+            async with call.wanted():
+                await self.clock.wait(pause_s)
+        return None
+
+    async def _admitted(self, access: ModelAccess, call: Call, tokens: int) -> float:
+        """Wait for the turn of a call; gives when it went. Raises BackendUnavailable where it may not wait so long."""
+        while not call.is_over() and (open_s := access.breaker.open_s(call.who)) > 0:
+            if not self.policy.patient:
+                raise access.breaker.error()
+            async with call.wanted():
+                await self.clock.wait(open_s)
+        if (sent_s := access.limiter.at_once(tokens)) is None:
+            async with call.wanted():
+                sent_s = await access.limiter.admit(tokens, self.policy.longest_admission_s)
+        return sent_s or 0.0
+
+    def _not_asked(
+        self, access: ModelAccess, request: Request, call: Call, number: int, error: BackendError | SettingsError
+    ) -> Attempt:
+        """Record that a model could not be asked."""
+        failed = error if isinstance(error, BackendError) else BackendError(str(error), reason="settings")
+        result = Result("", End(""), self.clock.now_us(), 0, error=failed)
+        attempt = Attempt(access.label, number, request, result, None)
+        call.record(attempt)
+        return attempt
+
+    def _learn(self, access: ModelAccess, call: Call, result: Result, sent: tuple[float, int]) -> None:
+        """Let the model's limiter and breaker know what became of a call."""
+        (sent_s, tokens), error = sent, result.error
+        if error is None:
+            access.limiter.replied(result.end, tokens)
+            access.breaker.succeeded()
+            return
+        if is_busy(error):
+            access.limiter.refused(sent_s, error.retry_after_s)
+        if self.policy.counts(error):
+            access.breaker.failed_again(call.who, error)
+        else:
+            access.breaker.left()
+
+
+def _settled(attempt: Attempt, most: float) -> float:
+    """What a budget is charged: the most there can be for a reply of which nobody knows it, nothing for a failure."""
+    if attempt.cost is not None:
+        return attempt.cost
+    return most if attempt.result.error is None else 0.0
+
+
+def cost_of(model: Model, end: End) -> float | None:
+    """What a reply cost; None where the model has no price, or the server did not count the tokens."""
+    price, prompt, completion = model.price, end.prompt_tokens, end.completion_tokens
+    return None if price is None or prompt is None or completion is None else price.of(prompt, completion)
+
+
+def row_of(attempt: Attempt, study: str, model: Model) -> Mapping[str, Any]:
+    """An attempt as it is stored, without the session or the sample that it was for."""
+    result, end, error = attempt.result, attempt.result.end, attempt.result.error
+    return {
+        "study": study,
+        "number": attempt.number,
+        "started_us": result.started_us,
+        "model": attempt.label,
+        "backend": model.backend,
+        "server": model.server,
+        "text": result.text,
+        "finish_reason": end.finish_reason or None,
+        "version": end.model,
+        "prompt_tokens": end.prompt_tokens,
+        "completion_tokens": end.completion_tokens,
+        "first_token_us": result.first_token_us,
+        "total_us": result.total_us,
+        "cost": attempt.cost,
+        "reason": error.reason if error else None,
+        "cause": str(error) if error else None,
+        "sent": result.sent,
+        "raw": result.raw,
+    }

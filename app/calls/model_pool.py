@@ -1,0 +1,79 @@
+"""The models at work: a backend for each server, and for each model a rate limiter and a circuit breaker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from app.backends import registry
+from app.backends.base import Backend, Prepared, Sleep
+from app.calls.circuit_breaker import CircuitBreaker
+from app.calls.rate_limit import RateLimiter
+from app.clock import Clock
+from app.settings import Settings
+from experiments.core.model import Model
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAccess:
+    """What all calls of one model on one server share, and what a study calls it."""
+
+    label: str
+    model: Model
+    backend: Callable[[], Backend]
+    """Raises SettingsError or BackendRejected where the backend cannot be made."""
+    limiter: RateLimiter
+    breaker: CircuitBreaker
+
+
+class ModelPool:
+    """All models of one process; those of one server share its connections. `sleep` is how backends wait that play.
+
+    The rates are those of each model, in place of what is set for its server.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        clock: Clock,
+        sleep: Sleep,
+        requests_per_minute: float | None = None,
+        tokens_per_minute: float | None = None,
+    ) -> None:
+        self._settings, self._clock, self._sleep = settings, clock, sleep
+        self._limits = requests_per_minute, tokens_per_minute
+        self._backends: dict[tuple[str, str | None], Backend] = {}
+        self._known: dict[tuple[str, str | None, str], tuple[RateLimiter, CircuitBreaker]] = {}
+
+    def check_configured(self, model: Model) -> None:
+        """Make a model's backend, so that a missing setting is told now; raises SettingsError."""
+        backend = self.backend(model)
+        if isinstance(backend, Prepared):
+            backend.prepare(model.options)
+
+    def access(self, label: str, model: Model) -> ModelAccess:
+        """How a model is reached; the same model of another study has the same limits and the same breaker."""
+        key = (model.backend, model.server, model.model or label)
+        if key not in self._known:
+            pause_s, failures = self._settings.breaker_pause_s, self._settings.breaker_failures
+            self._known[key] = self._limiter(model), CircuitBreaker(self._clock, failures, pause_s)
+        return ModelAccess(label, model, lambda: self.backend(model), *self._known[key])
+
+    def backend(self, model: Model) -> Backend:
+        """The backend of a model's server; raises SettingsError or BackendRejected where it cannot be made."""
+        key = (model.backend, model.server)
+        if key not in self._backends:
+            self._backends[key] = registry.create(model.backend, self._settings, self._sleep, model.server)
+        return self._backends[key]
+
+    def _limiter(self, model: Model) -> RateLimiter:
+        """The limits that were asked for, or else those that are set for the model's server."""
+        server = self._settings.servers.get(model.server or "")
+        set_by = (server.requests_per_minute, server.tokens_per_minute) if server else (None, None)
+        requests, tokens = (own or known for own, known in zip(self._limits, set_by, strict=True))
+        return RateLimiter(requests, tokens)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        for backend in self._backends.values():
+            await backend.close()

@@ -1,0 +1,60 @@
+"""Which failures of a model's server are worth another try, and when.
+
+A server that is busy or away is called again after a pause: its own Retry-After, or one that doubles. What came and is
+no reply is worth one more try. A refusal by the model is an outcome, and a request that was rejected is so again.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from app.errors import BackendBroken, BackendError, BackendUnavailable
+from storage.tables import SETTLED
+
+BUSY = "status_429"
+LEAK = "leak"
+"""The reason of a reply that tells which model wrote it, where the study wants another."""
+BROKEN_TRIES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """How often one model is called for one reply, and how long is waited in between."""
+
+    tries: int
+    wait_s: float
+    """The first pause, where the server does not say how long."""
+    longest_wait_s: float
+    longest_retry_after_s: float
+    """A server that asks for a longer pause is not called again."""
+    patient: bool = False
+    """Whether nobody waits for the reply: then a rate limit and an open circuit are waited for, and 429 is no try."""
+
+    @property
+    def longest_admission_s(self) -> float:
+        """For how long a call may wait for its turn."""
+        return float("inf") if self.patient else self.longest_wait_s
+
+    def counts(self, error: BackendError) -> bool:
+        """Whether a failure is one of the tries."""
+        return not (self.patient and is_busy(error))
+
+    def pause_s(self, error: BackendError, tries: int, broken: int, seed: str) -> float | None:
+        """How long to wait before the next try, after so many and so many that brought no reply; None for no other."""
+        if tries >= self.tries:
+            return None
+        if isinstance(error, BackendBroken):
+            again = error.reason == LEAK or (broken < BROKEN_TRIES and error.reason not in SETTLED)
+            return 0.0 if again else None
+        if not isinstance(error, BackendUnavailable):
+            return None
+        if error.retry_after_s is not None:
+            return error.retry_after_s if error.retry_after_s <= self.longest_retry_after_s else None
+        pause_s: float = min(self.longest_wait_s, self.wait_s * 2 ** max(0, tries - 1))
+        return pause_s * random.Random(seed).uniform(0.75, 1.25)  # noqa: S311  (spread, so that not all come at once)
+
+
+def is_busy(error: BackendError) -> bool:
+    """Whether the server asks to be called less often."""
+    return error.reason == BUSY and isinstance(error, BackendUnavailable)

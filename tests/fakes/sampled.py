@@ -1,0 +1,32 @@
+"""Attempts of runs of models alone, put into a database without asking anybody."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import count
+from typing import Any
+
+from storage.engine import Database, writer
+from storage.work import Attempt
+from storage.writing import write
+
+_turns = count(1)
+Row = Mapping[str, Any]
+
+
+def sampled(cell: str, sample: int, step: int, text: str | None, reason: str | None = None, **more: Any) -> Row:
+    """An attempt to get a step of a sample, and what came of it, at a cost of a hundredth."""
+    own = {"stream": "run", "turn": next(_turns), "slot": "", "number": 1, "study": "trial", "path": ""}
+    ended = {"finish_reason": None if reason else "stop", "version": None, "reason": reason, "cause": reason}
+    took = {"started_us": 0, "first_token_us": None, "total_us": 1, "cost": 0.01}
+    tokens = {"prompt_tokens": 1, "completion_tokens": 1}
+    asked: Row = {"model": "one", "backend": "told", "server": None, "request": {}, "sent": "{}", "raw": "{}"}
+    of = {"cell": cell, "sample": sample, "step": step, "text": text or ""}
+    return {**own, **ended, **took, **tokens, **asked, **of, **more}
+
+
+def write_sampled(database: Database, rows: Iterable[Row]) -> None:
+    """Write some."""
+    with writer(database) as connection, connection.begin():
+        for row in rows:
+            write(connection, Attempt(row))
