@@ -163,7 +163,7 @@ def test_words_that_come_in_pieces_are_inert(place: Place, new_context: NewConte
             say(watched, payload.text)
             until(watched.page, SAID, number)
             until(watched.page, REPLIED)
-            assert watched.harms(BUBBLES, "#preview") == [], payload.name
+            assert watched.harms(BUBBLES, "#preview .text") == [], payload.name
 
 
 def test_a_bomb_holds_nobody_up(place: Place, new_context: NewContext, seed: int, soak: bool) -> None:

@@ -52,6 +52,7 @@ def test_an_ordinary_click_writes_no_index_of_the_seats(tmp_path: Path) -> None:
     event.listen(database, "connect", lambda connection, _: connection.set_trace_callback(told.append))
     asyncio.run(fill(database, ["demo"], 1, "1"))
     *clicks, end = [_indexes_written(database, words) for words in told if words.startswith("UPDATE seat SET")]
+    clicks.remove({"ix_seat_counts", "ix_seat_ended"})  # the consent, with which a cell is given
     assert len(clicks) > 10
     assert set().union(*clicks) == {"ix_seat_ended"}  # of those that have ended alone: no page of it for a click
     assert end == {"ix_seat_counts", "ix_seat_ended"}

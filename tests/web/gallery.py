@@ -19,7 +19,7 @@ from fastapi import FastAPI, Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.web.page import mount
+from app.web.page import routes
 from app.web.paint import StudyLook, paint
 from experiments.core.fields import read_form
 from experiments.core.screen import Message as Said
@@ -192,7 +192,7 @@ class Gate:
         await self.inner(scope, receive, nonced)
 
 
-mount(app)
+app.router.routes += routes()
 served = Gate(app)
 
 

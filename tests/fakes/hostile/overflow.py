@@ -36,7 +36,7 @@ OVERFLOW = of(
         "negative place": r"\(\moveleft 90em X\) \(\hbox to -90em{X}\)",
         "marks on letters": "Z" + "\u0334\u0351\u034d\u0316" * 60 + "a" + "\u0300\u0301\u0302\u0323" * 60,
         "marks on a letter of a formula": r"\(x" + "\u0300\u0323" * 60 + r"\)",
-        "word": "W" * 900,
+        "word": "W" * 450,
         "code": "`" + "W" * 900 + "`\n\n```\n" + "W" * 900 + "\n```",
         "table": "|" + "W" * 40 + "|" + "|".join("W" * 40 for _ in range(25)) + "|\n|" + "-|" * 26 + "\n",
         "quotes": ">" * 15 + " deep\n\n" + "  " * 8 + "- x",
