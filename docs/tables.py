@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
@@ -27,6 +28,7 @@ REFERRED = {
     "Range": "`{minimum: ..., maximum: ...}`",
     "JsonValue": "anything",
 }
+TESTS = Path(__file__).parents[1] / "tests"
 PLAIN = {"string": "text", "boolean": "true or false", "null": ""}
 
 
@@ -42,8 +44,17 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def tests(names: Iterable[str]) -> str:
-    """A cell with tests, each by its name and file."""
-    return "<br>".join(f"`{test.partition('::')[2]}` ({test.partition('::')[0]})" for test in names)
+    """A cell with tests, each by its name and file; raises LookupError for one that does not exist."""
+    return "<br>".join(f"`{name}` ({path})" for path, name in map(_existing, names))
+
+
+def _existing(test: str) -> tuple[str, str]:
+    path, _, name = test.partition("::")
+    if not re.search(
+        rf"^\s*(async def|def|class) {name}\b|^{name} = ", (TESTS / path).read_text("utf-8"), re.MULTILINE
+    ):
+        raise LookupError(f"there is no test {test}")
+    return path, name
 
 
 def keys(model: type[BaseModel], only: Sequence[str] | None = None, leave_out: Sequence[str] = ()) -> str:
