@@ -50,9 +50,8 @@ def tests(names: Iterable[str]) -> str:
 
 def _existing(test: str) -> tuple[str, str]:
     path, _, name = test.partition("::")
-    if not re.search(
-        rf"^\s*(async def|def|class) {name}\b|^{name} = ", (TESTS / path).read_text("utf-8"), re.MULTILINE
-    ):
+    source = (TESTS / path).read_text(encoding="utf-8")
+    if not re.search(rf"^\s*(async def|def|class) {name}\b|^{name} = ", source, re.MULTILINE):
         raise LookupError(f"there is no test {test}")
     return path, name
 

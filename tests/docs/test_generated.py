@@ -87,7 +87,8 @@ def test_every_column_is_documented_with_its_meaning():
 
 def test_the_participant_api_is_described_and_nothing_else():
     described = json.loads((DOCS / "api" / "openapi.json").read_text(encoding="utf-8"))
-    assert set(described["paths"]) == {"/api/look", "/api/act", "/api/draft", "/api/telemetry", "/api/reply"}
+    asked = ("look", "act", "draft", "preview", "telemetry", "reply")
+    assert set(described["paths"]) == {f"/api/{name}" for name in asked}
     assert re.fullmatch(r"\d+\.\d+\.\d+", described["info"]["version"])
 
 
