@@ -45,15 +45,18 @@ class Place:
         self.others = [open_database(url) for _ in range(PROCESSES)]
         self.runtimes = [Runtime(other, settings, self.clock) for other in self.others]
 
-    async def burst(self) -> list[Live]:
-        """All come at once; those who got a place."""
-        told = await asyncio.gather(
-            *(self.runtimes[n % PROCESSES].enrol(self.study, origin="person") for n in range(PEOPLE)),
-            return_exceptions=True,
-        )
+    async def burst(self, people: int = PEOPLE) -> list[Live]:
+        """All come and consent at once; those who got a place."""
+        told = await asyncio.gather(*map(self._come, range(people)), return_exceptions=True)
         for refused in told:
             assert isinstance(refused, (Live, Refused)), refused
         return [live for live in told if isinstance(live, Live)]
+
+    async def _come(self, number: int) -> Live:
+        runtime = self.runtimes[number % PROCESSES]
+        live = await runtime.enrol(self.study, origin="person")
+        seen = live.screen
+        return await runtime.participant(live.stream, "submit", seen.path, {"agreed": "on"}, seen=seen.seen)
 
     async def stay_or_leave(self, lives: list[Live], chance: random.Random) -> None:
         """Most finish, others vanish or withdraw."""
@@ -74,7 +77,7 @@ class Place:
     def taken(self) -> list[int]:
         """How many places of each arm are taken."""
         found = tally_of(self.database, self.study.name, "person", self.clock.now_us(), LEASE_S).cells
-        return [done + live for _, done, live in found]
+        return [done + live for values, done, live in found if values]
 
     async def close(self) -> None:
         for runtime in self.runtimes:
@@ -90,7 +93,11 @@ async def place(folder: Path, database: Database, number: int) -> Place:
         "factors": {"arm": ["a", "b", "c", "d"]},
         "caps": [{"most": ARMS * QUOTA}],
         "times": {"lease_s": LEASE_S},
-        "flow": [{"step": "consent", "text": "Do you agree?"}, {"step": "finish", "code": "DONE"}],
+        "flow": [
+            {"step": "consent", "text": "Do you agree?"},
+            {"step": "info", "text": "Thank you."},
+            {"step": "finish"},
+        ],
     }
     study = load_study(str(studies.write(folder, raw)))
     Studies(database).register(study)
@@ -115,9 +122,7 @@ async def test_a_burst_that_does_not_fill_the_study_is_spread_to_one(
 ) -> None:
     for number in range(100 if soak else 3):
         arms = await place(tmp_path, each_database, number)
-        few = await asyncio.gather(
-            *(arms.runtimes[n % PROCESSES].enrol(arms.study, origin="person") for n in range(30 + number % 7))
-        )
+        few = await arms.burst(30 + number % 7)
         counted = Counter(live.state.factors["arm"] for live in few).values()
         assert max(counted) - min(counted) <= 1
         await arms.close()

@@ -100,7 +100,7 @@ async def test_refusals_are_told_in_the_sessions_language(served: Served, tag: s
             {"agreed": say("Please answer this question.")},
         )
         assert (await bot.do("dance", {})).note == say(NOT_OFFERED)
-        assert (await bot.do("submit", {}, seen=1)).note == say(STALE)
+        assert (await bot.do("submit", {}, seen=0)).note == say(STALE)
 
 
 @pytest.mark.parametrize(("accepts", "query_", "chosen"), [

@@ -26,6 +26,8 @@ class Session:
         self._database, self._study = database, study
         self._spent = self._facts = 0
         self._add(tables.sessions, study=study.name, hash=study.hash, origin="person", ordinal=1, stream="one")
+        seat = {"begun_us": NOW_US, "until_us": NOW_US, "cell": "{}", "placed": True}
+        self._add(tables.seats, study=study.name, origin="person", stream="one", **seat)
         self._fact("enrolled")
         self.spends()
 
