@@ -85,7 +85,7 @@ def test_a_group_of_options_is_one_stop(stage: str, new_context: NewContext, nam
 
 
 def test_what_scrolls_is_reached_by_the_keyboard(stage: str, new_context: NewContext) -> None:
-    page = new_context(viewport={"width": 360, "height": 700}).new_page()
+    page = new_context(viewport={"width": 320, "height": 700}).new_page()
     show(page, stage, "chat-talk")
     formula = page.locator("#left math[tabindex]").first
     formula.focus()

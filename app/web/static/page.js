@@ -197,7 +197,7 @@ async function follow(slot) {
   let { rest } = now; // of the answer to the click, if it goes on to the reply
   now.rest = null;
   const same = () => now.slots.includes(slot) && now.path === path && now.said === said;
-  const reply = { slot, shown, text: "", offset: 0, done: false };
+  const reply = { slot, shown, text: "", blocks: "", rest: "", offset: 0, done: false };
   const paintReply = () => atEnd(() => write(reply));
   paintReply();
   waitFor(slot);

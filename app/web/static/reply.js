@@ -54,7 +54,7 @@ function take({ event, data }, reply) {
 // A reply so far: its blocks that are whole as the server has rendered them, and the rest as plain text.
 export function write({ slot, blocks, rest }) {
   const place = document.querySelector(`:is(#chat, #talk) [data-slot="${slot}"]`);
-  const tail = plain(rest ?? "");
+  const tail = plain(rest);
   if (place) patch(place, blocks + (tail.trim() ? `<p class="rest">${escaped(tail)}</p>` : "") || typing());
 }
 
