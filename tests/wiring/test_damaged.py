@@ -113,7 +113,7 @@ def test_the_tables_are_not_rebuilt_under_who_uses_them(tmp_path: Path) -> None:
     [
         (("backup", "none/backup.db"), "there is no folder none"),
         (("restore", "."), "this is a folder"),
-        (("times", "demo", "-o", "none/times.csv"), "none/times.csv: No such file or directory"),
+        (("times", "demo", "-o", "none/times.csv"), "none/times.csv cannot be written: No such file or directory"),
     ],
     ids=["backup", "restore", "times"],
 )
