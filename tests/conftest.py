@@ -50,6 +50,8 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("soak" if config.getoption("soak") else "parley")
     if config.option.hypothesis_seed is None:  # the workers of pytest-xdist are handed the first process's
         config.option.hypothesis_seed = str(random.SystemRandom().getrandbits(32))
+    for name in [name for name in os.environ if name.startswith("PARLEY_")]:
+        del os.environ[name]  # what is set on a developer's machine is not what tests set
     sys.addaudithook(_refuse_network)
     transactions.watch()
 
