@@ -28,6 +28,7 @@ REVIEWED = {
     "color-contrast imgNode": "words within a chart, whose own ground is the page's",
     "color-contrast pseudoContent": "beside a badge, a line or a ring that is drawn by the style sheet",
     "color-contrast elmPartiallyObscured": "what is scrolled half out of the talk, or below the head",
+    "color-contrast bgOverlap": "an option that is scrolled behind the foot of its form",
     "color-contrast elmPartiallyObscuring": "what lies over another part of the page: the dialog, a long answer",
     "color-contrast": "the numbers of the editor's lines",
     "frame-tested": "the frame in which a session is replayed: screens of participants, looked at where they are",
