@@ -31,7 +31,7 @@ test: $(VENV)/.stamp-dev tools  ## all checks and all tests (about 10 minutes on
 tests: $(VENV)/.stamp-dev tools
 	$(BIN)/python -m pytest -n $(WORKERS) $(BY_FILE) --durations=40
 
-check: $(VENV)/.stamp-dev lint  ## format, lint, types, import rules and the quick tests (under a minute)
+check: $(VENV)/.stamp-dev lint  ## format, lint, types, import rules and the quick tests (some minutes)
 	$(BIN)/python -m pytest -n 2 -q -m "$(QUICK)"
 
 lint: $(VENV)/.stamp-dev
