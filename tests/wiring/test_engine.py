@@ -112,7 +112,7 @@ def test_breadth_comes_first(database):
 def test_no_more_calls_are_made_at_once_than_allowed(database):
     with asking() as model:
         ask(database, [Talk("x", 40), Talk("y", 40, model="two"), Talk("z", 40, steps=2, last="three")], Limits(6))
-    assert model.most_at_once == 6
+    assert 1 < model.most_at_once <= 6
 
 
 def test_being_told_to_wait_is_no_try(database):
