@@ -28,6 +28,8 @@ from app.web.maths import mathml
 
 MAX_CHARS = 40_000
 MAX_FORMULAS = 200
+MAX_NESTING = 20
+"""Lists and quotes within each other, each of which counts twice or once."""
 MAX_COLOURED = 10_000
 MOST_MARKS = 800
 """How much markup a text of a participant's or a model's may have; a long answer full of formulas has some hundreds."""
@@ -114,7 +116,11 @@ def html(text: str, *, images: bool = True, dollars: bool = False, copy: str = "
     `copy` are the words on the button beside code, without which there is none."""
     if len(text) > MAX_CHARS:
         return f"<pre>{escape(text)}</pre>"
-    return str((_FULL if images else _PLAIN).render(text, {"dollars": dollars, "copy": copy}))
+    parser, env = _FULL if images else _PLAIN, {"dollars": dollars, "copy": copy}
+    tokens = parser.parse(text, env)
+    if any(token.level >= MAX_NESTING - 1 for token in tokens):  # markdown-it leaves out what is deeper
+        tokens = parser.parse(as_typed(text), env)
+    return str(parser.renderer.render(tokens, parser.options, env))
 
 
 def said(text: str, *, dollars: bool, copy: str = "Copy", most: int = MOST_MARKS) -> str:
@@ -250,7 +256,7 @@ def _table_close(renderer: RendererHTML, tokens: Sequence[Token], index: int, op
 
 class _Parser(MarkdownIt):
     def __init__(self, *, images: bool) -> None:
-        super().__init__("commonmark", {"html": False, "breaks": not images, "maxNesting": 20})
+        super().__init__("commonmark", {"html": False, "breaks": not images, "maxNesting": MAX_NESTING})
         self.enable(["table", "strikethrough"])
         if not images:
             # What was typed stays as typed: &lt; is no < in a participant's text, and no picture is fetched from

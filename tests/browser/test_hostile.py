@@ -6,8 +6,6 @@ Most are on the screen at once, as after a reload; some are also said and answer
 from __future__ import annotations
 
 import random
-import re
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -21,7 +19,7 @@ from tests.browser.visitor import REPLIED, Visitor
 from tests.browser.waiting import until
 from tests.fakes.backends import registered
 from tests.fakes.hostile import ALL, LIGHT, Payload
-from tests.fakes.hostile.bombs import MESSAGE
+from tests.fakes.hostile.bombs import MESSAGE, letters
 from tests.fakes.hostile.plain import plain
 from tests.fakes.served import Served, serving_aside, settings_for
 
@@ -69,12 +67,6 @@ def at(place: Place, session: Session, new_context: NewContext) -> Watched:
     watched.page.goto(f"{place.served.url}/")
     Visitor(watched.page, place.served.url).ready()
     return watched
-
-
-def letters(text: str) -> Counter[str]:
-    """How often each letter and digit is in it: of a text that can be read none is lost, however it is drawn; but for
-    the language of code, which is for its colours."""
-    return Counter(one for one in re.sub(r"```\w+\n", "", text) if one.isalnum())
 
 
 def squeezed(text: str) -> str:

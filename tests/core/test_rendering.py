@@ -6,10 +6,14 @@ and piece by piece, as a stream brings them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Callable
+from html import unescape
 from html.parser import HTMLParser
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.web.console.reading import Reading
 from app.web.events import rendered
@@ -17,6 +21,8 @@ from app.web.look import StudyLook
 from app.web.paint import paint
 from experiments.core.fields import Single
 from experiments.core.screen import Chat, Message, Panel, Progress, Reply, Round, Screen, Text, Transcript
+from tests.fakes.hostile.bombs import BOMBS, MESSAGE, letters
+from tests.fakes.hostile.payload import Payload
 
 pytestmark = pytest.mark.anyio
 LOOK = StudyLook("A study", dollar_maths=True)
@@ -104,6 +110,17 @@ def test_an_option_is_drawn_by_the_same_engine(case: str) -> None:
     assert updates(Panel(fields=(options,)), "left").count(seen) == 2
 
 
+@pytest.mark.parametrize("bomb", BOMBS, ids=lambda bomb: bomb.name)
+def test_no_letter_of_a_bomb_is_lost(bomb: Payload) -> None:
+    for text in (bomb.text[:MESSAGE], bomb.text):
+        assert letters(text) <= letters(words_of(story(text)))
+
+
+@given(st.lists(st.sampled_from(["- ", "> ", "1. "]), max_size=60).map("".join))
+def test_no_depth_of_lists_and_quotes_hides_a_word(nest: str) -> None:
+    assert "word" in words_of(story(f"{nest}word"))
+
+
 @pytest.mark.parametrize("size", [1, 7, 50])
 async def test_what_streams_is_rendered_block_by_block_and_never_changes(size: int) -> None:
     """All but the last block is there as HTML when the stream ends, just as the whole reply is rendered afterwards."""
@@ -124,6 +141,10 @@ async def test_what_streams_is_rendered_block_by_block_and_never_changes(size: i
     assert html.count("<math") > 5
     assert rest.strip().endswith("The end.")
     assert Words.of(html + story(rest)) == Words.of(story(whole))
+
+
+def words_of(page: str) -> str:
+    return unescape(re.sub("<[^>]*>", "", page))
 
 
 class Words(HTMLParser):
