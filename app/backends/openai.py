@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     import httpx2
 
 OPENAI_URL = "https://api.openai.com/v1"
+PATHS = {"chat": "/chat/completions", "responses": "/responses"}
+"""Where requests go, written by us: `create` of the SDK checks and copies each, which takes as long as all the rest."""
 CHAT_ONLY = ("presence_penalty", "frequency_penalty", "stop", "seed", "max_tokens_field")
 SAMPLING = ("top_p", "presence_penalty", "frequency_penalty", "stop", "seed", "reasoning_effort")
 
@@ -85,10 +87,9 @@ class OpenAI:
     def stream(self, request: Request) -> AsyncGenerator[Delta]:
         """Give the reply as the server sends it; leaving early closes the connection."""
         options = self._options.read(request.options)
-        body = self._body(request, options, stream=True)
-        written(body)  # the SDK would fail on what is no JSON with an error of Python's
+        sent = written(self._body(request, options, stream=True))
         decoder = Responses() if options.api == "responses" else ChatCompletions()
-        return streamed(self._server, self._opening(request, options, body), SseFraming(), decoder)
+        return streamed(self._server, self._opening(options, sent), SseFraming(), decoder)
 
     async def whole(self, request: Request) -> Whole:
         """Give the reply once it is whole: a small part of the work of a stream."""
@@ -96,36 +97,34 @@ class OpenAI:
 
         options = self._options.read(request.options)
         sent = written(self._body(request, options, stream=False))
-        responses = options.api == "responses"
+        read = response_reply if options.api == "responses" else chat_reply
         with masking(self._server, sent):
-            # `create` checks and copies all of a request, which takes as long as all else about a whole answer
-            path = "/responses" if responses else "/chat/completions"
-            response = await self._client.post(path, cast_to=httpx2.Response, content=sent)
-            return whole_of(response, self._server, sent, response_reply if responses else chat_reply)
+            response = await self._client.post(PATHS[options.api], cast_to=httpx2.Response, content=sent)
+            return whole_of(response, self._server, sent, read)
 
     async def close(self) -> None:
         """Close all connections."""
         await self._client.close()
 
     @asynccontextmanager
-    async def _opening(
-        self, request: Request, options: OpenAIOptions, body: dict[str, Any]
-    ) -> AsyncIterator[httpx2.Response]:
-        messages: Any = in_order(request.messages)
-        more: Any = {"stream": True, "extra_body": body, "extra_headers": STREAM}
-        if options.api == "responses":
-            create = self._client.responses.with_streaming_response.create
-            async with create(model=request.model, input=messages, **more) as response:
-                yield response.http_response
-        else:
-            ask = self._client.chat.completions.with_streaming_response.create
-            async with ask(model=request.model, messages=messages, **more) as response:
-                yield response.http_response
+    async def _opening(self, options: OpenAIOptions, sent: bytes) -> AsyncIterator[httpx2.Response]:
+        from openai import AsyncStream
+
+        stream = await self._client.post(
+            PATHS[options.api],
+            cast_to=object,
+            content=sent,
+            options={"headers": STREAM},
+            stream=True,
+            stream_cls=AsyncStream[object],
+        )
+        async with stream:
+            yield stream.response
 
     def _body(self, request: Request, options: OpenAIOptions, *, stream: bool) -> dict[str, Any]:
         """What is sent."""
         chat = options.api == "chat"
-        body = self._chat_body(request, options, stream) if chat else _responses_body(request, options)
+        body = self._chat_body(request, options, stream) if chat else _responses_body(request, options, stream)
         return {name: value for name, value in body.items() if value is not None} | options.extra
 
     def _chat_body(self, request: Request, options: OpenAIOptions, stream: bool) -> dict[str, Any]:
@@ -135,6 +134,7 @@ class OpenAI:
             "messages": in_order(request.messages),
             "temperature": request.temperature,
             max_tokens: request.max_tokens,
+            "stream": stream or None,
             "stream_options": {"include_usage": True} if stream and options.usage else None,
             "response_format": {"type": "json_schema", "json_schema": _strict(request)} if request.schema else None,
             **{name: getattr(options, name) for name in SAMPLING},
@@ -150,10 +150,11 @@ def _own_server(settings: Settings) -> Server:
     return Server(url=settings.openai_base_url or OPENAI_URL, key=settings.openai_api_key)
 
 
-def _responses_body(request: Request, options: OpenAIOptions) -> dict[str, Any]:
+def _responses_body(request: Request, options: OpenAIOptions, stream: bool) -> dict[str, Any]:
     return {
         "model": request.model,
         "input": in_order(request.messages),
+        "stream": stream or None,
         # what people say in a study is not to be kept by the server, which is its default
         "store": False,
         "temperature": request.temperature,
