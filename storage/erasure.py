@@ -21,6 +21,7 @@ from storage.engine import PATIENCE
 from storage.schemas.registry import schemas
 
 _SESSION = select(tables.sessions.c.stream).where(tables.sessions.c.stream == bindparam("stream"))
+_ERASED = select(tables.erasures.c.stream).where(tables.erasures.c.stream == bindparam("stream"))
 NOT_EMPTIED = "SQLite's journal still holds what was erased, until it is next emptied"
 log = logging.getLogger(__name__)
 EMPTIED: Mapping[str, Any] = MappingProxyType(
@@ -84,5 +85,4 @@ def erased(connection: Connection, stream: str) -> bool:
     """
     if connection.dialect.name == "postgresql":
         connection.execute(_SESSION.with_for_update(read=True), {"stream": stream})
-    found = select(tables.erasures.c.stream).where(tables.erasures.c.stream == stream)
-    return connection.execute(found).first() is not None
+    return connection.execute(_ERASED, {"stream": stream}).first() is not None

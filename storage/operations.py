@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection, bindparam, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from experiments.core.events import By, Event
@@ -25,6 +25,7 @@ from storage.recorded import study_stream
 
 _fact = tables.events.c
 _EVENT = (_fact.seq, _fact.at_us, _fact.by, _fact.path, _fact.kind, _fact.data, _fact.key)
+_DECIDED = select(*_EVENT).where(_fact.stream == bindparam("stream"), _fact.kind.in_(KINDS)).order_by(_fact.seq)
 
 
 def operations_of(database: Database, study: str) -> Operations:
@@ -35,8 +36,8 @@ def operations_of(database: Database, study: str) -> Operations:
 
 def operations_in(connection: Connection, study: str) -> Operations:
     """The same, as a connection sees it."""
-    decided = select(*_EVENT).where(_fact.stream == study_stream(study), _fact.kind.in_(KINDS)).order_by(_fact.seq)
-    return fold_operations([Event(*fact) for fact in connection.execute(decided)])
+    found = connection.execute(_DECIDED, {"stream": study_stream(study)})
+    return fold_operations([Event(*fact) for fact in found])
 
 
 def every_operations_in(connection: Connection, studies: Collection[str]) -> dict[str, Operations]:

@@ -63,6 +63,7 @@ class Seat:
 CHANGING = ("outcome", "due_us", "last_us", "place", "furthest", "flags", "excluded", "placed")
 _NEW = {**{name: getattr(Seat(), name) for name in CHANGING}, "pasted": 0}
 _changing = attrgetter(*CHANGING)
+_CHANGE = update(tables.seats).where(_seat.stream == bindparam("at_stream"))
 
 
 def lock(connection: Connection) -> None:
@@ -90,7 +91,7 @@ def changes(before: Seat, after: Seat) -> dict[str, Any]:
 def change(connection: Connection, stream: str, changed: Mapping[str, Any]) -> None:
     """Write the changed columns of a seat, and name no other: SQLite rewrites each index of a column that is named."""
     if changed:
-        connection.execute(update(tables.seats).where(_seat.stream == stream).values(changed))
+        connection.execute(_CHANGE, {"at_stream": stream, **changed})
 
 
 def release(connection: Connection, stream: str, now_us: int) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from sqlalchemy import Connection, Table
@@ -40,6 +41,11 @@ def upsert_rows(connection: Connection, whose: Whose, rows: Iterable[Row]) -> No
 
 def upsert(connection: Connection, table: Table, values: list[dict[str, Any]], key: Sequence[str]) -> None:
     """Write rows of any table, all with the same columns; a row of the same key is replaced."""
-    statement = (postgresql if connection.dialect.name == "postgresql" else sqlite).insert(table)
+    connection.execute(_upserting(connection.dialect.name, table, tuple(key)), values)
+
+
+@cache
+def _upserting(dialect: str, table: Table, key: tuple[str, ...]) -> Any:
+    statement = (postgresql if dialect == "postgresql" else sqlite).insert(table)
     others = {column.name: statement.excluded[column.name] for column in table.columns if column.name not in key}
-    connection.execute(statement.on_conflict_do_update(index_elements=list(key), set_=others), values)
+    return statement.on_conflict_do_update(index_elements=list(key), set_=others)

@@ -29,12 +29,18 @@ from storage.work import Append, Attempt, Counted, Draft, Enrolment, Spent, Work
 
 LEFT = ("submitted", "expired")
 """Facts by which a place is left behind."""
+REPLY = ("stream", "turn", "slot")
+"""Which reply an attempt was for."""
 _event, _draft, _attempt = tables.events.c, tables.drafts.c, tables.attempts.c
 _THERE = (_draft.stream == bindparam("at_stream"), _draft.path == bindparam("at_path"))
 TYPED = select(_draft.data).where(*_THERE)
 """What is typed at a place (`at_stream`, `at_path`) and not sent."""
 _KEEP = update(tables.drafts).where(*_THERE)
 _FORGET = delete(tables.drafts).where(*_THERE)
+_LEFT = select(_event.seq).where(
+    _event.stream == bindparam("at_stream"), _event.path == bindparam("at_path"), _event.kind.in_(LEFT)
+)
+_ADD_EVENTS = insert(tables.events)
 _ADD_SAMPLE = {
     "sqlite": sqlite.insert(tables.attempts).on_conflict_do_nothing(),
     "postgresql": postgresql.insert(tables.attempts).on_conflict_do_nothing(),
@@ -44,6 +50,13 @@ _ADD_SAMPLE = {
 def _next(number: Column[int], *whose: ColumnElement[bool]) -> ScalarSelect[int]:
     """The number after the last there is, from 1."""
     return select(func.coalesce(func.max(number), 0) + 1).where(*whose).scalar_subquery()
+
+
+_ADD_ATTEMPT = (
+    insert(tables.attempts)
+    .inline()
+    .values(number=_next(_attempt.number, *(_attempt[name] == bindparam(f"at_{name}") for name in REPLY)))
+)
 
 
 def write(connection: Connection, work: Work) -> Append | None:
@@ -81,16 +94,15 @@ def _write_attempt(connection: Connection, work: Attempt) -> None:
         return
     usage.lock(connection)  # two processes may be asking for the same reply
     emptied = EMPTIED if erased(connection, values["stream"]) else {}
-    same_reply = [_attempt[name] == values[name] for name in ("stream", "turn", "slot")]
-    number = _next(_attempt.number, *same_reply)
-    connection.execute(insert(tables.attempts).inline().values({**values, **emptied, "number": number}))
+    counted = {name: value for name, value in values.items() if name != "number"}
+    same_reply = {f"at_{name}": values[name] for name in REPLY}
+    connection.execute(_ADD_ATTEMPT, {**counted, **emptied, **same_reply})
     usage.add(connection, values)
 
 
 def _is_done(connection: Connection, work: Draft) -> bool:
     """Whether the place was left before its draft arrived: what was sent is no draft any more."""
-    left = select(_event.seq).where(_event.stream == work.stream, _event.path == work.path, _event.kind.in_(LEFT))
-    return connection.execute(left).first() is not None
+    return connection.execute(_LEFT, {"at_stream": work.stream, "at_path": work.path}).first() is not None
 
 
 def _write_append(connection: Connection, work: Append) -> None:
@@ -111,7 +123,7 @@ def _write_append(connection: Connection, work: Append) -> None:
         }
         for event in work.events
     ]
-    connection.execute(insert(tables.events), numbered)
+    connection.execute(_ADD_EVENTS, numbered)
     # Only after the insert, which holds the lock: numbers that were erased are free again for who knows nothing of it.
     if work.erases:
         erase(connection, work.stream, work.events[0])
