@@ -28,7 +28,7 @@ from app.web import markdown
 from app.web.cookies import MOST_KNOWN, Cookies
 from app.web.events import Events, plain, rendered
 from app.web.look import look_of, page_words
-from app.web.paint import Sheet, shows_talk
+from app.web.paint import Sheet, talk_chars
 from app.web.storable import storable
 from app.web.tongue import browsers
 from experiments.core.screen import Screen, typed
@@ -37,6 +37,8 @@ from experiments.errors import Refused
 
 JSON = "application/json"
 View = Literal["page", "screen"]
+SHORT_TALK = 2_000
+"""So many characters are painted in some milliseconds, formulas and all."""
 NOBODY = "Please open the link to the study again."
 ANOTHERS = "In another tab of this browser the study was begun anew. Nothing was sent from here; this is where it is."
 OUT_OF_TURN = ("stale", "not_offered", "ended")
@@ -275,8 +277,9 @@ class ParticipantApi:
             draft = typed or {} if asks else {}
             now_us = self._runtime.now_us()
             painting = partial(sheet.paint, shown=body.shown, draft=draft, note=note, faults=faults, now_us=now_us)
-            # Long texts with formulas take a while: in a thread, so that nobody else is held up. The rest is too short.
-            answer = (await asyncio.to_thread(painting) if shows_talk(screen) else painting()).as_json()
+            # Long texts with formulas take a while: in a thread, so that nobody else is held up.
+            aside = talk_chars(screen) > SHORT_TALK
+            answer = (await asyncio.to_thread(painting) if aside else painting()).as_json()
         answer["whose"] = whose(live.stream)
         return answer
 

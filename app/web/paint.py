@@ -144,9 +144,13 @@ def _timing_json(timing: Timing, now_us: int) -> dict[str, Any]:
     return {**away, "more": timing.more}
 
 
-def shows_talk(screen: Screen) -> bool:
-    """Whether there is a conversation on it."""
-    return screen.panel.chat is not None or any(isinstance(one, Transcript) for one in screen.panel.blocks)
+def talk_chars(screen: Screen) -> int:
+    """How long the conversations are that stand on it, in characters."""
+    chat, talks = screen.panel.chat, [one for one in screen.panel.blocks if isinstance(one, Transcript)]
+    said = [message.text for talk in talks for message in talk.messages]
+    said += [message.text for message in chat.messages] if chat else []
+    said += [reply.text for turn in chat.rounds for reply in turn.replies] if chat else []
+    return sum(map(len, said))
 
 
 def _head(screen: Screen, study: StudyLook) -> Part:

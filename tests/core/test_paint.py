@@ -9,9 +9,9 @@ import pytest
 
 from app.web import markdown
 from app.web.maths import mathml
-from app.web.paint import Painting, StudyLook, paint, shows_talk
+from app.web.paint import Painting, StudyLook, paint, talk_chars
 from experiments.core.fields import Multiple, Number, Scale, Short, Single, Tick
-from experiments.core.screen import Asked, Chat, Code, Message, Panel, Progress, Screen, Text, Transcript
+from experiments.core.screen import Asked, Chat, Code, Message, Panel, Progress, Reply, Round, Screen, Text, Transcript
 from tests.fakes.hostile.plain import plain
 
 LOOK = StudyLook("A study", "en", "team@example.org")
@@ -291,9 +291,10 @@ def test_the_json_says_what_the_page_needs_and_no_more() -> None:
     assert paint(screen_of(Panel()), study=LOOK._replace(language="ar"), shown=None, draft={}).as_json()["dir"] == "rtl"
 
 
-def test_whole_conversations_are_known_to_take_a_while() -> None:
-    talk = Transcript("A talk", CHAT.messages)
-    assert shows_talk(screen_of(Panel("Rate", (talk,))))
-    assert shows_talk(screen_of(Panel("Compare", chat=replace(CHAT, columns=2))))
-    assert shows_talk(screen_of(Panel("Chat", (Text("Read."),), chat=CHAT)))
-    assert not shows_talk(screen_of(Panel("Read", (Text("Read."),))))
+def test_how_long_the_conversations_on_a_screen_are() -> None:
+    said = sum(len(message.text) for message in CHAT.messages)
+    rounds = (Round("Hi", (Reply("a", "A", "four"), Reply("b", "B", "seven.."))),)
+    assert talk_chars(screen_of(Panel("Rate", (Transcript("A talk", CHAT.messages),)))) == said
+    assert talk_chars(screen_of(Panel("Chat", (Text("Read."),), chat=CHAT))) == said
+    assert talk_chars(screen_of(Panel("Compare", chat=replace(CHAT, messages=(), columns=2, rounds=rounds)))) == 11
+    assert talk_chars(screen_of(Panel("Read", (Text("Read."),)))) == 0

@@ -34,7 +34,7 @@ MAX_BODY_BYTES, MAX_REFUSAL_BYTES = 8_000_000, 20_000
 MULTIPLE_CHOICES = 300
 KEPT_S = 4.0
 """How long a connection is kept that nobody uses: servers close it after 5 s (uvicorn, node) or later."""
-GATHER_S, LONGEST_GATHER_S, MOST_READS = 0.05, 0.4, 400
+GATHER_S, LONGEST_GATHER_S, MOST_READS = 0.05, 0.4, 250
 """After so long what has come of a stream is read; with many streams less often, so that all together are read so often
 a second. A read for each word would cost most of a reply's processor time."""
 ENOUGH_BYTES = 16_000
