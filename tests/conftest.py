@@ -5,8 +5,10 @@ import os
 import random
 import shutil
 import sys
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -15,6 +17,7 @@ from hypothesis import HealthCheck, Phase, settings
 from storage.engine import Database, open_database
 from tests.browser import found
 from tests.fakes import transactions
+from tests.fakes.drawn import each_value_once
 from tests.fakes.let_go import let_go
 
 ROOT = Path(__file__).parents[1]
@@ -36,6 +39,8 @@ LONG = (
 """Files that take half a minute or more, those with a browser between the others; they come first, so that nobody waits
 for one in the end."""
 _BEGINS = {f"test_{name}": number for number, name in enumerate(LONG)}
+MOST_CASES = 12
+"""So many cases of one test are all run; of more, where they are a product, a short run draws some."""
 LONGEST_S = 2 * 3600
 """How long one test may take with --soak."""
 
@@ -48,12 +53,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("soak" if config.getoption("soak") else "parley")
-    if config.option.hypothesis_seed is None:  # the workers of pytest-xdist are handed the first process's
-        config.option.hypothesis_seed = str(random.SystemRandom().getrandbits(32))
+    if config.option.hypothesis_seed is None:
+        own = str(random.SystemRandom().getrandbits(32))
+        config.option.hypothesis_seed = getattr(config, "workerinput", {}).get("seed", own)
     for name in [name for name in os.environ if name.startswith("PARLEY_")]:
         del os.environ[name]  # what is set on a developer's machine is not what tests set
     sys.addaudithook(_refuse_network)
     transactions.watch()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Hand a worker of pytest-xdist the seed of all."""
+    node.workerinput["seed"] = node.config.option.hypothesis_seed
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -68,6 +80,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.timeout(LONGEST_S), append=False)
     else:
         left_out(config, items, "soak")
+        draw(config, items)
+
+
+def draw(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of the product of several parameters a short run takes each value at least once, unless a case is named."""
+    cases: dict[str, list[tuple[pytest.Item, Mapping[str, Hashable]]]] = defaultdict(list)
+    for item in items:
+        if isinstance(item, pytest.Function) and hasattr(item, "callspec") and len(item.callspec.params) > 1:
+            values = {name: id(value) for name, value in item.callspec.params.items()}  # not all can be compared
+            cases[item.nodeid.partition("[")[0]].append((item, values))
+    seed, named = config.option.hypothesis_seed, " ".join(config.args)
+    left: set[pytest.Item] = set()
+    for test, product in cases.items():
+        if len(product) > MOST_CASES and f"{test}[" not in named:
+            taken = each_value_once(product, random.Random(f"{seed} {test}"))
+            left |= {item for item, _ in product}.difference(taken)
+    config.hook.pytest_deselected(items=[item for item in items if item in left])
+    items[:] = [item for item in items if item not in left]
 
 
 def left_out(config: pytest.Config, items: list[pytest.Item], marker: str) -> None:
