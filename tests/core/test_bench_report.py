@@ -9,7 +9,7 @@ from rich.table import Table
 
 from tests.bench import report
 
-NAMES = ("exports", "load", "page", "growth", "rival")
+NAMES = ("exports", "load", "page", "growth")
 
 
 def marked(name: str, text: str) -> str:
