@@ -98,14 +98,6 @@ def test_every_kind_of_step_that_has_fields_says_what_it_asks() -> None:
     assert with_fields <= {step.step for step in everything if step.asks()}
 
 
-def test_what_stands_above_a_question_is_told() -> None:
-    found = {step.step: step.instructions() for step in steps(study("chatbench"))}
-    assert found["answer"].startswith("Now, answer this question to the best of your ability")
-    assert found["confidence"] == "Please read the following question carefully."
-    (pages,) = [step.instructions() for step in steps(study(NAMES[-1])) if step.step == "info" and step.asks()]
-    assert pages == "One\n\nTwo \\(x^2\\)\n\nThree"
-
-
 def test_what_a_column_says_was_asked_is_asked_by_some_study() -> None:
     known = {field.name for name in NAMES for step in steps(study(name)) for field in step.asks()} | NOT_SHIPPED
     columns = [column for schema in schemas().values() for table in schema.tables for column in table.columns]

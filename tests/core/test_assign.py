@@ -113,25 +113,6 @@ def test_without_foresight_they_are_not() -> None:
     assert max(seen) > 1.01
 
 
-@given(designs(weighted=False), st.text(max_size=4))
-@examples(6)
-def test_factors_and_their_pairs_are_within_two_at_every_moment(factors: Factors, seed: str) -> None:
-    free = cells(factors, {})
-    for number in arrivals(free, 100, seed):
-        for names in [*combinations(factors, 1), *combinations(factors, 2)]:
-            assert off(free, number, names) <= 2
-
-
-@given(designs(weighted=True, most=4), st.text(max_size=4))
-@examples(6)
-def test_with_any_weights_they_are_within_three(factors: Factors, seed: str) -> None:
-    """Nothing proves a bound: the worst of some hundred random designs is 2.4."""
-    free = cells(factors, {})
-    for number in arrivals(free, 100, seed):
-        for names in [*combinations(factors, 1), *combinations(factors, 2)]:
-            assert off(free, number, names) <= 3
-
-
 @given(designs(weighted=False), st.lists(st.integers(0, 6), min_size=64, max_size=64), st.text(max_size=4))
 @examples(20)
 def test_holes_that_drop_outs_have_torn_are_filled_first(factors: Factors, held: list[int], seed: str) -> None:

@@ -95,14 +95,6 @@ def test_a_name_leads_nowhere_else(name: str, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_only_a_draft_that_is_there_can_be_read_and_saved(tmp_path: Path) -> None:
-    kept = Drafts(tmp_path)
-    kept.create("mine", "demo")
-    for act in (kept.text, lambda name: kept.save(name, "x")):
-        with pytest.raises(StudyError, match="Did you mean 'mine'"):
-            act("mien")
-
-
 def test_a_text_that_cannot_be_saved_leaves_the_one_before(tmp_path: Path) -> None:
     kept = Drafts(tmp_path)
     kept.create("mine", "demo")
@@ -118,11 +110,6 @@ def test_a_text_that_cannot_be_saved_leaves_the_one_before(tmp_path: Path) -> No
 @given(st.text(max_size=80))
 def test_every_folder_makes_a_name_that_studies_may_have(name: str) -> None:
     assert TypeAdapter(Slug).validate_python(slug(name)) == slug(name)
-
-
-@pytest.mark.parametrize("name", ["small", "My-Study_2", "a"])
-def test_a_name_that_studies_may_have_stays(name: str) -> None:
-    assert slug(name) == name
 
 
 ASKED = "flow[1].questions[0]"
@@ -152,10 +139,6 @@ def test_a_fault_is_told_with_its_line(case: str, folder: Path) -> None:
     told = checked(TEXT.replace(old, new), folder)
     assert told.study is None
     assert sorted((fault.line, fault.where) for fault in told.faults) == sorted(wanted)
-
-
-def test_the_same_text_without_the_fault_is_sound(folder: Path) -> None:
-    assert checked(TEXT, folder).faults == ()
 
 
 def test_a_fault_in_a_protocol_beside_the_study_has_its_name_and_no_line(folder: Path) -> None:

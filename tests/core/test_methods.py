@@ -92,11 +92,6 @@ def test_five_examples_of_the_same_dataset_stand_before_the_question_with_their_
     assert [block.splitlines()[-1] for block in blocks] == [f"Answer: {key}" for key in "ABCDA"] + ["Answer:"]
 
 
-def test_a_dataset_is_called_as_the_study_says():
-    terms = Terms(MODEL, Alone(subjects={"elementary_mathematics": "sums"}), READER, TERMS.examples)
-    assert "(with answers) about sums." in said("letter_only_few_shot", terms=terms)[0][1]
-
-
 def test_thinking_stands_before_the_order_to_give_a_letter():
     assert [role for role, _ in said("zero_shot_cot", "It is 13.")] == ["user", "assistant", "user"]
     assert said("zero_shot_cot", "It is 13.")[1] == ("assistant", "It is 13.")

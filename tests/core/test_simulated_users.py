@@ -54,14 +54,6 @@ def act(kind: str, screen: Screen, *replies: str) -> tuple[Deed, Scripted]:
     return asyncio.run(user.act(screen, ask)), ask
 
 
-def test_the_kinds_are_registered_with_what_they_need() -> None:
-    kinds = registry.kinds()
-    assert {*TALKERS, "random"} <= kinds.keys()
-    assert {name for name, kind in kinds.items() if kind.model} >= set(TALKERS)
-    assert not kinds["random"].model
-    assert [name for name, kind in kinds.items() if kind.personas] == ["persona"]
-
-
 @pytest.mark.parametrize("kind", TALKERS)
 def test_nobody_answers_before_the_first_message(kind: str) -> None:
     deed, ask = act(kind, SCREEN, '"YOU: help me with this"')

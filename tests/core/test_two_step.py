@@ -62,13 +62,6 @@ def test_quotes_around_a_reply_and_the_speakers_name_are_dropped(reply: str, sai
 
 
 @pytest.mark.parametrize(
-    ("reply", "answer"), [("Answer: B", "B"), ("Answer:", ""), ("the answer is B", None), ("My Answer: B", None)]
-)
-def test_an_answer_begins_with_its_word(reply: str, answer: str | None) -> None:
-    assert two_step.answer_in(reply) == answer
-
-
-@pytest.mark.parametrize(
     ("answer", "key"),
     [
         ("A", "A"), ("a", "A"), ("D.", "D"), ("(D)", "D"), ("D) A lot", "D"), ("**D**", "D"), ("2", "B"),

@@ -57,11 +57,6 @@ def test_what_a_field_does_not_accept_is_not_taken_at_all(old: str, new: str, wh
         forms.read(FIELDS, GOOD.replace(old, new, 1))
 
 
-def test_a_list_is_no_answer() -> None:
-    with pytest.raises(Unusable, match="Return one JSON object"):
-        forms.read(FIELDS, "[1]")
-
-
 def test_the_task_says_what_each_field_takes() -> None:
     screen = Screen("s", 1, Panel("Title", (Text("Please tell us."),), tuple(FIELDS)), Progress("", 0), ("submit",))
     told = forms.task(screen, FIELDS)

@@ -94,10 +94,6 @@ def test_no_file_names_a_package_index(files: list[Path]) -> None:
     assert not found
 
 
-def test_only_the_known_files_lie_at_the_top(files: list[Path]) -> None:
-    assert {path.relative_to(ROOT).parts[0] for path in files} - TOP_LEVEL == set()
-
-
 def test_every_dependency_has_a_lower_bound(dependencies: list[Requirement]) -> None:
     assert [str(d) for d in dependencies if not any(s.operator in (">=", "==") for s in d.specifier)] == []
 
