@@ -30,7 +30,6 @@ from tests.fakes.asking import (
 )  # fmt: skip
 from tests.fakes.model_server import serve
 
-SCRIPTED = LOCAL["scripted"]
 ALL = {**LOCAL, **WAYS}
 
 

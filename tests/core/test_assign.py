@@ -51,6 +51,11 @@ def off(free: Sequence[Cell], number: Sequence[int], names: Sequence[str]) -> fl
     return max(map(abs, sums.values()))
 
 
+def pairs_of(factors: Factors) -> list[tuple[str, ...]]:
+    """Each factor, and each two of them."""
+    return [*combinations(factors, 1), *combinations(factors, 2)]
+
+
 @st.composite
 def designs(draw: st.DrawFn, *, weighted: bool, most: int = 3) -> Factors:
     """Some factors, of two to four values each."""
@@ -66,9 +71,10 @@ def designs(draw: st.DrawFn, *, weighted: bool, most: int = 3) -> Factors:
 @examples(6)
 def test_equal_cells_are_filled_evenly_round_by_round(factors: Factors, seed: str) -> None:
     free = cells(factors, {})
-    for number in arrivals(free, 100, seed):
+    for number in arrivals(free, 60, seed):
         assert max(number) - min(number) <= 1
         assert off(free, number, list(factors)) < 1
+        assert all(off(free, number, names) <= 2 for names in pairs_of(factors))
 
 
 @given(designs(weighted=True, most=4), st.text(max_size=4))
@@ -76,8 +82,10 @@ def test_equal_cells_are_filled_evenly_round_by_round(factors: Factors, seed: st
 def test_weighted_cells_stay_strictly_within_one_of_their_targets(factors: Factors, seed: str) -> None:
     """As both quotas are held: the cell to come is chosen such that every later deadline can be met (see `assign`)."""
     free = cells(factors, {})
-    for number in arrivals(free, 100, seed):
+    for number in arrivals(free, 60, seed):
         assert off(free, number, list(factors)) < 1 + ROUNDING
+        # nothing proves a bound for pairs: the worst of some hundred random designs is 2.4
+        assert all(off(free, number, names) <= 3 for names in pairs_of(factors))
 
 
 HARD: Sequence[tuple[Sequence[float], ...]] = (

@@ -112,7 +112,7 @@ TEXT = ("short", "long")
 
 
 @given(st.sampled_from(NAMES), st.floats(0, 1), st.lists(well_formed | sent, max_size=6), st.data())
-@examples(40)
+@examples(15)
 def test_nothing_is_kept_but_numbers_and_the_names_of_the_studys_places_and_boxes(
     name: str, share: float, raws: list[dict[str, Any]], data: st.DataObject
 ) -> None:

@@ -50,7 +50,9 @@ def used(lab: Path) -> str:
     ]  # fmt: skip
     lines = re.findall(r"^    parley (alone .+)$", PAGE.read_text(encoding="utf-8"), re.M)
     assert len(lines) == 2
-    return parley_with(lab, *commands, *lines, "schema")
+    (lab / "rivers-2.txt").write_text("Which river flows through Cairo?\n")
+    (lab / "wrong.yaml").write_text(STUDIES["rivers"].replace("rivers.txt", "rivers-2.txt"))
+    return parley_with(lab, *commands, *lines, "!check wrong.yaml", "schema")
 
 
 @pytest.mark.parametrize("block", [b for b in blocks(PAGE, "python") if b.file], ids=lambda block: block.file)
@@ -94,8 +96,5 @@ def test_a_new_method_asks_models_and_its_outcomes_are_told(lab: Path, used: str
     assert outcomes == [("answered", 5 * 2)]
 
 
-def test_a_fault_in_a_file_of_the_new_source_is_told_with_its_line(lab: Path):
-    (lab / "rivers-2.txt").write_text("Which river flows through Cairo?\n")
-    (lab / "wrong.yaml").write_text(STUDIES["rivers"].replace("rivers.txt", "rivers-2.txt"))
-    with pytest.raises(AssertionError, match="line 1 is no `question :: answer`"):
-        parley_with(lab, "check wrong.yaml")
+def test_a_fault_in_a_file_of_the_new_source_is_told_with_its_line(used: str):
+    assert "line 1 is no `question :: answer`" in used
