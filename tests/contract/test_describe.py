@@ -18,13 +18,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.marked import marked
 from experiments.core.resolve import Study, restore
 from storage.describe import describe
 from storage.describe.formulas import FORMULA_STARTS, escaped, is_formula
 from storage.describe.packing import pack
 from storage.engine import Database
-from storage.exported import Kept
 from storage.exports.exporting import export
 from storage.exports.planning import Wish
 from storage.schemas.registry import schemas
@@ -157,18 +155,6 @@ def test_the_zip_holds_the_export_and_nothing_else(tmp_path: Path) -> None:
         assert all(archive.read(name) == (folder / name).read_bytes() for name in names)
 
 
-def test_a_zip_that_cannot_be_made_leaves_the_old_one(tmp_path: Path) -> None:
-    folder = tmp_path / "data"
-    made = exported(folder, "mathconverse")
-    describe(made)
-    before = pack(folder).read_bytes()
-    (folder / made.files[0].path).unlink()
-    with pytest.raises(FileNotFoundError):
-        pack(folder)
-    assert (tmp_path / "data.zip").read_bytes() == before
-    assert {path.name for path in tmp_path.iterdir()} == {"data", "data.zip"}
-
-
 @pytest.mark.parametrize("safe", [False, True])
 def test_a_real_export_explains_itself_and_is_the_same_again(filled: Database, safe: bool, tmp_path: Path) -> None:
     wish = Wish("chatbench", "chatbench", safe=safe)
@@ -181,21 +167,6 @@ def test_a_real_export_explains_itself_and_is_the_same_again(filled: Database, s
 
 
 # The card
-
-
-def test_the_card_tells_what_was_exported_and_what_is_not_known(tmp_path: Path) -> None:
-    made = exported(tmp_path, "chatbench")
-    kept = (Kept("all", 3, 9), Kept("passed the attention check", 2, 6))
-    describe(replace(made, filtered=kept))
-    card = text(tmp_path, "README.md")
-    (used,) = made.studies
-    for words in (used.hash, used.file.title, "`study.json`", "| passed the attention check | 2 | 6 |", "`tutor-a`"):
-        assert words in card
-    for file in made.files:
-        assert f"| `{file.path}` | 3 | {len(file.columns)} |" in card
-    assert "The licence, the authors and how to cite the data" in card
-    front = marked(card.split("---\n")[1]).value
-    assert front.keys() == {"pretty_name", "language", "configs"}
 
 
 def test_the_card_reports_cells_that_look_like_formulas(tmp_path: Path) -> None:

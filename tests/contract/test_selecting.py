@@ -228,32 +228,6 @@ def test_without_filters_an_export_is_as_it_was_and_says_nothing_of_them(lab: Da
     assert contents(tmp_path / "undone") == before
 
 
-def test_the_card_tells_every_filter_and_what_it_left_out(lab: Database, tmp_path: Path) -> None:
-    exclude(lab, {1: "a | bot", 2: "a | bot", 5: "tried `it` out"})
-    asked = Selection(where_of(["condition=answer-first"]), DAY_US, 7 * DAY_US, True, "en")
-    made = export(lab, Wish(STUDY, STUDY, selection=asked), tmp_path)
-    card = (tmp_path / "README.md").read_text(encoding="utf-8")
-    described = json.loads((tmp_path / "metadata.json").read_text(encoding="utf-8"))["description"]
-    stay = [seat for seat in seats(lab) if passes(seat, asked)]
-    assert made.sessions == len(stay)
-    for words in (
-        f"{len(stay)} of {COUNT} sessions are here. What belongs to the study itself is whole: `questions.csv`.",
-        "- condition is answer-first",
-        "- begun from 1970-01-02 00:00 UTC on",
-        "- begun before 1970-01-08 00:00 UTC",
-        "- complete only",
-        "- taken in the language en",
-        "| excluded by a researcher | 3 |",
-        "| `a \\| bot` | 2 |",
-        "| ``tried `it` out`` | 1 |",
-        "they are not among the data",
-    ):
-        assert words in card
-    assert f"{len(stay)} of {COUNT} sessions are here." in described
-    assert "3 excluded by a researcher" in described
-    assert sum(number for _, number in made.selected.left_out) + len(stay) == COUNT
-
-
 def test_what_there_is_data_of_is_offered_and_imports_take_no_filter(
     lab: Database, database: Database, tmp_path: Path
 ) -> None:

@@ -56,13 +56,10 @@ def test_all_wrong_variables_are_named_at_once_and_secrets_are_not_shown(monkeyp
     ("name", "value", "said"),
     [
         ("TRUSTED_PROXIES", "localhost", "Addresses such as 127.0.0.1, or networks such as 10.0.0.0/8."),
-        ("TRUSTED_PROXIES", "127.0.0.1, 10.0.0.1/8", "has host bits set"),
         ("PUBLIC_URL", "https://example.org/study", "Parley is served at the root of a host name"),
-        ("CONSOLE_URL", "https://example.org?x=1", "must end before `?`"),
         ("SECRET", "hush", "it has fewer than 32 characters. `python -c"),
         ("LOG_LEVEL", "debgu", "'debgu': allowed: DEBUG, INFO, WARNING, ERROR, CRITICAL. Did you mean 'DEBUG'?"),
         ("SERVERS", '{"lab": 3}', 'lab: must be an object, as in {"url": "https://..."}.'),
-        ("SERVERS", "[3]", 'must be an object, as in {"lab": {"url": "https://..."}}.'),
     ],
 )
 def test_what_could_not_work_is_refused_with_what_could(monkeypatch, name, value, said):
@@ -128,16 +125,10 @@ def test_servers_are_read_and_none_of_their_secrets_is_shown(monkeypatch):
     [
         ("lab=http://gpu", "is no JSON (Expecting value, line 1, column 1); write {"),
         ('{"lab": {"url": "http://gpu", "key": "hunter2"}', "is no JSON (Expecting ',' delimiter, line 1, column 48)"),
-        ('["hunter2"]', "must be an object, as in"),
         ('{"lab": "hunter2"}', "PARLEY_SERVERS=(its value is secret), lab: "),
         ('{"lab": {"key": "hunter2"}}', ", lab.url: Field required"),
         ('{"lab": {"url": "gpu:8000", "key": "hunter2"}}', ", lab.url: must start with http:// or https://"),
         ('{"lab": {"url": "http://me:hunter2@gpu"}}', "must not hold a name and password"),
-        ('{"lab": {"url": "http://gpu/v1?key=hunter2"}}', "must end before `?` and `#`"),
-        ('{"lab": {"url": "http:///v1"}}', "names no host"),
-        ('{"lab": {"url": "http://gpu", "kay": "hunter2"}}', "no such key; allowed: url, key, headers, query"),
-        ('{"lab": {"url": "http://gpu", "kay": "hunter2"}}', "Did you mean 'key'?"),
-        ('{"lab": {"url": "http://gpu", "key": "hunter2 ™"}}', "has a character that cannot be sent in a header"),
         ('{"lab": {"url": "http://a"}, "lab": {"url": "http://b"}}', "has lab twice"),
     ],
 )
