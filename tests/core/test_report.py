@@ -13,13 +13,11 @@ from hypothesis import strategies as st
 from app.analysis.estimates import Finding, Group, Unit, estimate
 from app.analysis.forest import forest, ticked
 from app.analysis.intervals import Interval
-from app.analysis.report import Arm, Report, Version, html
-from app.analysis.results import Results
+from app.analysis.report import html
 from app.web.console.dots import spec
-from storage.reading import Flow
+from tests.fakes.reports import by_turn, hostile, report
 
-NASTY = '<script>alert("x")</script>'
-VOID = {"meta", "br", "img", "link", "input", "hr", "col"}
+VOID = {"meta", "br", "img", "link", "input", "hr", "col", "wbr"}
 
 
 class Tags(HTMLParser):
@@ -51,20 +49,8 @@ def finding(*intervals: Interval, unit: Unit = "share", axis: tuple[float, float
     return Finding("x.y", "A finding", "answers", unit, axis, tuple(estimates), "By hand.", "code()", reference=axis[0])
 
 
-def report(origin: str = "person", **changes: object) -> Report:
-    flow = Flow(origin, 9, {"complete": 6, "withdrawn": 1, "": 2}, {NASTY: 1})
-    found = Results(
-        "demo", origin, ("chatbench",), 5, (finding(Interval(0.5, 0.25, 0.75), Interval(1, why="Too few.")),)
-    )
-    arms = (Arm("condition", "a", 5, 4, 0.8, 0.5), Arm("batch", "40 values", 9, 5, None, None))
-    values = {"title": NASTY, "versions": (Version(2, "ab" * 32),), "flow": flow, "arms": arms, "results": found}
-    return Report(
-        **{"study": "demo", "origin": origin, **values, "made_us": 1_800_000_000_000_000, "parley": "9.9", **changes}
-    )  # type: ignore[arg-type]
-
-
 def test_the_page_is_whole_and_needs_nothing_from_elsewhere() -> None:
-    page = html(report())
+    page = html(report(hostile(), by_turn()))
     tags = Tags(page)
     assert tags.open == []
     assert not {tag for tag, _ in tags.seen} & {"script", "link", "img", "iframe", "object"}
@@ -78,7 +64,7 @@ def test_the_page_is_whole_and_needs_nothing_from_elsewhere() -> None:
 
 
 def test_without_data_there_is_no_figure_but_a_sentence() -> None:
-    page = html(report(results=Results("demo", "person", ("chatbench",), 0, ())))
+    page = html(report())
     assert "<svg" not in page
     assert "nothing to estimate yet" in page
 
