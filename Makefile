@@ -8,7 +8,7 @@ ROOMS := app experiments storage problems
 TYPED := $(ROOMS) $(wildcard tests/fakes)
 WORKERS := 4 # more than two cores have, as many tests wait for servers and for clocks
 BY_FILE := --dist loadfile --no-loadscope-reorder # what a file's tests share is made once; in the order of tests/conftest.py
-QUICK := not browser and not slow and not bench
+QUICK := not browser and not slow
 
 # `make UV=` does without uv. A name like python3.12 may be there and still not run, so each is asked for its version.
 UV ?= $(shell command -v uv 2>/dev/null)
@@ -16,7 +16,7 @@ NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	if $$p -c '$(NEW_ENOUGH)' >/dev/null 2>&1; then echo $$p; break; fi; done)
 
-.PHONY: help demo test tests check lint bench soak foreign-servers audit lock clean tools python
+.PHONY: help demo test tests check quick lint bench soak foreign-servers audit lock clean tools python
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -31,8 +31,11 @@ test: $(VENV)/.stamp-dev tools  ## all checks and all tests (about 10 minutes on
 tests: $(VENV)/.stamp-dev tools
 	$(BIN)/python -m pytest -n $(WORKERS) $(BY_FILE) --durations=40
 
-check: $(VENV)/.stamp-dev lint  ## format, lint, types, import rules and the quick tests (some minutes)
-	$(BIN)/python -m pytest -n 2 -q -m "$(QUICK)"
+check: $(VENV)/.stamp-dev  ## format, lint, types, import rules and the tests of tests/core (a minute or two on two cores)
+	$(MAKE) --no-print-directory --jobs 2 lint quick
+
+quick: $(VENV)/.stamp-dev
+	$(BIN)/python -m pytest -n 2 $(BY_FILE) -q -m "$(QUICK)" tests/core
 
 lint: $(VENV)/.stamp-dev
 	$(BIN)/ruff format --check .

@@ -27,7 +27,7 @@ IN_CI = os.environ.get("CI") == "true"
 # The phase that explains a failure traces every line, which takes minutes here; the example says enough.
 PHASES = [phase for phase in Phase if phase is not Phase.explain]
 COMMON = settings(deadline=None, derandomize=False, print_blob=True, phases=PHASES)
-settings.register_profile("parley", COMMON, max_examples=40)
+settings.register_profile("parley", COMMON, max_examples=20)
 settings.register_profile(
     "soak", COMMON, max_examples=5_000, stateful_step_count=200, suppress_health_check=[HealthCheck.too_slow]
 )

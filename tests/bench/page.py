@@ -2,8 +2,7 @@
 
 `python -m tests.bench.page`; `--times 1 --seconds 2` is a short form. Over 10 Mbit/s with 40 ms, Chromium opens the
 page of the demo study as the shipped server gives it: cold, with nothing kept, and again. Usable is when the script
-says so, in the browser's own time. Then 16 connections ask for it as quickly as they can, and for the same bytes from a
-bare server.
+says so, in the browser's own time. Then 16 connections ask for it as quickly as they can.
 """
 
 from __future__ import annotations
@@ -145,7 +144,6 @@ def loads(folder: Path, where: str, times: int) -> list[tuple[Load, Load]]:
 class Rate:
     """How often the page was served."""
 
-    server: str
     a_second: float
     core: float
     """The share of its core that the server used."""
@@ -184,35 +182,29 @@ class Asking:
                 self._answers += 1
 
 
-def rate_of(server: str, number: int, port: int, seconds: float) -> tuple[Rate, bytes]:
-    """How often a server gives the page, and the page."""
+def rate_of(number: int, port: int, seconds: float) -> Rate:
+    """How often the server gives the page."""
     asking = Asking(port, seconds)
     with servers.on_drivers_core():
         before_s, begun = servers.used_s(number), time.monotonic()
         a_second = uvloop.run(asking.run())
         core = (servers.used_s(number) - before_s) / (time.monotonic() - begun)
-    return Rate(server, a_second, core, len(asking.page) / 1024), asking.page
+    return Rate(a_second, core, len(asking.page) / 1024)
 
 
-def rates(folder: Path, seconds: float) -> list[Rate]:
-    """Parley's, as if one might ask without end, and that of a bare server with the same bytes."""
+def rate(folder: Path, seconds: float) -> Rate:
+    """As if one might ask without end."""
     port, unlimited = servers.free_port(), 1_000_000
     freely = {"requests_per_second": unlimited, "request_burst": unlimited}
     with servers.parley(folder, port, STUDY, **freely) as number:
-        ours, page = rate_of("Parley", number, port, seconds)
-    (folder / "page.html").write_bytes(page)
-    port = servers.free_port()
-    command = [sys.executable, "-m", "tests.bench.same_bytes", str(port), str(folder / "page.html")]
-    with servers.served(command, {}, folder, port) as number:
-        return [ours, rate_of("bare Starlette and uvicorn", number, port, seconds)[0]]
+        return rate_of(number, port, seconds)
 
 
-def verdicts(found: list[tuple[Load, Load]], served: list[Rate]) -> list[tuple[str, str, str, bool]]:
+def verdicts(found: list[tuple[Load, Load]], ours: Rate) -> list[tuple[str, str, str, bool]]:
     """What, how much, the bar, and whether it is missed."""
     colds, warms = zip(*found, strict=True)
     cold, warm = (sorted(load.usable_ms for load in some) for some in (colds, warms))
     kib, mortal = max(load.kib for load in colds), colds[0].mortal
-    ours, bare = served
     return [
         ("cold: KiB over the line", f"{kib:.0f}", f"<= {MOST_KIB}", kib > MOST_KIB),
         ("cold: requests", str(len(colds[0].asked)), "", False),
@@ -228,7 +220,6 @@ def verdicts(found: list[tuple[Load, Load]], served: list[Rate]) -> list[tuple[s
             f">= {LEAST_RATE:,}",
             ours.a_second < LEAST_RATE,
         ),
-        (f"the same bytes by {bare.server}", f"{bare.a_second:,.0f} ({bare.busy})", "the limit", False),
     ]
 
 
@@ -249,7 +240,7 @@ def main(given: list[str] | None = None) -> int:
         out.print("The page is left out: there is no Chromium here.")
         return 0
     with TemporaryDirectory() as one, TemporaryDirectory() as other:
-        told = verdicts(loads(Path(one), where, wanted.times), rates(Path(other), wanted.seconds))
+        told = verdicts(loads(Path(one), where, wanted.times), rate(Path(other), wanted.seconds))
     table = Table("what", "found", "bar", "", title="The page, over 10 Mbit/s with 40 ms")
     for *cells, missed in told:
         table.add_row(*cells, "MISSED" if missed else "kept" if cells[2][:1] in "<>0" and cells[2] else "")

@@ -7,6 +7,7 @@ import pytest
 from storage.engine import Database
 from tests.fakes.databases import SESSIONS, Mould, fill
 from tests.fakes.once import database_of
+from tests.fakes.sessions import NAMES
 
 
 @pytest.fixture(scope="session")
@@ -23,6 +24,6 @@ def database(mould: Mould) -> Database:
 
 @pytest.fixture(scope="session")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Database:
-    """A database with simulated sessions of three studies that come with Parley; nobody changes it."""
-    names = ["chatbench", "mathconverse", "demo"]
-    return database_of(tmp_path_factory, "filled", lambda database: asyncio.run(fill(database, names, SESSIONS, "1")))
+    """A database with simulated sessions of every study there is; nobody changes it."""
+    fill_it = lambda database: asyncio.run(fill(database, list(NAMES), SESSIONS, "1"))  # noqa: E731
+    return database_of(tmp_path_factory, "filled", fill_it)

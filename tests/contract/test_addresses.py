@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.addresses import file_of, parsed, without_password
+from storage.addresses import parsed, without_password
 from storage.engine import open_database
 from storage.errors import StorageError
 from tests.fakes.commanding import parley
@@ -64,7 +64,7 @@ def test_postgresql_is_called_as_its_own_tools_call_it(begins: str) -> None:
     ids=["at", "port", "kind", "driver", "no file", "memory", "no address"],
 )
 def test_what_is_no_address_is_told_without_the_password(tmp_path: Path, url: str, why: str) -> None:
-    for command in (("db", "status"), ("backup",), ("simulate", "demo", "-n", "1")):
+    for command in (("db", "status"), ("simulate", "demo", "-n", "1")):
         done = parley(*command, folder=tmp_path, PARLEY_DATABASE_URL=url)
         assert (done.returncode, why in done.stderr) == (2, True), done.stderr
         assert SECRET not in done.stdout + done.stderr
@@ -104,13 +104,3 @@ def test_a_database_that_may_not_be_written_is_told_at_the_start(mode: int) -> N
         return "it was opened"
 
     assert "Parley may not write here, and needs to" in as_nobody(opened, again)
-
-
-def test_asking_how_a_database_stands_makes_none(tmp_path: Path) -> None:
-    assert "The database is empty" in parley("db", "status", folder=tmp_path).stdout
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_file_is_found_and_postgresql_has_none(tmp_path: Path) -> None:
-    assert file_of(f"sqlite:///{tmp_path}/parley.db") == tmp_path / "parley.db"
-    assert file_of("postgresql://host/name") is None

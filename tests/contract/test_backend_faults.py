@@ -118,6 +118,11 @@ SOUND = {
     "thoughts": ("Hello", "stop"),
     "typing": ("word " * 50, "stop"),
 }
+BY_PROXY = (
+    *("302", "401", "429-date", "502-html", "drop", "drop-at-once", "gzip-broken", "hang", "hang-midway"),
+    *("malformed", "no-answer", "reset", "short", "stream-error"),
+)
+"""The faults of connections and forms, which a proxy could change."""
 IN_TIME = ("drip", "flood", "hang", "hang-midway", "hang-open", "keep-alive")
 """The faults that last until somebody's patience ends."""
 
@@ -153,7 +158,6 @@ def failed(settings, way, fault, **more):
 
 
 def test_every_fault_of_the_fake_is_in_a_table():
-    assert len(TABLE) >= 30
     assert {*TABLE, *SOUND} == {*FAULTS}
     assert {*OTHERWISE} == {*WAYS}
 
@@ -171,7 +175,7 @@ def test_each_fault_becomes_its_error_after_one_request(fault, name, settings, s
     becomes_its_error(fault, name, settings, server)
 
 
-@pytest.mark.parametrize("fault", TABLE)
+@pytest.mark.parametrize("fault", BY_PROXY)
 def test_each_fault_becomes_its_error_through_a_proxy_as_well(fault, by_proxy, server):
     becomes_its_error(fault, "openai", by_proxy, server)
 
@@ -191,7 +195,7 @@ def test_unusual_but_sound_replies_are_taken(form, way, settings):
     assert (said(deltas), deltas[-1].finish_reason) == SOUND[form]
 
 
-@pytest.mark.parametrize("form", SOUND)
+@pytest.mark.parametrize("form", ["bytewise", "crlf", "gzip"])
 def test_unusual_but_sound_replies_are_taken_through_a_proxy_as_well(form, by_proxy):
     deltas = ask(by_proxy, model=f"fault:{form}")
     assert (said(deltas), deltas[-1].finish_reason) == SOUND[form]

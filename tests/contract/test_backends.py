@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from app.backends import registry
-from app.backends.base import BackendOptions, End, Text
+from app.backends.base import End, Text
 from app.backends.deadlines import deadlines
 from app.errors import BackendRejected, SettingsError
 from app.settings import Settings
@@ -30,7 +30,6 @@ from tests.fakes.asking import (
 )  # fmt: skip
 from tests.fakes.model_server import serve
 
-SCRIPTED = LOCAL["scripted"]
 ALL = {**LOCAL, **WAYS}
 
 
@@ -158,28 +157,6 @@ def test_an_unknown_backend_is_refused_with_the_one_that_was_meant(settings):
     with pytest.raises(BackendRejected, match="Did you mean 'openai'"):
         registry.create("opennai", settings, no_time)
     assert "Did you mean 'scripted'" in registry.check_options("scrited", {})[0]
-
-
-def test_a_name_is_given_once():
-    with pytest.raises(ValueError, match="registered twice"):
-        registry.backend("scripted")(type("Other", (), {}))
-
-
-@pytest.mark.parametrize(
-    ("missing", "says"),
-    [("Options", "`Options`, a class of BackendOptions"), ("stream", "a method `stream`"), ("close", "`close`")],
-)
-def test_a_class_that_could_never_reply_is_refused(missing, says):
-    whole = {"Options": BackendOptions, "stream": lambda: None, "close": lambda: None}
-    made = type("Half", (), {name: part for name, part in whole.items() if name != missing})
-    with pytest.raises(TypeError, match=f"'half' needs .*{says}"):
-        registry.backend("half")(made)
-
-
-def test_max_tokens_cuts_the_reply_and_says_so():
-    deltas = ask(Settings(), SCRIPTED, max_tokens=5)
-    assert len(deltas) == 6
-    assert deltas[-1] == End("length", "tutor-1", 8, 5)
 
 
 @pytest.mark.parametrize("name", LOCAL)

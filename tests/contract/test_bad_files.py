@@ -112,7 +112,6 @@ GOOD = maths()
 SECOND = "row 2 (line 3)"
 BAD = {
     "cut within quotes": bad_maths(GOOD[: GOOD.rindex(b'"') - 5], SECOND, "'final_prefs'", "ends within quotes"),
-    "cut within a row": bad_maths(GOOD[: GOOD.rindex(b",Never")], SECOND, "'ai_play_bkgrd'", "13 cells", "16 cells"),
     "cut within the last cell": bad_maths(GOOD[:-2], SECOND, "'seen_problem_sets'", "'[17'", "a list of the numbers"),
     "cut before a last cell that may be blank": bad_answers(answers()[:-2], SECOND, "'acc'", "perhaps cut off"),
     "cut within a last number": Bad(
@@ -125,26 +124,16 @@ BAD = {
     "JSON cut between records": bad_talks(json.dumps([TALK]).encode()[:-1], "row 2", "a comma is missing", "`]`"),
     "JSON that goes on": bad_talks(talks() + b"[1]", "row 2", "goes on after its list", "'[1]'"),
     "semicolons": bad_answers(table(ANSWER, delimiter=";").encode(), "header (line 1)", "';'", "by a comma"),
-    "tabs": bad_answers(table(ANSWER, delimiter="\t").encode(), "header (line 1)", r"'\t'", "by a comma"),
     "Latin-1": bad_maths(
         table(MATHS, MATHS | {"problem_name": "Gödel"}).encode("latin-1"),
         *(SECOND, "'problem_name'", "the byte 0xf6", "UTF-8"),
     ),
     "a picture": bad_maths(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" * 50, "1 deviation", "header (line 1)", "0x89", "UTF-8"),
-    "JSON in Latin-1": bad_talks(
-        json.dumps([TALK], ensure_ascii=False).encode("latin-1"),
-        *("row 1 (line 1)", "'chat_history'", "the byte 0xe9", "UTF-8"),
-    ),
-    "JSON in UTF-16": bad_talks(talks().decode().encode("utf-16"), "does not begin with a list", "JSON in UTF-8"),
     "UTF-16": bad_maths(GOOD.decode().encode("utf-16"), "header (line 1)", "byte order mark of UTF-16", "UTF-8"),
     "torn UTF-8": bad_answers(answers(model="ä").replace("ä".encode(), b"\xc3"), SECOND, "'model'", "0xc3", "UTF-8"),
     "half a surrogate pair in JSON": bad_talks(talks(model="\ud83d"), "row 2", "'model'", r"'\ud83d'", "a text"),
-    "half of one within a list": bad_talks(talks(answer_val=["\ud83d"]), "row 2", "'answer_val'", r"\ud83d", "a text"),
     "a missing column": bad_answers(table(without(ANSWER, "batch")).encode(), "header", "'batch'", "missing", "all 13"),
     "a surplus column": bad_answers(table(ANSWER | {"age": "7"}).encode(), "header", "'age'", "no column", "its 13"),
-    "a column twice": bad_answers(
-        table(ANSWER, header=[*list(ANSWER)[:-1], "model"]).encode(), "'model'", "there 2 times", "'acc'", "missing"
-    ),
     "a misspelt column": bad_answers(
         table(ANSWER).replace("condition", "conditon").encode(), "'conditon'", "no column", "Did you mean 'condition'?"
     ),
@@ -158,24 +147,14 @@ BAD = {
         maths(human_interactions="['User: a'"), SECOND, "'human_interactions'", '''"['User: a'"''', "a list of texts"
     ),
     "a list that is deep": bad_maths(maths(seen_problem_sets="[" * 5_000), "'seen_problem_sets'", "(5,002 characters)"),
-    "an answer E": bad_answers(answers(selected_answer="E"), SECOND, "'selected_answer'", "'E'", "'A', 'B', 'C', 'D'"),
-    "a confidence of maybe": bad_answers(
-        answers(confidence="maybe"), SECOND, "'confidence'", "'maybe'", "'somewhat-confident'"
-    ),
-    "a right of 2": bad_answers(answers(acc="2"), SECOND, "'acc'", "'2'", "0, 1"),
     "a number too large": bad_answers(answers(position="9" * 20), SECOND, "'position'", "9" * 20, "at most 63 bits"),
-    "one too large in JSON": bad_talks(talks(position=10**30), "row 2", "'position'", "1000000", "at most 63 bits"),
-    "one too large for a text": bad_talks(talks(answer_val=10**30), "row 2", "'answer_val'", "at most 63 bits"),
-    "infinity": bad_talks(talks().replace(b'"batch": 3', b'"batch": 1e999'), "row 1", "1e999 is too large a number"),
     "no number": bad_talks(talks(acc=float("inf")), "row 2 (line 1)", "Infinity is no JSON"),
     "a time that is not a number": bad_maths(
         maths(time_taken="nan"), SECOND, "'time_taken'", "'nan'", "a number from 0"
     ),
     "nothing where something must be": bad_answers(answers(question_id=""), SECOND, "'question_id'", "''", "a text"),
     "an empty file": bad_maths(b"", "header (line 1)", "an empty file", "a header"),
-    "an empty JSON file": bad_talks(b"", "does not begin with a list", "a list of objects"),
     "JSON that is an object": bad_talks(json.dumps(TALK).encode(), "does not begin with a list", "a list of objects"),
-    "a list of lists": bad_talks(json.dumps([TALK, [1]]).encode(), "row 2", "[1]", "an object"),
     "a missing key": bad_talks(
         json.dumps([TALK, without(TALK, "user_effort")]).encode(),
         "row 2 (line 1)",
@@ -183,13 +162,6 @@ BAD = {
         "missing",
         "the columns of the first record",
     ),
-    "a key too many": bad_talks(
-        json.dumps([without(TALK, "user_effort"), TALK]).encode(),
-        "row 2 (line 1)",
-        "'user_effort'",
-        "the columns of the first record",
-    ),
-    "a missing answer": bad_talks(json.dumps([TALK, without(TALK, "acc")]).encode(), "row 2", "'acc'", "all 18"),
     "a chat without words": bad_talks(
         talks(chat_history=[{"role": "You"}]), "row 2", "'chat_history'", "role and content"
     ),
@@ -254,10 +226,10 @@ def test_good_files_beside_a_bad_one_are_not_imported_either(database: Database,
 
 
 def test_a_thousandth_rows_fault_leaves_the_earlier_ones_out(database: Database, tmp_path: Path) -> None:
-    rows = [ANSWER | {"position": str(n)} for n in range(9_000)]
+    rows = [ANSWER | {"position": str(n)} for n in range(2_500)]
     path = tmp_path / ANSWERS_CSV
     path.write_text(table(*rows[:-1], ANSWER | {"phase": "3"}))
-    refused(database, "chatbench", [path], ("row 9000 (line 9001)", "'phase'", "'3'", "1, 2"))
+    refused(database, "chatbench", [path], ("row 2500 (line 2501)", "'phase'", "'3'", "1, 2"))
 
 
 def test_of_many_faults_the_first_are_told_and_validate_lists_them_all(database: Database, tmp_path: Path) -> None:

@@ -18,17 +18,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.marked import marked
 from experiments.core.resolve import Study, restore
 from storage.describe import describe
 from storage.describe.formulas import FORMULA_STARTS, escaped, is_formula
 from storage.describe.packing import pack
 from storage.engine import Database
-from storage.exported import Kept
 from storage.exports.exporting import export
 from storage.exports.planning import Wish
 from storage.schemas.registry import schemas
-from tests.fakes.exported import SOURCE, exported
+from tests.fakes.exported import exported
 from tests.fakes.sessions import study
 
 SUMS = ["sha256sum"] if shutil.which("sha256sum") else ["shasum", "-a", "256"]
@@ -157,18 +155,6 @@ def test_the_zip_holds_the_export_and_nothing_else(tmp_path: Path) -> None:
         assert all(archive.read(name) == (folder / name).read_bytes() for name in names)
 
 
-def test_a_zip_that_cannot_be_made_leaves_the_old_one(tmp_path: Path) -> None:
-    folder = tmp_path / "data"
-    made = exported(folder, "mathconverse")
-    describe(made)
-    before = pack(folder).read_bytes()
-    (folder / made.files[0].path).unlink()
-    with pytest.raises(FileNotFoundError):
-        pack(folder)
-    assert (tmp_path / "data.zip").read_bytes() == before
-    assert {path.name for path in tmp_path.iterdir()} == {"data", "data.zip"}
-
-
 @pytest.mark.parametrize("safe", [False, True])
 def test_a_real_export_explains_itself_and_is_the_same_again(filled: Database, safe: bool, tmp_path: Path) -> None:
     wish = Wish("chatbench", "chatbench", safe=safe)
@@ -181,40 +167,6 @@ def test_a_real_export_explains_itself_and_is_the_same_again(filled: Database, s
 
 
 # The card
-
-
-def test_the_card_says_loudly_that_data_are_simulated(tmp_path: Path) -> None:
-    for origin in ("bot", "person", "import"):
-        describe(exported(tmp_path / origin, "chatbench", origin))
-    cards = {origin: text(tmp_path / origin, "README.md") for origin in ("bot", "person", "import")}
-    assert [origin for origin, card in cards.items() if "SIMULATED DATA. No person took part" in card] == ["bot"]
-    assert "the sessions of people who took part" in cards["person"]
-    assert "imported from files" in cards["import"]
-
-
-def test_the_card_tells_what_was_exported_and_what_is_not_known(tmp_path: Path) -> None:
-    made = exported(tmp_path, "chatbench")
-    kept = (Kept("all", 3, 9), Kept("passed the attention check", 2, 6))
-    describe(replace(made, filtered=kept))
-    card = text(tmp_path, "README.md")
-    (used,) = made.studies
-    for words in (used.hash, used.file.title, "`study.json`", "| passed the attention check | 2 | 6 |", "`tutor-a`"):
-        assert words in card
-    for file in made.files:
-        assert f"| `{file.path}` | 3 | {len(file.columns)} |" in card
-    assert "The licence, the authors and how to cite the data" in card
-    front = marked(card.split("---\n")[1]).value
-    assert front.keys() == {"pretty_name", "language", "configs"}
-
-
-def test_the_card_of_imported_data_tells_their_source(tmp_path: Path) -> None:
-    made = exported(tmp_path, "chatbench", "import")
-    describe(made)
-    card = text(tmp_path, "README.md")
-    assert f"| `full_study/there.csv` | 3 | `{SOURCE['sha256']}` |" in card
-    assert made.schema.source in card
-    assert made.schema.url in card
-    assert marked(card.split("---\n")[1]).value["license"] == "cc-by-4.0"
 
 
 def test_the_card_reports_cells_that_look_like_formulas(tmp_path: Path) -> None:
@@ -232,7 +184,7 @@ def test_the_card_reports_cells_that_look_like_formulas(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning")
-@pytest.mark.parametrize("name", schemas())
+@pytest.mark.parametrize("name", ["chatbench", "mathconverse"])
 def test_the_card_tells_how_to_read_the_data(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("mlcroissant", exc_type=ImportError)
     made = exported(tmp_path, name)

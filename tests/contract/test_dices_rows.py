@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from experiments.core.events import Action
 from experiments.core.place import State
-from experiments.core.resolve import Study, nodes_of, resolve
+from experiments.core.resolve import Study, resolve
 from experiments.core.safety import ANSWERS, COMPREHENSION, COMPREHENSION_OPTIONS, columns
 from experiments.core.session import decide, fold, screen
 from problems import dices
 from problems.item import Message, Problem
-from storage.dices import OVERALL, README_NAMES, beneath, combined
+from storage.dices import OVERALL, beneath, combined
 from storage.schemas import dices_350, dices_990
 from storage.schemas.base import Column, Released
 from tests.fakes.sessions import NAMES, play, study, whole
@@ -77,40 +77,11 @@ def rows(edition: str, study: Study, state: State) -> list[dict[str, Any]]:
     return [dict(row.values) for row in found]
 
 
-@pytest.mark.parametrize("edition", EDITIONS)
-def test_the_header_is_the_released_one(shared: Path, edition: str) -> None:
-    with (shared / f"{edition.replace('-', '_')}_rows.csv").open(encoding="utf-8") as file:
-        assert file.readline() == ",".join(table(edition).header) + "\n"
-
-
-@pytest.mark.parametrize("edition", EDITIONS)
-def test_the_released_rows_fit_their_columns_and_keep_the_rules(shared: Path, edition: str) -> None:
-    released = read(shared, edition)
-    assert released
-    for row in released:
-        values = stored(edition, row)
-        assert broken(edition, values) == []
-        assert {c.name: "" if values[c.sql] is None else str(values[c.sql]) for c in table(edition).columns} == row
-
-
 def test_only_350_knows_when_a_conversation_was_rated(shared: Path) -> None:
     first = stored("dices-350", read(shared, "dices-350")[0])
     assert table("dices-350").time(first) == 1_670_476_480_000_000
     assert table("dices-350").time(first | {"answer_timestamp": None}) is None
     assert table("dices-990").time(stored("dices-990", read(shared, "dices-990")[0])) is None
-
-
-@pytest.mark.parametrize("edition", EDITIONS)
-def test_no_name_in_the_database_is_too_long_or_there_twice(edition: str) -> None:
-    names = [column.sql for column in table(edition).columns]
-    assert all(len(name.encode()) <= 63 for name in names)
-    assert len({name.lower() for name in names}) == len(names)
-
-
-def test_the_readmes_names_lead_to_the_true_ones() -> None:
-    headers = [set(table(edition).header) for edition in EDITIONS]
-    for told, true in README_NAMES.items():
-        assert any(true in header and told not in header for header in headers), told
 
 
 @given(st.lists(answers, min_size=1))
@@ -162,28 +133,6 @@ def test_a_sessions_rows_fit_their_columns(edition: str, seed: str) -> None:
         assert row.get("answer_timestamp", 0) in (0, fact.at_us // 1_000_000)
     other = next(name for name in EDITIONS if name != edition)
     assert rows(other, known, fold(log)) == []
-
-
-def test_every_rater_has_a_number_of_their_own() -> None:
-    found = {rows("dices-350", study("dices"), fold(whole("dices", seed)))[0]["rater_id"] for seed in "123"}
-    assert len(found) == 3
-
-
-def test_what_raters_say_of_themselves_is_in_each_of_their_rows() -> None:
-    log = whole("dices", "1")
-    about = next(event.data for event in log if "rater_gender" in event.data)
-    names = ("rater_gender", "rater_race", "rater_raw_race", "rater_age", "rater_education")
-    for row in rows("dices-350", study("dices"), fold(log)):
-        assert {name: row[name] for name in names} == {name: about[name] for name in names}
-
-
-def test_the_surveys_options_are_the_released_categories() -> None:
-    (survey,) = (node for node in nodes_of(study("dices").flow) if getattr(node, "id", "") == "rater")
-    domains = {column.name: column.form.labels for column in table("dices-350").columns if column.form.labels}
-    asked = {question.name: set(question.options) for question in survey.questions if question.name in domains}
-    assert asked == {name: set(domains[name]) for name in asked}
-    assert len(asked) == 4
-    assert study("dices").file.records == ("dices-350",)
 
 
 def test_a_rating_has_no_row_before_it_is_submitted_and_one_at_once_after() -> None:

@@ -27,16 +27,14 @@ def test_the_same_again_is_the_same(filled: Database, tmp_path: Path) -> None:
     assert contents(tmp_path / "out") == was
 
 
-@pytest.mark.parametrize("name", ["README.md", "study.json", "user_answers.csv", "SHA256SUMS"])
+@pytest.mark.parametrize("name", ["README.md", "study.json", "full_study/user_answers.csv", "SHA256SUMS"])
 def test_somebody_elses_file_is_not_overwritten(filled: Database, name: str, tmp_path: Path) -> None:
-    folder = tmp_path / "project"
-    made = export(filled, CHATBENCH, tmp_path / "other")
-    path = folder / next((file.path for file in made.files if file.path.endswith(name)), name)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
     path.write_text("mine\n", encoding="utf-8")
     with pytest.raises(StorageError, match=name):
-        export(filled, CHATBENCH, folder)
-    assert contents(folder) == {str(path.relative_to(folder)): b"mine\n"}
+        export(filled, CHATBENCH, tmp_path)
+    assert contents(tmp_path) == {name: b"mine\n"}
 
 
 def test_what_was_changed_since_is_not_overwritten(filled: Database, tmp_path: Path) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import re
+import random
+import shutil
 from functools import cache
 from pathlib import Path
 
@@ -11,26 +12,36 @@ import pandas as pd
 import pytest
 from sqlalchemy import insert, select, update
 
+import app.analysis as notebook
 from app.analysis import frame, results, screen_times
+from app.analysis.forest import forest
 from app.analysis.reading import SESSION
 from app.analysis.results import NAMES as NAMES_OF
 from storage import tables
 from storage.engine import Database, writer
-from storage.errors import StorageError
 from storage.imports.importing import import_files
 from storage.reading import flow, mark, origins_of, recorded
-from storage.schemas.registry import released
+from storage.schemas.registry import released, schema
 from storage.studies import Studies
 from tests.fakes.databases import Mould, export, fill
-from tests.fakes.once import database_of, file_of
+from tests.fakes.figures import pattern_of
+from tests.fakes.once import file_of
 
-NAMES = ["chatbench", "mathconverse", "demo", "arena", "dices"]
+FAMILIES = {
+    "chatbench": ("chatbench",),
+    "mathconverse": ("mathconverse",),
+    "demo": ("chatbench", "mathconverse"),
+    "arena": ("arena",),
+    "dices": ("dices",),
+}
+"""The studies, and whose analyses each has."""
+NAMES = list(FAMILIES)
 SEAT = tables.seats.c
 
 
-@pytest.fixture(scope="module")
-def every(tmp_path_factory: pytest.TempPathFactory) -> Database:
-    return database_of(tmp_path_factory, "every", lambda database: asyncio.run(fill(database, NAMES, 4, "1")))
+@pytest.fixture
+def every(filled: Database) -> Database:
+    return filled
 
 
 @pytest.fixture(scope="module")
@@ -117,11 +128,6 @@ def test_what_counts_is_what_the_filtered_file_of_an_export_holds(own: Database,
     assert frame(own, "demo", "user_answers_filtered", "bot").empty
 
 
-def test_an_unknown_table_is_told(every: Database) -> None:
-    with pytest.raises(StorageError, match="Did you mean 'user_answers'"):
-        frame(every, "demo", "user_answer", "bot")
-
-
 def test_imported_rows_are_read_as_values_and_not_as_they_were_spelled(database: Database, tmp_path: Path) -> None:
     header = "worker_id,model,condition,subject,batch,phase,position,answer_type,dataset,question_id,confidence"
     line = "answer-first,math,0,1,0,user-alone,maths,maths-redux-1,not-confident"
@@ -141,36 +147,43 @@ def test_results_are_of_the_schemas_that_the_study_records(every: Database) -> N
     assert recorded(every, "demo") == ("chatbench", "mathconverse")
     found = {name: results(every, name, "bot") for name in NAMES}
     families = {name: {finding.name.split(".")[0] for finding in one.findings} for name, one in found.items()}
-    assert families == {
-        "chatbench": {"chatbench"},
-        "mathconverse": {"mathconverse"},
-        "demo": {"chatbench", "mathconverse"},
-        "arena": {"arena"},
-        "dices": {"dices"},
-    }
-    names = [estimate.name for one in found.values() for finding in one.findings for estimate in finding.estimates]
-    assert all(set(name) <= set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") for name in names)
+    assert families == {name: {*family} for name, family in FAMILIES.items()}
 
 
-def test_the_code_of_a_finding_gives_the_finding(every: Database) -> None:
-    import app.analysis as notebook
-
-    for name in NAMES:
-        known = {**vars(notebook), "database": every, "study": name, "origin": "bot"}
-        given = cache(lambda code, known=known: eval(code, dict(known)))  # many findings are given by one code
-        for finding in results(every, name, "bot", whole=True).findings:
-            assert finding in given(finding.code)
+PLAIN = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 
 
-def test_the_whole_has_every_part_and_its_names_are_told(every: Database) -> None:
-    """The random bots of `chatbench` mostly fail its attention check; `demo` has none."""
-    found = [results(every, name, "bot", whole=True) for name in ("chatbench", "demo")]
-    kinds = {finding.name for one in found for finding in one.findings}
-    assert kinds >= {"chatbench.accuracy", "chatbench.count", "chatbench.duration", "chatbench.work.shares"}
-    assert [one.analysed for one in found] == [4, 4], "no row of the study itself is a session"
-    patterns = [re.sub(r"<\w+>", "[^.]+", re.escape(name)) for name in NAMES_OF]
-    names = [one.name for of in found for finding in of.findings for one in finding.estimates]
-    assert [name for name in names if not any(re.fullmatch(pattern, name) for pattern in patterns)] == []
+def check(database: Database, study: str, origin: str) -> set[str]:
+    """The names of the findings of a whole analysis, each with names, code and figure that hold."""
+    found = results(database, study, origin, whole=True).findings
+    known = {**vars(notebook), "database": database, "study": study, "origin": origin}
+    given = cache(lambda code: eval(code, dict(known)))  # many findings are given by one code
+    for finding in found:
+        assert finding in given(finding.code), finding.name
+        assert len(forest(finding).rows) == len(finding.estimates)
+        for one in finding.estimates:
+            assert len(pattern_of(one.name, NAMES_OF)) == 1, one.name
+            assert set(one.name) <= PLAIN, one.name
+    names = [one.name for finding in found for one in finding.estimates]
+    assert len(set(names)) == len(names)
+    return {finding.name for finding in found}
+
+
+def test_a_whole_analysis_can_be_had_again_by_its_code(every: Database, seed: int, soak: bool) -> None:
+    """Of each study in a soak, else of one by the run's seed."""
+    for name in NAMES if soak else [random.Random(seed).choice(NAMES)]:
+        found = check(every, name, "bot")
+        assert {finding.name for finding in results(every, name, "bot").findings} < found
+        assert {finding.split(".")[0] for finding in found} == {*FAMILIES[name]}
+
+
+def test_the_published_rows_are_analysed_after_their_import(database: Database, shared: Path, tmp_path: Path) -> None:
+    for name, part in (("mathconverse", "mathconverse_part.csv"), ("taxonomy", "annotated_taxonomy_part.csv")):
+        path = tmp_path / schema(name).tables[0].file
+        shutil.copy(shared / part, path)
+        import_files(database, name, [path], "old")
+    found = check(database, "old", "import")
+    assert {name for about in notebook.mathconverse.QUESTIONS.values() for name in about} <= found
 
 
 def test_what_models_answered_alone_reaches_an_imports_figures(database: Database, tmp_path: Path) -> None:

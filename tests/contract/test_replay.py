@@ -76,14 +76,6 @@ def test_the_files_hash_is_the_version_and_can_be_pinned(settings, tmp_path):
         replay(settings, "Hi", sha256="0" * 64)
 
 
-def test_chatbenchs_own_file_is_read(tmp_path):
-    talk = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello!"}]
-    rows = [{"worker_id": "w", "chat_history": talk}, {"worker_id": "v", "chat_history": json.dumps(talk)}]
-    (tmp_path / "conversations.json").write_text(json.dumps(rows), encoding="utf-8")
-    settings = Settings(replay_dir=tmp_path, _env_file=None)
-    assert said(replay(settings, "Hi", conversations="conversations.json")) == "Hello!"
-
-
 @pytest.mark.parametrize(
     ("content", "told"),
     [

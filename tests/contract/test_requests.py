@@ -249,14 +249,6 @@ def test_what_cannot_be_asked_is_told_before_anybody_asks(change, said):
     assert said in " ".join(faults)
 
 
-def test_an_endpoint_needs_its_path_body_and_text():
-    assert registry.check_options("http", {}) == [
-        "options.path: field required.",
-        "options.body: field required.",
-        "options.text: field required.",
-    ]
-
-
 def test_a_stream_without_a_finish_has_to_end_with_done(settings):
     way = WAYS["http-sse"]
     options = {**way.options, "finish": None}

@@ -25,7 +25,7 @@ from tests.fakes.released_rows import RELEASES, Release
 # Shrinking takes minutes here; a release is small enough to be read as it was drawn.
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large)
-EXAMPLES = examples(4, phases=PHASES, suppress_health_check=SLOW)
+EXAMPLES = examples(2, phases=PHASES, suppress_health_check=SLOW)
 Picks = Sequence[Sequence[int]]
 """Which rows of each file, in which order."""
 

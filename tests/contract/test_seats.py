@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from sqlalchemy import event, insert, select, text
@@ -17,6 +19,7 @@ from storage.errors import StorageError
 from storage.projections import rebuild
 from storage.seats import Tally, counted
 from tests.fakes.databases import busy, fill, note, rows
+from tests.fakes.postgres import fresh
 from tests.fakes.sessions import study
 
 OLD_SEAT = (
@@ -27,13 +30,32 @@ LEFT = ("begun_us", "last_us", "place", "furthest", "language", "flags", "pasted
 FAILED = {"reason": "timeout", "cost": None, "first_token_us": None, "completion_tokens": None}
 
 
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The address of a database of each kind, which the tests of it share."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path_factory.mktemp('seats') / 'parley.db'}"
+    return fresh(request.getfixturevalue("postgres_server"), f"seats_{uuid4().hex}")
+
+
+@pytest.fixture(scope="module")
+def streams(url: str) -> list[str]:
+    """The sessions that it holds: ended, stopped, withdrawn, excluded."""
+    made = open_database(url)
+    found = asyncio.run(busy(made))
+    made.dispose()
+    return found
+
+
 @pytest.fixture
-def database(each_database: Database) -> Database:
-    return each_database
+def there(url: str, streams: list[str]) -> Iterator[Database]:
+    made = open_database(url)
+    yield made
+    made.dispose()
 
 
-def test_rebuilt_seats_are_the_live_ones(database: Database) -> None:
-    streams = asyncio.run(busy(database))
+def test_rebuilt_seats_are_the_live_ones(there: Database, streams: list[str]) -> None:
+    database = there
     before = rows(database, tables.seats)
     assert rebuild(database) == 8
     assert rows(database, tables.seats) == before
@@ -81,8 +103,8 @@ def test_a_note_of_a_researcher_is_no_sign_of_life(database: Database) -> None:
     assert (seat["begun_us"], seat["last_us"]) == (5_000_000, 5_000_000)
 
 
-def test_an_erasure_leaves_nothing_of_where_somebody_was_and_what_was_odd(database: Database) -> None:
-    streams = asyncio.run(busy(database))
+def test_an_erasure_leaves_nothing_of_where_somebody_was_and_what_was_odd(there: Database, streams: list[str]) -> None:
+    database = there
     (gone,) = (row for row in rows(database, tables.seats) if row["stream"] == streams[4])
     (withdrew,) = (row for row in rows(database, tables.events) if row["stream"] == streams[4])
     at_us = withdrew["at_us"]
@@ -93,8 +115,9 @@ def test_an_erasure_leaves_nothing_of_where_somebody_was_and_what_was_odd(databa
     assert (gone["outcome"], gone["until_us"], gone["due_us"]) == ("withdrawn", at_us, None)
 
 
-def test_what_models_were_used_for_is_the_sum_of_the_attempts(database: Database) -> None:
-    asyncio.run(fill(database, ["demo", "chatbench"], 3, "1"))
+def test_what_models_were_used_for_is_the_sum_of_the_attempts(each_database: Database) -> None:
+    database = each_database
+    asyncio.run(fill(database, ["demo"], 2, "1"))
     tried = rows(database, tables.attempts)
     later = {**tried[0], "number": 99, "started_us": tried[0]["started_us"] + usage.HOUR_US}
     with writer(database) as connection, connection.begin():
@@ -111,9 +134,8 @@ def test_what_models_were_used_for_is_the_sum_of_the_attempts(database: Database
         assert new["cost"] == pytest.approx(old["cost"])
 
 
-def test_a_database_of_an_older_parley_is_rebuilt_when_told_so(database_url: str) -> None:
-    database = open_database(database_url)
-    asyncio.run(busy(database))
+def test_a_database_of_an_older_parley_is_rebuilt_when_told_so(url: str, there: Database) -> None:
+    database = there
     before = rows(database, tables.seats), rows(database, tables.usage)
     with database.begin() as connection:
         kept = connection.execute(select(tables.seats)).all()
@@ -125,11 +147,11 @@ def test_a_database_of_an_older_parley_is_rebuilt_when_told_so(database_url: str
             connection.execute(text(sql), values)
     database.dispose()
     with pytest.raises(StorageError, match=r"an older Parley made the table seat.*parley db rebuild"):
-        open_database(database_url)
-    old = open_database(database_url, outdated=True)
+        open_database(url)
+    old = open_database(url, outdated=True)
     rebuild(old)
     old.dispose()
-    again = open_database(database_url)
+    again = open_database(url)
     assert (rows(again, tables.seats), rows(again, tables.usage)) == before
     again.dispose()
 

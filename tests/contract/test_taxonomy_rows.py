@@ -47,19 +47,6 @@ def labelling() -> Study:
     return resolve(raw, {}, {"talks": TALKS})
 
 
-def test_the_header_is_the_released_one(shared: Path) -> None:
-    with (shared / "annotated_taxonomy_part.csv").open(encoding="utf-8", newline="") as file:
-        assert tuple(next(csv.reader(file))) == TABLE.header
-
-
-def test_the_released_rows_fit_their_columns(shared: Path) -> None:
-    with (shared / "annotated_taxonomy_part.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert len(rows) == 53
-    for row in rows:
-        assert {name: str(cell(column, row[name])) for name, column in BY_NAME.items()} == row
-
-
 def test_the_releases_slips_are_read_and_other_values_are_not() -> None:
     label, exclamation = BY_NAME[HEADERS["definition"]], BY_NAME[HEADERS["not-mathematics"]]
     assert [cell(label, slip) for slip in ("0.0", "yy", "xw", "")] == ["0.0", "yy", "xw", None]
@@ -67,13 +54,6 @@ def test_the_releases_slips_are_read_and_other_values_are_not() -> None:
     with pytest.raises(ValueError):  # noqa: PT011  (a form says nothing more)
         cell(label, "A whole sentence.")
     assert list(label.form.labels) == ["y", "0"]
-
-
-def test_no_name_in_the_database_is_too_long_or_there_twice() -> None:
-    names = [column.sql for column in TABLE.columns]
-    assert all(name and len(name.encode()) <= 63 for name in names)
-    assert len({name.lower() for name in names}) == len(names)
-    assert {*TABLE.identity, *TABLE.key} <= set(names)
 
 
 @pytest.mark.parametrize("seed", ["1", "2", "3"])

@@ -12,12 +12,11 @@ from contextlib import asynccontextmanager
 import pytest
 from pydantic import SecretStr
 
-from app.backends import registry
 from app.backends.whole import whole
-from app.errors import BackendBroken, BackendError, BackendRejected, BackendUnavailable, SettingsError
+from app.errors import BackendBroken, BackendError, BackendUnavailable, SettingsError
 from app.servers import Server
 from app.settings import Settings
-from tests.fakes.asking import HASTY, KEY, PATIENT, WAYS, Way, ask, asking, collect, create, no_time, said, settings_at
+from tests.fakes.asking import HASTY, KEY, PATIENT, WAYS, Way, ask, asking, collect, create, said, settings_at
 from tests.fakes.asking import whole_reply as expected
 from tests.fakes.certificate import self_signed
 from tests.fakes.model_server import serve
@@ -489,14 +488,3 @@ def test_content_in_parts_is_read_without_its_thoughts():
         return said(await collect(backend, asking(CHAT)))
 
     assert with_raw(Raw(http(b"data: %b\n\n" % json.dumps(chunk).encode())), read) == "Twelve."
-
-
-def test_a_redirect_is_not_followed(server):
-    with pytest.raises(BackendRejected) as raised:
-        asked(settings_at(server.base_url), lambda backend: ask_whole(backend, model="fault:302"))
-    assert raised.value.reason == "status_302"
-
-
-def test_a_backend_is_made_and_closed_without_being_asked():
-    settings = Settings(openai_api_key=SecretStr("sk-x"), _env_file=None)
-    asyncio.run(registry.create("openai", settings, no_time).close())

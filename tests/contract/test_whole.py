@@ -10,7 +10,6 @@ from app.backends.whole import whole
 from app.errors import BackendBroken, BackendError, BackendRejected, BackendUnavailable
 from tests.contract.test_backend_faults import SOUND, TABLE
 from tests.fakes.asking import HASTY, KEY, LOCAL, PATIENT, WAYS, ask, asking, create, said, settings_at, whole_reply
-from tests.fakes.model_faults import FAULTS
 from tests.fakes.model_server import serve
 
 ALL = {**LOCAL, **WAYS}
@@ -104,10 +103,6 @@ def test_each_fault_becomes_its_error_after_one_request(fault, name, settings, s
     assert (type(error), error.reason) == expected, str(error)
     assert KEY[:12] not in str(error) + error.raw + error.sent
     assert len(server.requests) == before + 1
-
-
-def test_a_fault_that_is_left_out_here_exists():
-    assert {*OTHERWISE} <= {*FAULTS}
 
 
 @pytest.mark.parametrize("name", BATCHED)

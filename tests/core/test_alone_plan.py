@@ -51,12 +51,6 @@ def test_what_is_asked_can_be_narrowed() -> None:
     assert {(cell.samples, cell.name, cell.terms.asked.label) for cell in found} == {(3, "free_text", "tutor-b")}
 
 
-def test_a_narrower_plan_has_the_same_keys() -> None:
-    all_of_it = {(cell.terms.asked.label, cell.name, cell.problem.id): cell.key for cell in cells(CHATBENCH, Wish())}
-    for cell in cells(CHATBENCH, Wish(models=("tutor-b",), methods=("free_text",), repeats=1, datasets=DATASETS[3:])):
-        assert cell.key == all_of_it["tutor-b", "free_text", cell.problem.id]
-
-
 def keys(study: Study, name: str, extractor: str = "") -> list[str]:
     return [cell.key for cell in cells(study, Wish(methods=(name,), datasets=DATASETS[:1], extractor=extractor))]
 

@@ -217,11 +217,6 @@ def test_every_name_fits_one_pattern_and_every_question_has_its_findings(shared:
         assert all(one.sentence for one in finding.estimates)
 
 
-def test_the_columns_that_parts_need_are_released() -> None:
-    released = {column.name for column in SCHEMA.tables[0].columns}
-    assert {name for part in PARTS for columns in part.tables.values() for name in columns} <= released
-
-
 def test_no_rows_give_no_estimates() -> None:
     empty = pd.DataFrame(columns=[column.name for column in SCHEMA.tables[0].columns])
     for part in PARTS:

@@ -10,10 +10,8 @@ import pandas as pd
 import pytest
 
 from app.analysis import query_labels
-from app.analysis.mathconverse import TAXONOMY
-from app.analysis.mathconverse.taxonomy import QUERY_COLUMNS, conversations, marks
+from app.analysis.mathconverse.taxonomy import conversations, marks
 from experiments.core.query_labels import HEADERS, WRITE_IN_HEADER
-from storage.schemas.taxonomy import QUERIES
 
 NAMES = {**HEADERS, "other": WRITE_IN_HEADER}
 
@@ -90,8 +88,3 @@ def test_no_messages_give_nothing_and_one_conversation_no_interval() -> None:
     one = query_labels(queries({"definition": "y"}))[0].estimates[0]
     assert (one.value, one.low) == (1, None)
     assert "2 conversations" in one.why
-
-
-def test_the_columns_that_the_part_needs_are_released() -> None:
-    assert set(QUERY_COLUMNS) <= {column.name for column in QUERIES.columns}
-    assert [list(part.tables) for part in TAXONOMY] == [[QUERIES.name]]

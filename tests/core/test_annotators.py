@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from app.alone.annotators.base import Annotator
 from app.alone.annotators.reading import Unparsed
-from app.alone.annotators.registry import annotators, kinds
+from app.alone.annotators.registry import annotators
 from app.errors import AnnotatorUnknown
 from app.naming import Asked
 from experiments.core.annotated import About
@@ -105,11 +105,6 @@ HOSTILE = (
 
 def of(name: str) -> Annotator:
     return annotators([name], {})[0]
-
-
-def test_the_annotators_are_those_of_the_release_and_the_paper() -> None:
-    assert list(kinds()) == sorted(GOOD)
-    assert all(kind.__doc__ for kind in kinds().values())
 
 
 @pytest.mark.parametrize("name", GOOD)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from app.analysis import Estimate, Finding, as_votes, bradley_terry, pairwise, positions, strengths, win_matrix
+from app.analysis import Estimate, Finding, as_votes, bradley_terry, pairwise, strengths, win_matrix
 from app.analysis.arena import NAMES, PARTS
 from app.analysis.arena.bradley_terry import fitted
 from app.analysis.arena.strength import joined
@@ -181,20 +181,6 @@ def test_win_rates_between_two_count_ties_half_and_add_up() -> None:
         "arena.pairwise.w.x": (0.5, 2), "arena.pairwise.w.y": (0, 1), "arena.pairwise.x.y": (pytest.approx(0.75), 4),
         "arena.pairwise.x.z": (0.5, 3), "arena.pairwise.y.z": (0.25, 2),
     }  # fmt: skip
-
-
-def test_places_are_compared_with_chance() -> None:
-    found = named(positions(MIXED))
-    values = {name: (one.value, one.n, one.further["chance"]) for name, one in found.items()}
-    chance = (4 / 2 + 1 / 3 + 1 / 4) / 6
-    assert values == {
-        "arena.position.a": (pytest.approx(5 / 6), 6, pytest.approx(chance)),
-        "arena.position.b": (0, 6, pytest.approx(chance)),
-        "arena.position.c": (0.5, 2, pytest.approx((1 / 3 + 1 / 4) / 2)),
-        "arena.position.d": (0, 1, 0.25),
-    }
-    assert positions(MIXED)[0].reference is None
-    assert positions(votes(("p", "x", "y", "a")))[0].reference == 0.5
 
 
 def test_the_arenas_own_pairs_are_votes_too() -> None:

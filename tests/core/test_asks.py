@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
-from hashlib import sha256
 from typing import Any
 
 import pytest
 
 from experiments.core.fields import Field
 from experiments.core.place import Place
-from experiments.core.resolve import Study, _wording, nodes_of
+from experiments.core.resolve import Study, nodes_of
 from experiments.core.step import Step, kinds
 from experiments.core.trail import here
 from storage.schemas.registry import schemas
@@ -98,21 +96,7 @@ def test_every_kind_of_step_that_has_fields_says_what_it_asks() -> None:
     assert with_fields <= {step.step for step in everything if step.asks()}
 
 
-def test_what_stands_above_a_question_is_told() -> None:
-    found = {step.step: step.instructions() for step in steps(study("chatbench"))}
-    assert found["answer"].startswith("Now, answer this question to the best of your ability")
-    assert found["confidence"] == "Please read the following question carefully."
-    (pages,) = [step.instructions() for step in steps(study(NAMES[-1])) if step.step == "info" and step.asks()]
-    assert pages == "One\n\nTwo \\(x^2\\)\n\nThree"
-
-
 def test_what_a_column_says_was_asked_is_asked_by_some_study() -> None:
     known = {field.name for name in NAMES for step in steps(study(name)) for field in step.asks()} | NOT_SHIPPED
     columns = [column for schema in schemas().values() for table in schema.tables for column in table.columns]
     assert [column.name for column in columns if column.asked and not known & set(column.asked)] == []
-
-
-def test_the_words_of_the_instruments_are_those_that_people_were_asked() -> None:
-    """Sessions keep their study's hash, and their words come from the code: to change them, add an edition beside."""
-    words = json.dumps(_wording(), ensure_ascii=False, sort_keys=True)
-    assert sha256(words.encode()).hexdigest()[:16] == "dc3a772998aed664"

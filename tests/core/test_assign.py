@@ -51,6 +51,11 @@ def off(free: Sequence[Cell], number: Sequence[int], names: Sequence[str]) -> fl
     return max(map(abs, sums.values()))
 
 
+def pairs_of(factors: Factors) -> list[tuple[str, ...]]:
+    """Each factor, and each two of them."""
+    return [*combinations(factors, 1), *combinations(factors, 2)]
+
+
 @st.composite
 def designs(draw: st.DrawFn, *, weighted: bool, most: int = 3) -> Factors:
     """Some factors, of two to four values each."""
@@ -66,9 +71,10 @@ def designs(draw: st.DrawFn, *, weighted: bool, most: int = 3) -> Factors:
 @examples(6)
 def test_equal_cells_are_filled_evenly_round_by_round(factors: Factors, seed: str) -> None:
     free = cells(factors, {})
-    for number in arrivals(free, 100, seed):
+    for number in arrivals(free, 60, seed):
         assert max(number) - min(number) <= 1
         assert off(free, number, list(factors)) < 1
+        assert all(off(free, number, names) <= 2 for names in pairs_of(factors))
 
 
 @given(designs(weighted=True, most=4), st.text(max_size=4))
@@ -76,8 +82,10 @@ def test_equal_cells_are_filled_evenly_round_by_round(factors: Factors, seed: st
 def test_weighted_cells_stay_strictly_within_one_of_their_targets(factors: Factors, seed: str) -> None:
     """As both quotas are held: the cell to come is chosen such that every later deadline can be met (see `assign`)."""
     free = cells(factors, {})
-    for number in arrivals(free, 100, seed):
+    for number in arrivals(free, 60, seed):
         assert off(free, number, list(factors)) < 1 + ROUNDING
+        # nothing proves a bound for pairs: the worst of some hundred random designs is 2.4
+        assert all(off(free, number, names) <= 3 for names in pairs_of(factors))
 
 
 HARD: Sequence[tuple[Sequence[float], ...]] = (
@@ -111,25 +119,6 @@ def test_designs_that_ask_for_foresight_are_within_one_too(weights: Sequence[Seq
 def test_without_foresight_they_are_not() -> None:
     seen = [off(free, n, list(free[0].values)) for free in map(hard, HARD) for n in arrivals(free, 100, "s", hasty)]
     assert max(seen) > 1.01
-
-
-@given(designs(weighted=False), st.text(max_size=4))
-@examples(6)
-def test_factors_and_their_pairs_are_within_two_at_every_moment(factors: Factors, seed: str) -> None:
-    free = cells(factors, {})
-    for number in arrivals(free, 100, seed):
-        for names in [*combinations(factors, 1), *combinations(factors, 2)]:
-            assert off(free, number, names) <= 2
-
-
-@given(designs(weighted=True, most=4), st.text(max_size=4))
-@examples(6)
-def test_with_any_weights_they_are_within_three(factors: Factors, seed: str) -> None:
-    """Nothing proves a bound: the worst of some hundred random designs is 2.4."""
-    free = cells(factors, {})
-    for number in arrivals(free, 100, seed):
-        for names in [*combinations(factors, 1), *combinations(factors, 2)]:
-            assert off(free, number, names) <= 3
 
 
 @given(designs(weighted=False), st.lists(st.integers(0, 6), min_size=64, max_size=64), st.text(max_size=4))

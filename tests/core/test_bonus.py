@@ -89,7 +89,7 @@ def right(rule: dict[str, Any], pool: str, number: int, answers: list[str]) -> b
 
 
 @given(turns, st.lists(rules, max_size=3))
-@examples(40)
+@examples(15)
 def test_a_bonus_is_what_the_rules_say_of_the_answers_recorded(met: list[Turn], bonus: list[dict[str, Any]]) -> None:
     of, state = study(*bonus), session(met)
     given_: dict[tuple[str, int], list[str]] = {}

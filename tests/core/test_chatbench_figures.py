@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from statistics import correlation, fmean
 
 import numpy as np
@@ -155,9 +156,10 @@ def test_correlations_and_the_linear_models_r_are_those_of_plain_arithmetic(rows
     )
 
 
+@cache
 def many() -> tuple[pd.DataFrame, pd.DataFrame]:
     """A planted study with models alone that find the same questions easy."""
-    planted = drawn(Planted(participants=120), np.random.default_rng(4)).assign(subject="x", batch=0)
+    planted = drawn(Planted(participants=60), np.random.default_rng(4)).assign(subject="x", batch=0)
     data = planted[list(COLUMNS)].astype("object").astype({"acc": "Int64"})
     easy = data.groupby(["model", "dataset", "question_id"])["acc"].mean().astype("float64")
     return data, alone(*((*of, 50, share, 50, share, 50, share) for of, share in easy.items()))

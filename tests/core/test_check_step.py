@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -16,10 +15,8 @@ from experiments.core.screen import Notice, Screen
 from experiments.core.session import screen
 from experiments.core.step import Step
 from experiments.core.trail import here
-from experiments.core.words import translated
 from experiments.errors import Refused
-from experiments.steps.check import ONE_LEFT, SOME_WRONG
-from tests.fakes.checked import BAD, CHOICE, GOOD, PARTS, PROBLEMS, act, begun, check, facts, study_of
+from tests.fakes.checked import BAD, GOOD, PROBLEMS, act, begun, check, facts, study_of
 
 
 def notices(seen: Screen) -> list[Notice]:
@@ -53,25 +50,6 @@ def test_a_missed_try_tells_how_many_are_left_and_which_questions_but_nothing_th
     assert [field.name for field in seen.panel.fields] == ["tools", "parts", "age", "any"]
     (last,) = notices(screen(study, act(study, state, **{**GOOD, "age": "31"})))
     assert last == Notice("You have one more try. These were not right yet:", ("How old are you?",))
-
-
-def test_what_is_said_of_a_try_can_be_translated_copied_and_painted() -> None:
-    study = study_of(check(questions=[{**CHOICE, "text": "Is 1 < 2 & *so*?"}, PARTS], right={"tools": "no"}))
-    seen = screen(study, act(study, begun(study), tools="yes", parts=["sing"]))
-    (notice,) = notices(seen)
-    german = {SOME_WRONG: "{left} Noch nicht richtig:", ONE_LEFT: "Sie haben noch einen Versuch."}
-    for one in (notice, deepcopy(notice)):
-        assert translated(one.text, german) == "Sie haben noch einen Versuch. Noch nicht richtig:"
-    left = paint(seen, study=StudyLook("Small"), shown=None, draft={"tools": "no"}).updates["left"]["value"]
-    told = left[left.index('<section class="card notice" role="alert">') :]
-    assert "These were not right yet:" in told
-    assert "<li>Is 1 &lt; 2 &amp; <em>so</em>?</li>" in told
-
-
-def test_of_a_single_question_it_is_not_said_which_one() -> None:
-    study = study_of(check(questions=[CHOICE], right={"tools": "no"}))
-    (notice,) = notices(screen(study, act(study, begun(study), tools="yes")))
-    assert notice == Notice("That was not right yet. You have one more try.")
 
 
 @pytest.mark.parametrize(

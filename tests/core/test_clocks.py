@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from app.clock import LivingClock, OwnClocks, VirtualClock
+from app.clock import OwnClocks, VirtualClock
 
 
 def test_each_task_has_a_clock_of_its_own_and_shares_it_with_what_it_begins() -> None:
@@ -20,18 +20,6 @@ def test_each_task_has_a_clock_of_its_own_and_shares_it_with_what_it_begins() ->
         return await asyncio.gather(session(0), session(10_000_000))
 
     assert asyncio.run(both()) == [3_000_000, 13_000_000]
-
-
-def test_a_living_clock_moves_with_the_world_and_waits_for_it() -> None:
-    clock = LivingClock(1_000)
-    clock.advance(5)
-    begun_us = clock.now_us()
-    assert begun_us >= 5_001_000
-    asyncio.run(clock.wait(0.01))
-    waited_us = clock.now_us() - begun_us
-    assert waited_us >= 10_000
-    clock.set(7)
-    assert 7 <= clock.now_us() < begun_us
 
 
 def test_a_virtual_clock_waits_for_nobody() -> None:

@@ -185,22 +185,12 @@ def test_a_vote_at_the_end_ends_it() -> None:
     assert [event.kind for event in play.state.events[-2:]] == ["voted", "submitted"]
 
 
-def test_no_screen_names_a_model() -> None:
-    play = Playing(battle())
-    play.round("one", winner="a")
-    play.do("say", text="two")
-    play.hear("a")
-    assert "canary" not in repr(play.seen)
-
-
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
         ({"columns": 3}, "has 2 models for 3 columns"),
         ({"models": ["canary-one", "canary-tow"]}, "Did you mean 'canary-two'"),
-        ({"called": ["Left", "Right"], "columns": 3}, "2 names for 3 columns"),
         ({"go_on": "winner", "vote_when": "at_end"}, "needs a vote after each turn"),
-        ({"columns": 5}, "columns"),
         ({"sees_problem": True}, "must stand inside an `each`"),
     ],
 )

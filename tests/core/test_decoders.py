@@ -103,12 +103,6 @@ def test_wherever_the_network_cuts_the_deltas_are_the_same(data, places):
     assert parse(framing(), make(), cut(stream.encode(), places)) == parsed
 
 
-def test_byte_by_byte_the_deltas_are_the_same(protocol):
-    framing, make, stream, parsed = protocol
-    data = stream.encode()
-    assert parse(framing(), make(), [data[i : i + 1] for i in range(len(data))]) == parsed
-
-
 @given(st.data())
 def test_what_is_cut_off_is_never_a_reply(data):
     """Every protocol says that it is over; up to there its beginnings are errors, not replies."""
@@ -147,14 +141,6 @@ LINES_OF_EVENTS = [
 )
 def test_events_that_come_together_are_those_that_come_byte_by_byte(told, places):
     data = b"".join(line + end for line, end in told)
-    together, alone = Events(), Events()
-    found = [event for chunk in cut(data, places) for event in together.feed(chunk)]
-    assert found == [event for place in range(len(data)) for event in alone.feed(data[place : place + 1])]
-
-
-@given(st.lists(st.sampled_from(LINES_OF_EVENTS), max_size=6), st.lists(st.integers(0, 99), max_size=3))
-def test_the_same_of_events_that_are_alike(told, places):
-    data = b"".join(line + b"\n\n" for line in told)
     together, alone = Events(), Events()
     found = [event for chunk in cut(data, places) for event in together.feed(chunk)]
     assert found == [event for place in range(len(data)) for event in alone.feed(data[place : place + 1])]

@@ -10,13 +10,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from app.analysis import Estimate, Finding, alpha, answered, counts_of, dichotomy, experts, filtered, majority, raters
 from app.analysis.dices import NAMES, parts
 from app.analysis.dices.raters import REMOVED
 from storage.schemas.registry import released
+from tests.fakes.examples import examples
 
 EDITIONS = ("dices-350", "dices-990")
 
@@ -155,7 +156,7 @@ profile = st.tuples(
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
-@settings(max_examples=15)  # each is a thousand permutations
+@examples(3)  # each is a thousand permutations
 @given(rows=st.lists(profile, max_size=14, unique_by=lambda row: row[:2]))
 def test_every_name_is_told_of_once_and_every_part_bears_any_rows(
     edition: str, rows: list[tuple[str | None, ...]]

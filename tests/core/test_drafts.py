@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from pathlib import Path
 
 import pytest
@@ -46,14 +47,17 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("template", shipped())
-def test_a_study_made_from_a_template_can_be_checked_and_simulated(template: str, tmp_path: Path) -> None:
+def test_a_study_made_from_a_template_can_be_checked_and_simulated(
+    template: str, tmp_path: Path, seed: int, soak: bool
+) -> None:
     kept = Drafts(tmp_path / "studies")
     kept.create("my-own", template)
     told = checked(kept.text("my-own"), kept.folder("my-own"))
     assert (told.faults, told.study and told.study.name) == ((), "my-own")
     file = kept.folder("my-own") / FILE
     assert load_study(str(file)).hash == told.study.hash, "a text is read as its file is"
-    assert asyncio.run(try_out(told.study, 2, 300)).typical_minutes > 0
+    if soak or template == random.Random(seed).choice(shipped()):
+        assert asyncio.run(try_out(told.study, 2, 300)).typical_minutes > 0
 
 
 @pytest.mark.parametrize("template", shipped())
@@ -95,14 +99,6 @@ def test_a_name_leads_nowhere_else(name: str, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_only_a_draft_that_is_there_can_be_read_and_saved(tmp_path: Path) -> None:
-    kept = Drafts(tmp_path)
-    kept.create("mine", "demo")
-    for act in (kept.text, lambda name: kept.save(name, "x")):
-        with pytest.raises(StudyError, match="Did you mean 'mine'"):
-            act("mien")
-
-
 def test_a_text_that_cannot_be_saved_leaves_the_one_before(tmp_path: Path) -> None:
     kept = Drafts(tmp_path)
     kept.create("mine", "demo")
@@ -118,11 +114,6 @@ def test_a_text_that_cannot_be_saved_leaves_the_one_before(tmp_path: Path) -> No
 @given(st.text(max_size=80))
 def test_every_folder_makes_a_name_that_studies_may_have(name: str) -> None:
     assert TypeAdapter(Slug).validate_python(slug(name)) == slug(name)
-
-
-@pytest.mark.parametrize("name", ["small", "My-Study_2", "a"])
-def test_a_name_that_studies_may_have_stays(name: str) -> None:
-    assert slug(name) == name
 
 
 ASKED = "flow[1].questions[0]"
@@ -152,10 +143,6 @@ def test_a_fault_is_told_with_its_line(case: str, folder: Path) -> None:
     told = checked(TEXT.replace(old, new), folder)
     assert told.study is None
     assert sorted((fault.line, fault.where) for fault in told.faults) == sorted(wanted)
-
-
-def test_the_same_text_without_the_fault_is_sound(folder: Path) -> None:
-    assert checked(TEXT, folder).faults == ()
 
 
 def test_a_fault_in_a_protocol_beside_the_study_has_its_name_and_no_line(folder: Path) -> None:

@@ -96,10 +96,6 @@ def told(study: Study, state: State) -> list[str]:
     return [flag.what for flag in flags(study, state)]
 
 
-def test_somebody_ordinary_has_none(odd: Study) -> None:
-    assert flags(odd, played(odd)) == ()
-
-
 def test_a_screen_that_nobody_can_have_read_is_told_with_its_figures(odd: Study) -> None:
     # 120 words at four times 238 words a minute are 7.6 s.
     assert told(odd, played(odd, read_s=7.7)) == []

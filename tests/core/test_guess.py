@@ -91,10 +91,10 @@ def test_an_authors_key_or_nothing_is_no_answer() -> None:
 def test_each_option_stands_first_about_equally_often() -> None:
     asked = asking()
     state = arrived(asked)
-    seeded = (fold(_of_seed(state.events, str(n))) for n in range(600))
+    seeded = (fold(_of_seed(state.events, str(n))) for n in range(200))
     first = Counter(next(iter(screen(asked, one).panel.fields[0].options.values())) for one in seeded)
     assert set(first) == set(OPTIONS.values())
-    assert all(150 <= count <= 250 for count in first.values()), "four standard errors"
+    assert all(40 <= count <= 94 for count in first.values()), "four standard errors"
 
 
 def _of_seed(events: tuple[Event, ...], seed: str) -> tuple[Event, ...]:

@@ -22,14 +22,6 @@ def test_the_newest_is_kept_whatever_arrives_last() -> None:
     assert here.get("1") is new
 
 
-def test_what_is_dropped_is_known_no_more() -> None:
-    here = Kept()
-    here.put(live(1))
-    here.drop("1")
-    here.drop("2")
-    assert here.get("1") is None
-
-
 def test_the_one_that_was_asked_for_longest_ago_goes_first() -> None:
     here = Kept(3)
     for name in (1, 2, 3, 1, 4):

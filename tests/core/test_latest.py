@@ -81,22 +81,6 @@ def test_facts_that_come_while_it_is_computed_are_not_missed() -> None:
     assert study.look().value == "demo: 2"
 
 
-def test_without_new_facts_nothing_is_computed() -> None:
-    study = Study()
-    study.look()
-    study.workers.work()
-    study.clock.advance(86_400)
-    assert not study.look().busy
-
-
-def test_each_key_has_its_own_result() -> None:
-    study = Study()
-    study.look("a")
-    study.look("b")
-    study.workers.work()
-    assert (study.look("a").value, study.look("b").value) == ("a: 1", "b: 1")
-
-
 def test_what_fails_is_raised_once_and_tried_again_later() -> None:
     study = Study()
     study.facts = -1

@@ -69,11 +69,6 @@ def test_a_letter_has_ten_tokens_and_words_a_thousand():
     }
 
 
-def test_free_text_is_the_question_with_its_options_and_nothing_else():
-    assert said("free_text") == [("user", LETTERED)]
-    assert said("free_text_no_options") == [("user", "How many bags?")]
-
-
 def test_a_letter_is_ordered_before_the_question_and_awaited_after_it():
     ((_, text),) = said("letter_only_zero_shot")
     order, _, rest = text.partition("\n\n")
@@ -90,18 +85,6 @@ def test_five_examples_of_the_same_dataset_stand_before_the_question_with_their_
         "Question: How many bags?"
     ]
     assert [block.splitlines()[-1] for block in blocks] == [f"Answer: {key}" for key in "ABCDA"] + ["Answer:"]
-
-
-def test_a_dataset_is_called_as_the_study_says():
-    terms = Terms(MODEL, Alone(subjects={"elementary_mathematics": "sums"}), READER, TERMS.examples)
-    assert "(with answers) about sums." in said("letter_only_few_shot", terms=terms)[0][1]
-
-
-def test_thinking_stands_before_the_order_to_give_a_letter():
-    assert [role for role, _ in said("zero_shot_cot", "It is 13.")] == ["user", "assistant", "user"]
-    assert said("zero_shot_cot", "It is 13.")[1] == ("assistant", "It is 13.")
-    ((_, text),) = said("zero_shot_cot_direct", "It is 13.")
-    assert text.startswith(f"Question: {LETTERED}\n\nLet's think step by step.\nIt is 13.\n\n")
 
 
 def test_the_extractor_sees_question_and_reply_and_never_which_option_is_right():

@@ -66,8 +66,3 @@ def test_only_the_very_first_publishing_changes_how_a_study_stands(kinds: list[s
         assert after([*kinds, "published"]).state == after(kinds).state
     else:
         assert after([*kinds, "published"]).state == "draft"
-
-
-@given(st.lists(KIND))
-def test_opening_opens_whatever_was_before(kinds: list[str]) -> None:
-    assert after([*kinds, "opened"]).state == "open"

@@ -23,15 +23,6 @@ def _flow() -> Branch:
     return outline(study("chatbench"))[-1]
 
 
-def test_an_outline_names_what_a_study_is_made_of_and_then_what_happens() -> None:
-    things = outline(study("demo"))
-    assert [thing.kind for thing in things] == ["languages", *["problems"] * 2, *["model"] * 2, *["factor"] * 2, "flow"]
-    assert things[0].text == "en, de, ar"
-    assert Branch("model", "careful: scripted") in things
-    assert Branch("factor", "condition: answer-first, direct-to-AI") in things
-    assert not any(thing.path or thing.children for thing in things[:-1])
-
-
 def test_a_flow_has_the_path_the_condition_and_the_count_of_each_part() -> None:
     phase = next(part for part in _flow().children if part.text == "Phase 2")
     (loop,) = phase.children

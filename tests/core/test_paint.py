@@ -11,7 +11,7 @@ from app.web import markdown
 from app.web.maths import mathml
 from app.web.paint import Painting, StudyLook, paint, talk_chars
 from experiments.core.fields import Multiple, Number, Scale, Short, Single, Tick
-from experiments.core.screen import Asked, Chat, Code, Message, Panel, Progress, Reply, Round, Screen, Text, Transcript
+from experiments.core.screen import Asked, Chat, Message, Panel, Progress, Reply, Round, Screen, Text, Transcript
 from tests.fakes.hostile.plain import plain
 
 LOOK = StudyLook("A study", "en", "team@example.org")
@@ -79,11 +79,6 @@ def test_a_reply_that_arrives_leaves_the_form_and_the_box_alone() -> None:
     assert "value" not in updates["box"]
 
 
-def test_another_page_of_the_same_step_is_painted() -> None:
-    first, second = screen_of(Panel("T", (Text("one"),)), "submit"), screen_of(Panel("T", (Text("two"),)), "submit")
-    assert "left" in painted(second, shown_after(first)).updates
-
-
 def test_the_same_panel_at_another_place_is_painted() -> None:
     first = screen_of(Panel("T", fields=FIELDS), "submit", path="question[0]/answer")
     assert "left" in painted(replace(first, path="question[1]/answer"), shown_after(first)).updates
@@ -103,22 +98,9 @@ def test_a_draft_fills_the_form() -> None:
     ]
 
 
-def test_nothing_is_chosen_without_a_draft() -> None:
-    assert not any(checked for *_, checked in Controls(left(screen_of(Panel("T", fields=FIELDS), "submit"))).found)
-
-
 @pytest.mark.parametrize("draft", [{"colour": ["r", "b"]}, {"colour": {"a": 1}}, {"tools": 3}, {"age": []}])
 def test_a_draft_of_any_shape_is_borne(draft: dict[str, object]) -> None:
     assert left(screen_of(Panel("T", fields=FIELDS), "submit"), draft=draft)
-
-
-def test_a_half_written_message_comes_back() -> None:
-    assert painted(screen_of(Panel(chat=CHAT), "say"), draft={"text": "half"}).updates["box"]["value"] == "half"
-
-
-def test_optional_questions_say_so_in_words() -> None:
-    page = left(screen_of(Panel("T", fields=FIELDS), "submit"))
-    assert page.count("(optional)") == 1
 
 
 def test_ratings_stand_once_beside_their_turns() -> None:
@@ -139,12 +121,6 @@ def test_neighbours_with_a_heading_stand_in_one_table_and_each_is_asked() -> Non
     assert page.count('role="radiogroup"') == 5
     assert [name for _, name, _, checked in Controls(page).found if checked] == ["b"]
     assert [name for _, name, *_ in Controls(page).found] == [*"aabb", "w", *"ccddee"]
-
-
-def test_options_stand_above_the_table_only_where_they_are_short() -> None:
-    short, long = row("a", "T"), row("b", "T", "No", "I would rather not say that")
-    assert 'class="card matrix columns"' in left(screen_of(Panel("T", fields=(short,)), "submit"))
-    assert 'class="card matrix"' in left(screen_of(Panel("T", fields=(long,)), "submit"))
 
 
 def test_in_a_conversation_of_others_nobody_is_you_and_the_last_response_is_marked() -> None:
@@ -168,11 +144,6 @@ def test_a_turn_begins_with_each_message_of_the_person() -> None:
 def test_problem_that_may_not_be_copied_is_marked() -> None:
     assert "data-nocopy" in left(screen_of(Panel("T", (Asked("P", copying=False),)), "submit"))
     assert "data-nocopy" not in left(screen_of(Panel("T", (Asked("P"),)), "submit"))
-
-
-def test_a_code_has_a_link_where_it_leads_somewhere() -> None:
-    assert 'href="/out"' in left(screen_of(Panel("T", (Code("C1", "/out"),))))
-    assert "href" not in left(screen_of(Panel("T", (Code("C1"),))))
 
 
 HOSTILE = [
@@ -259,10 +230,6 @@ def test_money_is_not_maths_unless_the_study_says_so() -> None:
     assert "<math" not in markdown.html("It costs $5 and then $10.")
     assert "<math" in markdown.html("Let $x$ be 5.", dollars=True)
     assert "<math" not in markdown.html("It costs $5 and then $10.", dollars=True)
-
-
-def test_formulas_in_code_stay_code() -> None:
-    assert "<math" not in markdown.html("`\\(x\\)` and\n\n```\n$$x$$\n```")
 
 
 @pytest.mark.parametrize(

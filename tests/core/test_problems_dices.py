@@ -2,7 +2,6 @@
 
 import csv
 import io
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -37,11 +36,6 @@ def test_a_conversation_is_taken_once_however_many_rated_it() -> None:
     assert problem.dialogue == tuple(Message(*parts) for parts in said)  # type: ignore[arg-type]
     assert (problem.text, problem.plain, problem.response) == ("Good day", ROW[2], "Good day")
     assert (problem.dataset, problem.tags) == ("dices-350", {"degree_of_harm": "Benign", "safety_gold": "No"})
-
-
-def test_a_message_may_have_several_lines() -> None:
-    (problem,) = parse(file((*ROW[:2], "USER: one\n\ntwo: 2\nLLM: three", *ROW[3:])), "x.csv")
-    assert [said.text for said in problem.dialogue] == ["one\n\ntwo: 2", "three", "Good day"]
 
 
 @pytest.mark.parametrize(("name", "count"), [("dices_350_rows.csv", 1), ("dices_990_rows.csv", 2)])
@@ -93,25 +87,3 @@ def test_all_faults_are_told_at_once_with_their_lines() -> None:
         "allowed: Benign, Debatable, Moderate, Extreme, or blank",
         "line 8, column safety_gold 'maybe' is not allowed; allowed: No, Yes, or blank",
     )
-
-
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [
-        ("", "line 1: the column item_id is missing"),
-        ("item_id,context\n1,USER: a\n", "line 1: the column response is missing"),
-        ("item_id,context,response,context\n1,a,b,c\n", "line 1: the column context is there twice"),
-        ("item_id,context,response\n", "there is no conversation below the header"),
-        ('item_id,context,response\n1,"USER: a,b\n', "line 2: not csv"),
-    ],
-)
-def test_what_is_no_such_file_is_told(text: str, fault: str) -> None:
-    assert faults(text)[0].startswith(fault) or faults(text)[-1].startswith(fault)
-
-
-def test_the_sample_set_is_short_and_annotated_in_part() -> None:
-    problems = load(Path(__file__).parents[2] / "problems" / "data" / "dices" / "dialogues.csv")
-    assert len(problems) == 24
-    assert Counter(problem.tags.get("safety_gold") for problem in problems) == {None: 8, "No": 9, "Yes": 7}
-    assert "Extreme" not in {problem.tags.get("degree_of_harm") for problem in problems}
-    assert {len(problem.dialogue) for problem in problems} == {2, 4}

@@ -72,8 +72,3 @@ def test_all_bad_lines_are_named_at_once() -> None:
     ]
     assert [fault[: len(start)] for fault, start in zip(caught.value.faults, starts, strict=True)] == starts
     assert "Did you mean 'dataset'?" in caught.value.faults[3]
-
-
-def test_a_file_without_problems_is_refused() -> None:
-    with pytest.raises(ProblemError, match="there is no problem in it"):
-        parse("\n \n", "x.jsonl")

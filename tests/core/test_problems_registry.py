@@ -22,18 +22,6 @@ def twins(path: Path) -> tuple[Problem, ...]:
     return (Problem("a", "T", "T", "d"), Problem("b", "T", "T", "d"), Problem("a", "T", "T", "d"))
 
 
-def test_a_path_is_relative_to_the_base(tmp_path: Path) -> None:
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine/own.jsonl").write_text(LINE)
-    assert [problem.id for problem in registry.load("jsonl", "mine/own.jsonl", tmp_path)] == ["a"]
-
-
-def test_a_folder_of_yours_that_is_called_sample_is_reached_with_a_dot(tmp_path: Path) -> None:
-    (tmp_path / "sample").mkdir()
-    (tmp_path / "sample/own.jsonl").write_text(LINE)
-    assert len(registry.load("jsonl", "./sample/own.jsonl", tmp_path)) == 1
-
-
 @pytest.mark.parametrize(
     ("name", "path", "says"),
     [
@@ -60,17 +48,6 @@ def test_ids_must_differ_within_a_source(tmp_path: Path) -> None:
     with pytest.raises(ProblemError) as caught:
         registry.load("twins", ".", tmp_path)
     assert caught.value.faults == ("the id 'a' is there 2 times",)
-
-
-def test_a_source_without_sample_set_says_so(tmp_path: Path) -> None:
-    registry.source("twins")(twins)
-    with pytest.raises(ProblemError, match="'twins' ships no sample set"):
-        registry.load("twins", "sample", tmp_path)
-
-
-def test_a_name_is_given_to_one_source_only() -> None:
-    with pytest.raises(ProblemError, match="'jsonl' is registered twice"):
-        registry.source("jsonl")(twins)
 
 
 def test_a_package_outside_brings_a_source_and_its_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,13 +83,6 @@ def test_whatever_a_package_raises_while_it_is_imported_is_told(
         plugins.discover.__wrapped__("problems", registry.GROUP)
 
 
-def test_a_broken_package_outside_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = EntryPoint("cards", "no_such_module_at_all", registry.GROUP)
-    monkeypatch.setattr(plugins, "entry_points", lambda group: [entry])
-    with pytest.raises(ParleyError, match=r"'cards', which another package offers.*cannot be loaded"):
-        plugins.discover.__wrapped__("problems", registry.GROUP)
-
-
 ONE = Problem("a", "T", "T", "d")
 
 
@@ -120,11 +90,6 @@ ONE = Problem("a", "T", "T", "d")
 def test_a_source_may_give_its_problems_in_any_way(given: object, tmp_path: Path) -> None:
     registry.source("any")(lambda _: given)  # type: ignore[arg-type, return-value]
     assert registry.load("any", ".", tmp_path) == (ONE,)
-
-
-def test_a_source_may_give_its_problems_one_after_another(tmp_path: Path) -> None:
-    registry.source("slowly")(lambda _: (one for one in (ONE, Problem("b", "T", "T", "d"))))  # type: ignore[arg-type, return-value]
-    assert [problem.id for problem in registry.load("slowly", ".", tmp_path)] == ["a", "b"]
 
 
 @pytest.mark.parametrize("given", [None, "T", [{"id": "a", "text": "T"}]], ids=["nothing", "a text", "dictionaries"])

@@ -68,10 +68,6 @@ def all_systems(study: Study) -> set[tuple[str, str]]:
     return {found for seed in range(8) for found in systems(study, str(seed))}
 
 
-def test_each_condition_has_a_prompt_of_its_own() -> None:
-    assert all_systems(small(PICK)) == {("warm", "Be warm."), ("cold", "Be cold.")}
-
-
 def test_a_loops_variable_chooses_the_prompt() -> None:
     system = {"by": "mood", "pick": {"calm": "Calm.", "wild": ""}}
     loop = {"each": "item", "of": "pool", "beside": {"mood": ["calm", "wild"]}, "flow": [TALK]}

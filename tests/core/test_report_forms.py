@@ -12,15 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.analysis.estimates import Group, estimate
 from app.analysis.forest import forest
 from app.analysis.intervals import Interval
 from app.analysis.names import about, apart, patterns
 from app.analysis.report import FORMATS, as_csv, as_json, html, markdown
 from app.analysis.report.lines import lines
 from app.analysis.report.markdown import escaped as md
-from app.analysis.report.panels import LOOKS, panels
-from app.analysis.report.published import PAPERS, Against, against
+from app.analysis.report.panels import panels
+from app.analysis.report.published import Against, against
 from app.errors import PublishedUnknown
 from tests.fakes.reports import ANSWERS, DATASETS, MODELS, NASTY, Printed, accuracy, by_turn, figure, finding, hostile
 from tests.fakes.reports import report as made_up
@@ -126,11 +125,6 @@ def test_with_the_chatbot_conditions_are_shown_in_place_of_all_together() -> Non
     assert shown.count("user-AI") == 1, "of the model that has no conditions"
 
 
-def test_looks_of_all_kinds_differ() -> None:
-    looks = [look for some in LOOKS.values() for look in some]
-    assert len(set(looks)) == len(looks)
-
-
 def test_ratings_by_turn_are_a_line_through_the_turns_in_order() -> None:
     found = lines([accuracy(), by_turn()])
     assert found is not None
@@ -163,37 +157,11 @@ def test_a_papers_figure_beyond_the_axis_is_not_drawn_at_its_end() -> None:
 
 
 @pytest.mark.parametrize("form", ["html", "md", "tex"])
-def test_the_first_finding_of_a_section_is_told_before_anything_else(form: str) -> None:
-    text = FORMATS[form](made_up(finding("chatbench.none", ()), by_turn(), hostile(), accuracy()))
-    first = "turn 1 had 4.00"
-    assert text.index(first) < text.index("Participants") < text.rindex(first)
-    assert text.index("physics, one: zero") < text.index("Participants")
-
-
-@pytest.mark.parametrize("form", ["html", "md", "tex"])
-def test_p_stands_in_the_table_and_a_reason_that_all_share_is_said_once(form: str) -> None:
-    groups = [Group(f"dices.gai.age.{n}", f"group {n}", 1, 0, {}) for n in "ab"]
-    known = [
-        estimate(one, Interval(1, why="Too few."), "It was {}", "number", "ratings", further={"p": 0.0314})
-        for one in groups
-    ]
-    text = FORMATS[form](made_up(finding("dices.gai", known, "number")))
-    assert text.count("0.031") == 2 * 2 + 2, "in the table, in the sentence and in short"
-    assert text.count("No interval: Too few.") == 1
-    assert "n = 1 rating; p = 0.031" in text
-
-
-@pytest.mark.parametrize("form", ["html", "md", "tex"])
 def test_a_finding_without_estimates_is_there_with_its_note(form: str) -> None:
     text = FORMATS[form](made_up(replace(finding("chatbench.odds", ()), note="Install it.")))
     assert "The title of chatbench.odds" in text
     assert "Install it." in text
     assert '<table class="figure' not in text
-
-
-def test_a_paper_that_is_not_known_is_refused_with_those_that_are() -> None:
-    with pytest.raises(PublishedUnknown, match=next(iter(PAPERS))):
-        against("chatbenk")
 
 
 def test_models_called_otherwise_are_compared_with_those_that_they_stand_for() -> None:

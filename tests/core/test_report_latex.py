@@ -91,12 +91,6 @@ def test_no_text_has_a_command_a_comment_or_a_group(text: str) -> None:
     assert len(told.splitlines()) <= 1
 
 
-def test_a_letter_that_pdflatex_does_not_know_is_told_by_its_number_there() -> None:
-    assert escaped("Größe, Łódź: “τ”…") == r"Größe, Łódź: “$\tau$”\ldots{}"
-    assert escaped("中") == r"\parleysign{中}{4E2D}"
-    assert r"\providecommand\parleysign" in latex(whole())
-
-
 @compiles
 def test_pdflatex_makes_pages_of_whatever_anybody_wrote(tmp_path: Path) -> None:
     assert "LaTeX Error" not in compiled(whole(), tmp_path)

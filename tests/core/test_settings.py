@@ -20,10 +20,6 @@ def empty_environment(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
 
 
-def test_the_defaults_need_no_environment():
-    assert settings.load().database_url == "sqlite:///parley.db"
-
-
 def test_the_environment_wins_over_the_env_file(monkeypatch, tmp_path):
     (tmp_path / ".env").write_text("PARLEY_PORT=1\nPARLEY_HOST=0.0.0.0\nOTHER=thing\nPARLEY_TYPO=1\n")
     monkeypatch.setenv("PARLEY_PORT", "2")
@@ -60,13 +56,10 @@ def test_all_wrong_variables_are_named_at_once_and_secrets_are_not_shown(monkeyp
     ("name", "value", "said"),
     [
         ("TRUSTED_PROXIES", "localhost", "Addresses such as 127.0.0.1, or networks such as 10.0.0.0/8."),
-        ("TRUSTED_PROXIES", "127.0.0.1, 10.0.0.1/8", "has host bits set"),
         ("PUBLIC_URL", "https://example.org/study", "Parley is served at the root of a host name"),
-        ("CONSOLE_URL", "https://example.org?x=1", "must end before `?`"),
         ("SECRET", "hush", "it has fewer than 32 characters. `python -c"),
         ("LOG_LEVEL", "debgu", "'debgu': allowed: DEBUG, INFO, WARNING, ERROR, CRITICAL. Did you mean 'DEBUG'?"),
         ("SERVERS", '{"lab": 3}', 'lab: must be an object, as in {"url": "https://..."}.'),
-        ("SERVERS", "[3]", 'must be an object, as in {"lab": {"url": "https://..."}}.'),
     ],
 )
 def test_what_could_not_work_is_refused_with_what_could(monkeypatch, name, value, said):
@@ -81,28 +74,6 @@ def test_what_could_not_work_is_refused_with_what_could(monkeypatch, name, value
 def test_proxies_are_addresses_or_networks(monkeypatch, value):
     monkeypatch.setenv("PARLEY_TRUSTED_PROXIES", value)
     assert settings.load().trusted_proxies == value
-
-
-def test_a_setting_that_is_as_unless_set_is_not_listed_as_changed(monkeypatch):
-    monkeypatch.setenv("PARLEY_CONNECT_TIMEOUT_S", "5.0")
-    (row,) = (row for row in settings.listing(settings.load()) if row[0] == "PARLEY_CONNECT_TIMEOUT_S")
-    assert row[1] == row[2]
-
-
-def test_words_are_tidied(monkeypatch):
-    monkeypatch.setenv("PARLEY_LOG_LEVEL", "debug")
-    monkeypatch.setenv("PARLEY_PUBLIC_URL", "https://study.example/")
-    loaded = settings.load()
-    assert (loaded.log_level, loaded.public_url) == ("DEBUG", "https://study.example")
-
-
-@pytest.mark.parametrize(
-    ("host", "address"),
-    [("0.0.0.0", "http://127.0.0.1:1"), ("::", "http://[::1]:1"), ("::1", "http://[::1]:1"), ("lab", "http://lab:1")],
-)
-def test_addresses_lead_a_browser_to_what_listens(host, address):
-    given = Settings(host=host, port=1, console_port=1)
-    assert (given.address, given.console_address) == (address, address)
 
 
 def test_the_listing_has_every_field_described_and_masks_secrets():
@@ -126,13 +97,6 @@ def test_unknown_variables_are_reported_with_the_one_that_was_meant(monkeypatch,
     assert "PARLEY_DATABASE_URI is not a setting. Did you mean 'PARLEY_DATABASE_URL'?" in faults[0]
     assert "PARLEY_OPENAI_API_KEY" in faults[1]
     assert faults[2].startswith("PARLEY_X is not a setting. `parley settings`"), "all begin alike"
-
-
-def test_settings_cannot_be_changed_or_misspelt_in_code():
-    with pytest.raises(ValueError, match="frozen"):
-        Settings().port = 1
-    with pytest.raises(ValueError, match="extra"):
-        Settings(prot=1)
 
 
 SERVERS = (
@@ -161,16 +125,10 @@ def test_servers_are_read_and_none_of_their_secrets_is_shown(monkeypatch):
     [
         ("lab=http://gpu", "is no JSON (Expecting value, line 1, column 1); write {"),
         ('{"lab": {"url": "http://gpu", "key": "hunter2"}', "is no JSON (Expecting ',' delimiter, line 1, column 48)"),
-        ('["hunter2"]', "must be an object, as in"),
         ('{"lab": "hunter2"}', "PARLEY_SERVERS=(its value is secret), lab: "),
         ('{"lab": {"key": "hunter2"}}', ", lab.url: Field required"),
         ('{"lab": {"url": "gpu:8000", "key": "hunter2"}}', ", lab.url: must start with http:// or https://"),
         ('{"lab": {"url": "http://me:hunter2@gpu"}}', "must not hold a name and password"),
-        ('{"lab": {"url": "http://gpu/v1?key=hunter2"}}', "must end before `?` and `#`"),
-        ('{"lab": {"url": "http:///v1"}}', "names no host"),
-        ('{"lab": {"url": "http://gpu", "kay": "hunter2"}}', "no such key; allowed: url, key, headers, query"),
-        ('{"lab": {"url": "http://gpu", "kay": "hunter2"}}', "Did you mean 'key'?"),
-        ('{"lab": {"url": "http://gpu", "key": "hunter2 ™"}}', "has a character that cannot be sent in a header"),
         ('{"lab": {"url": "http://a"}, "lab": {"url": "http://b"}}', "has lab twice"),
     ],
 )

@@ -54,14 +54,6 @@ def act(kind: str, screen: Screen, *replies: str) -> tuple[Deed, Scripted]:
     return asyncio.run(user.act(screen, ask)), ask
 
 
-def test_the_kinds_are_registered_with_what_they_need() -> None:
-    kinds = registry.kinds()
-    assert {*TALKERS, "random"} <= kinds.keys()
-    assert {name for name, kind in kinds.items() if kind.model} >= set(TALKERS)
-    assert not kinds["random"].model
-    assert [name for name, kind in kinds.items() if kind.personas] == ["persona"]
-
-
 @pytest.mark.parametrize("kind", TALKERS)
 def test_nobody_answers_before_the_first_message(kind: str) -> None:
     deed, ask = act(kind, SCREEN, '"YOU: help me with this"')
@@ -110,19 +102,6 @@ def test_a_message_that_could_not_be_sent_is_none(reply: str) -> None:
         act("two_step", SCREEN, reply)
 
 
-def test_a_problem_without_options_is_left_with_any_answer() -> None:
-    panel = replace(after(1).panel, fields=())
-    assert act("two_step", replace(after(1), panel=panel), "Answer: it is prime")[0] == Deed("submit")
-
-
-def test_iqa_eval_is_told_the_conversation_from_its_own_side() -> None:
-    _, ask = act("iqa_eval", after(2), "and then?")
-    assert [one["role"] for one in ask.asked[0]] == ["system", "user", "assistant", "user", "assistant", "user"]
-    assert ask.asked[0][2]["text"] == "You 0"
-    _, ask = act("iqa_eval", after(MAX_TURNS), "So, the answer is: A")
-    assert ask.asked[0][-1]["text"].startswith(f"Bot {MAX_TURNS - 1}\n\nThis was my last reply.")
-
-
 @pytest.mark.parametrize("kind", TALKERS)
 def test_what_is_no_conversation_about_a_problem_is_left_to_chance(kind: str) -> None:
     consent = Panel(blocks=(Text("Do you agree?"),), fields=(Tick(ask="tick", name="agreed"),))
@@ -142,12 +121,3 @@ def test_a_persona_fills_forms_and_is_told_who_it_is() -> None:
     assert "# Before\n\nHow sure?" in ask.asked[0][1]["text"]
     assert ask.schema is not None
     assert act("two_step", form)[0].by_chance
-
-
-def test_a_persona_rates_replies_as_well() -> None:
-    rating = (Scale.model_validate({"ask": "scale", "scale": "helpfulness"}),)
-    chat = replace(after(1).panel.chat, rating=rating)
-    screen = replace(SCREEN, panel=replace(SCREEN.panel, chat=chat), actions=("rate",))
-    deed, ask = act("persona", screen, '{"helpfulness": "3"}')
-    assert deed == Deed("rate", {"helpfulness": "3"})
-    assert "Bot: Bot 0" in ask.asked[0][1]["text"]

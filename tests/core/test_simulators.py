@@ -14,7 +14,6 @@ from app.analysis.simulators import (
     accuracies,
     alike,
     alone,
-    first_prompts,
     fit,
     quality,
     targets,
@@ -81,12 +80,6 @@ def test_every_simulated_prompt_is_held_against_every_persons_and_each_question_
     assert (questions, pairs) == (2, 5)
     assert mean == pytest.approx(((1 + 0.5 + 3 + 1.5) / 4 + 2) / 2)
     assert alike(people, {}, [lambda one, two: 1.0]) == (0, 0, (None,))
-
-
-def test_the_first_prompt_is_the_persons_first_message() -> None:
-    history = [{"role": "Bot", "content": "Hi"}, {"role": "You", "content": "one"}, {"role": "You", "content": "two"}]
-    table = pd.DataFrame({"question_id": ["q", "q"], "chat_history": [json.dumps(history), "[]"]})
-    assert first_prompts(table) == {"q": ["one"]}
 
 
 def test_each_user_is_told_by_model_and_over_all() -> None:

@@ -8,7 +8,6 @@ import pytest
 
 from experiments.core.events import Action, Event
 from experiments.core.hurry import refuse_hurry
-from experiments.core.operations import Operations, fold_operations
 from experiments.core.place import State
 from experiments.core.resolve import Study, resolve
 from experiments.core.session import decide, fold, owed, screen
@@ -88,19 +87,3 @@ def test_only_so_many_messages_in_a_minute(now_s: int, refused: bool) -> None:
         assert told.value.reason == "too_fast"
     else:
         refuse_hurry(state, more, 3)
-
-
-def test_operations_are_what_was_decided_last() -> None:
-    told = [
-        ("budgeted", {"amount": 5}),
-        ("paused", {"why": "lunch"}),
-        ("imported", {}),
-        ("budgeted", {"amount": None}),
-        ("opened", {}),
-    ]
-    facts = [Event(n, 0, "researcher", "", kind, data) for n, (kind, data) in enumerate(told, start=1)]
-    folded = [fold_operations(facts[:n]) for n in range(len(facts) + 1)]
-    none, five, lunch, same, poor, again = folded
-    assert (none, five, again) == (Operations(), Operations({(): 5}), Operations(decided=True))
-    assert lunch == same == Operations({(): 5}, paused="lunch", decided=True)
-    assert poor == Operations(paused="lunch", decided=True)

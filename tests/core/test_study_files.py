@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,15 +16,11 @@ from app.drafts import make
 from app.library import PROTOCOLS, STUDIES, find, load_study, shipped
 from app.marked import marked
 from app.trial import try_out
-from experiments.core.config import Config
 from experiments.core.resolve import restore
 from experiments.core.schema import json_schema
-from experiments.core.session import screen
-from experiments.core.step import kinds, step
 from experiments.errors import StudyError
 from storage.yaml_text import yaml_text
 from tests.core.study_faults import FAULTY, SOUND
-from tests.fakes.sessions import play
 
 
 def faults(tmp_path: Path, change: Callable[[dict[str, Any]], None]) -> str:
@@ -127,23 +124,6 @@ def test_what_is_no_yaml_is_told_with_line_and_column(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("study: x\nflow:\n\t- step: finish\n", "Indent with spaces"),
-        ("study: x\nstudy: y\n", "'study' stands twice. Leave one"),
-        ("flow:\n  - step: info\n - step: finish\n", "begin in the same column"),
-        ("title: 'It\n", "not closed"),
-        ("text: @here\n", "unquoted"),
-    ],
-)
-def test_what_is_no_yaml_comes_with_what_to_look_for(text: str, said: str, tmp_path: Path) -> None:
-    path = tmp_path / "x.yaml"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(StudyError, match=said):
-        load_study(str(path))
-
-
-@pytest.mark.parametrize(
     ("text", "said"), [("- a\n- b\n", "holds a list"), ("", "is empty"), ("7", "one value"), ("study: \xff", "UTF-8")]
 )
 def test_what_is_no_mapping_is_told(text: str, said: str, tmp_path: Path) -> None:
@@ -181,10 +161,15 @@ def test_a_study_that_comes_with_parley_is_sound_and_survives_its_document(name:
     assert again.pools == study.pools
 
 
+@cache
+def published(kind: Literal["study", "protocol"]) -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator(json_schema(kind))
+
+
 @pytest.mark.parametrize("path", [*map(find, shipped()), *PROTOCOLS.glob("*.yaml")], ids=lambda path: path.stem)
 def test_a_file_that_comes_with_parley_fits_the_published_schema(path: Path) -> None:
     kind = "study" if path.parent == STUDIES else "protocol"
-    jsonschema.validate(marked(path.read_text(encoding="utf-8")).value, json_schema(kind))
+    published(kind).validate(marked(path.read_text(encoding="utf-8")).value)
 
 
 def test_the_order_of_options_is_part_of_the_hash(tmp_path: Path) -> None:
@@ -231,29 +216,3 @@ def test_yes_and_no_are_words(tmp_path: Path) -> None:
     assert survey.questions[0].options == {"yes": "yes", "no": "no"}
     assert survey.questions[0].required is False
     assert more.when == {"survey.again": "yes"}
-
-
-def test_titles_and_buttons_may_name_values(tmp_path: Path) -> None:
-    raw = copy.deepcopy(SOUND)
-    raw["flow"][2] |= {"title": "For {{condition}}", "button": "On, {{condition}}"}
-    path = tmp_path / "small.yaml"
-    path.write_text(yaml_text(raw), encoding="utf-8")
-    study = load_study(str(path))
-    panels = [screen(study, state).panel for state, _ in play(study, "1")]
-    assert any(panel.title in ("For answer-first", "For direct-to-AI") for panel in panels)
-    assert any(panel.button.startswith("On, ") and "{{" not in panel.button for panel in panels)
-
-
-def test_no_package_takes_the_name_of_a_step_that_there_is() -> None:
-    class Step(Config):
-        step: Literal["confidence"] = "confidence"
-
-    class Nameless(Config):
-        step: str = "mood"
-
-    before = kinds()["confidence"]
-    with pytest.raises(ValueError, match="'confidence' is registered twice"):
-        step(Step)
-    with pytest.raises(TypeError, match="Nameless needs `step: Literal"):
-        step(Nameless)
-    assert kinds()["confidence"] is before

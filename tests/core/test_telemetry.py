@@ -22,7 +22,6 @@ from experiments.core.telemetry import (
     AnyRecord,
     Record,
     disclosure,
-    folded,
     kept,
     records,
 )
@@ -112,7 +111,7 @@ TEXT = ("short", "long")
 
 
 @given(st.sampled_from(NAMES), st.floats(0, 1), st.lists(well_formed | sent, max_size=6), st.data())
-@examples(40)
+@examples(15)
 def test_nothing_is_kept_but_numbers_and_the_names_of_the_studys_places_and_boxes(
     name: str, share: float, raws: list[dict[str, Any]], data: st.DataObject
 ) -> None:
@@ -146,12 +145,6 @@ def test_what_the_page_tells_of_the_present_and_of_earlier_screens_is_kept(name:
         assert kept(found, state, told) == (tuple(told) if agreed else ())
 
 
-def test_a_place_to_come_is_not_kept() -> None:
-    found, state = study("demo"), some_state("demo", 0.3)
-    assert kept(found, state, [record("left", screen(found, state).path)])
-    assert not kept(found, state, [record("left", "finish"), record("left", ""), record("left", "phase-1/question")])
-
-
 def changed(found: Study, **more: Any) -> Study:
     return replace(found, file=found.file.model_copy(update=more))
 
@@ -178,13 +171,10 @@ def test_who_did_not_agree_is_not_recorded() -> None:
         {"kind": "left", "text": "what I wrote"},
         {"kind": "copied", "chars": 3, "from": "my notes"},
         {"kind": "copied", "chars": "three", "from": "page"},
-        {"kind": "copied", "chars": "3", "from": "page"},
-        {"kind": "copied", "chars": -1, "from": "page"},
         {"kind": "copied", "chars": 10**9, "from": "page"},
         {"kind": "pasted", "box": "my own words", "chars": 1, "blocked": False},
         {"kind": "pasted", "box": "message", "chars": 1, "blocked": "no"},
         {"kind": "screen", "seen": 1, **TIMES, "keys": {"a b": 1}},
-        {"kind": "screen", "seen": 1, **TIMES, "keys": {"message": "hello"}},
         {"kind": "typed", "key": "a"},
     ],
     ids=str,
@@ -226,7 +216,3 @@ def test_visits_add_up() -> None:
     assert (told.left, told.away_s) == (1, 1.5)
     nothing = added_up([])
     assert (nothing.visible_s, nothing.pasted) == (None, None)
-
-
-def test_turns_of_loops_are_folded() -> None:
-    assert folded("phase-2/set[0]/question[12]/chat") == "phase-2/set[*]/question[*]/chat"

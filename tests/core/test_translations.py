@@ -15,7 +15,7 @@ from experiments.core.place import State
 from experiments.core.resolve import Study, restore
 from experiments.core.session import decide, fold
 from experiments.core.telemetry import disclosure
-from experiments.core.texts import prompts_of, strays, texts_of
+from experiments.core.texts import strays
 from experiments.core.trail import here
 from experiments.errors import StudyError
 from storage.yaml_text import yaml_text
@@ -48,11 +48,6 @@ def test_parleys_words_for_the_texts_of_a_study_stand_in_its_document(tmp_path: 
     assert words(found) == used
     assert restore(found.document).file == found.file
     assert json.loads(found.document)["file"]["translations"]["de"] == used
-
-
-def test_a_study_in_english_alone_holds_no_translation(tmp_path: Path) -> None:
-    assert load_study(small(tmp_path, languages=[])).file.translations == {}
-    assert load_study(small(tmp_path, languages=["en", "en-GB"])).file.translations == {}
 
 
 def test_a_study_written_in_german_has_its_buttons_in_german(tmp_path: Path) -> None:
@@ -116,10 +111,3 @@ def test_the_demo_is_complete_in_every_language_that_it_offers() -> None:
 def test_a_translation_is_no_study() -> None:
     assert {path.name for path in STUDIES.glob("demo*.yaml")} == {"demo.yaml", "demo.de.yaml", "demo.ar.yaml"}
     assert [name for name in shipped() if name.startswith("demo")] == ["demo"]
-
-
-@pytest.mark.parametrize("name", shipped())
-def test_no_reference_is_taken_for_a_text(name: str) -> None:
-    found = load_study(name)
-    known = {*found.file.models, *found.file.factors, *found.file.problems, found.name, *prompts_of(found)}
-    assert known & set(texts_of(found)) == set()

@@ -10,37 +10,12 @@ from experiments.core import two_step
 from experiments.core.two_step import Question
 
 SUM = Question("What is 1 + 1?", {"A": "3", "B": "2", "C": "B", "D": "A lot"})
-OPEN = Question("Is it prime?")
 SAID = [("You", "is it 2?"), ("Bot", "Yes."), ("You", "sure?"), ("Bot", "Quite.")]
 texts = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=60)
 
 
 def tasks(prompt: two_step.Prompt) -> str:
     return prompt[1]["text"]
-
-
-def test_the_system_prompt_has_the_whole_question_and_the_first_task_no_conversation() -> None:
-    system, task = two_step.first(SUM)
-    assert (system["role"], task["role"]) == ("system", "user")
-    assert system["text"].endswith("Question:\nWhat is 1 + 1?\nA. 3\nB. 2\nC. B\nD. A lot")
-    assert two_step.RULE not in task["text"]
-    assert "must include the problem" not in task["text"]
-    assert "must include the problem" in tasks(two_step.first(SUM, with_problem=True))
-
-
-def test_the_second_task_tells_the_conversation_between_rules_and_asks_for_either() -> None:
-    text = tasks(two_step.following(SUM, SAID))
-    before, talk, after = text.split(two_step.RULE)
-    assert talk.strip() == "YOU: is it 2?\n\nSYSTEM: Yes.\n\nYOU: sure?\n\nSYSTEM: Quite."
-    assert "only `Answer: A, B, C or D`" in after
-    assert "next message" in after
-    assert "next message" not in before
-
-
-def test_no_answer_is_offered_while_the_chat_cannot_be_left_and_nothing_else_at_the_end() -> None:
-    assert "Answer:" not in tasks(two_step.following(SUM, SAID, may_answer=False))
-    assert "next message" not in tasks(two_step.last(SUM, SAID))
-    assert "only `Answer: YOUR ANSWER`" in tasks(two_step.last(OPEN, SAID))
 
 
 @pytest.mark.parametrize(
@@ -59,13 +34,6 @@ def test_no_answer_is_offered_while_the_chat_cannot_be_left_and_nothing_else_at_
 )
 def test_quotes_around_a_reply_and_the_speakers_name_are_dropped(reply: str, said: str) -> None:
     assert two_step.cleaned(reply) == said
-
-
-@pytest.mark.parametrize(
-    ("reply", "answer"), [("Answer: B", "B"), ("Answer:", ""), ("the answer is B", None), ("My Answer: B", None)]
-)
-def test_an_answer_begins_with_its_word(reply: str, answer: str | None) -> None:
-    assert two_step.answer_in(reply) == answer
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from app.web.paint import StudyLook, paint
-from experiments.core.fields import KINDS, AnyField, Field, read_form
+from experiments.core.fields import AnyField, Field, read_form
 from experiments.core.screen import Panel, Progress, Screen
 
 ADAPTER: TypeAdapter[Field] = TypeAdapter(AnyField)
@@ -29,10 +29,6 @@ EMPTY: dict[str, Any] = {"missing": {}} | {
 }
 OPTIONAL = [ADAPTER.validate_python(one | {"required": False}) for one in ASKED]
 REQUIRED = [ADAPTER.validate_python(one) for one in ASKED]
-
-
-def test_every_kind_of_question_is_here() -> None:
-    assert {type(field) for field in REQUIRED} == set(KINDS)
 
 
 @pytest.mark.parametrize("given", EMPTY)

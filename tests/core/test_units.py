@@ -15,10 +15,10 @@ from experiments.core.place import State
 from experiments.core.session import fold
 from storage.projections import rows_of
 from tests.fakes.annotated import annotated
-from tests.fakes.examples import examples
+from tests.fakes.examples import SEEDS, examples
 from tests.fakes.sessions import NAMES, study, whole
 
-seeds = st.integers(0, 40).map(str)
+seeds = st.integers(0, SEEDS).map(str)
 shares = st.floats(0, 1)
 
 
@@ -33,7 +33,7 @@ def states(name: str, seed: str, chance: random.Random, share: float) -> Iterato
 
 
 @given(st.sampled_from(NAMES), seeds, st.integers(0, 10**6), shares, shares)
-@examples(40)
+@examples(8)
 def test_rows_that_were_known_at_some_facts_are_the_same_as_rows_made_anew(
     name: str, seed: str, luck: int, notes: float, looks: float
 ) -> None:

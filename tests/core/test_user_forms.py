@@ -12,7 +12,6 @@ from app.backends.scripted_user import reply
 from app.bots.users import forms
 from app.bots.users.base import Unusable
 from experiments.core.fields import AnyField, Field, read_form
-from experiments.core.screen import Panel, Progress, Screen, Text
 
 ADAPTER: TypeAdapter[Field] = TypeAdapter(AnyField)
 ASKED = [
@@ -46,35 +45,12 @@ def test_an_answer_is_what_the_fields_accept() -> None:
         ('"trust": 30', '"trust": 40', "trust: Please choose a place on the line."),
         ('"so"', '""', "word: Please answer this question."),
         ('"so"', f'"{"x" * 61}"', "word: Please use at most 60 characters; there are 61."),
-        ("true", "false", "read: Please tick the box to go on."),
-        ('"why"', '"whi"', "whi: There is no such key."),
         ("{", "Here it is: {", "Return one JSON object"),
-        ("{", "[{", "Return one JSON object"),
     ],
 )
 def test_what_a_field_does_not_accept_is_not_taken_at_all(old: str, new: str, why: str) -> None:
     with pytest.raises(Unusable, match=why):
         forms.read(FIELDS, GOOD.replace(old, new, 1))
-
-
-def test_a_list_is_no_answer() -> None:
-    with pytest.raises(Unusable, match="Return one JSON object"):
-        forms.read(FIELDS, "[1]")
-
-
-def test_the_task_says_what_each_field_takes() -> None:
-    screen = Screen("s", 1, Panel("Title", (Text("Please tell us."),), tuple(FIELDS)), Progress("", 0), ("submit",))
-    told = forms.task(screen, FIELDS)
-    for words in (
-        "# Title\n\nPlease tell us.",
-        '- `drink`: Which? (one of "t" (Tea), "c" (Coffee))',
-        '- `used`: (a list of any of "Pen", "Paper" or null, if you leave it out)',
-        "(a whole number, at least 18, at most 99)",
-        "(a whole number from 10 to 50 in steps of 20, from '' to 'Fully')",
-        "(a text of at most 60 characters)",
-        "(true, which ticks the box)",
-    ):
-        assert words in told
 
 
 @given(st.text(max_size=8), st.lists(st.sampled_from(FIELDS), min_size=1, unique_by=lambda field: field.name))

@@ -59,12 +59,6 @@ def test_where_all_say_the_same_there_is_no_kappa() -> None:
     assert (found.agreement.value, found.kappa) == (1.0, None)
 
 
-def test_free_text_has_a_share_and_nothing_by_chance() -> None:
-    found = verified("value", pairs_of({("17", "17"): 3, ("17", "18"): 1}), ())
-    assert found is not None
-    assert (found.agreement.value, found.kappa, found.people) == (0.75, None, None)
-
-
 def test_people_who_agree_as_often_about_each_conversation_give_an_interval() -> None:
     """Nothing varies between conversations then, though labels do."""
     found = verified(

@@ -1,17 +1,14 @@
 """Texts that remember how they were said, and the languages that they can be said in."""
 
-import copy
-import pickle
 import string
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.languages import Catalogue, catalogue, catalogues, preferred, spoken
+from app.languages import catalogue, catalogues, preferred, spoken
 from experiments.core.fields import Multiple, Number, Short, Slider, Tick, read_form
-from experiments.core.texts import squeezed
-from experiments.core.words import Said, say, translated
+from experiments.core.words import say, translated
 
 PLAIN = st.text(alphabet=string.ascii_letters + " äß؟", max_size=12)
 DE = {"{count} left": "noch {count}", "question": "Frage", "{before}, {after}": "{before}; {after}"}
@@ -22,13 +19,6 @@ def test_what_is_said_is_an_ordinary_text(name: str, number: int) -> None:
     said = say("{name} has {number:,}", name=name, number=number)
     assert said == f"{name} has {number:,}"
     assert {said: 1}[str(said)] == 1
-
-
-@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda said: pickle.loads(pickle.dumps(said))])
-def test_a_copy_can_still_be_translated(again: object) -> None:
-    said = again(say("{count} left", count=3))
-    assert isinstance(said, Said)
-    assert (said, translated(said, DE)) == ("3 left", "noch 3")
 
 
 def test_values_are_translated_as_well_however_deep() -> None:
@@ -88,22 +78,3 @@ def test_a_region_speaks_its_language_and_an_unknown_one_english() -> None:
 )
 def test_the_browsers_wish_is_heard(accepts: str, chosen: str | None) -> None:
     assert preferred(accepts, ("en", "de", "ar")) == chosen
-
-
-@given(accepts=st.text(max_size=80))
-def test_no_wish_is_too_strange(accepts: str) -> None:
-    assert preferred(accepts, ("en", "de")) in ("en", "de", None)
-
-
-def test_a_catalogue_is_asked_like_a_function() -> None:
-    german = Catalogue("de", "Deutsch", words=DE)
-    assert (german("question"), german("{count} left", count=1), german("{count} {left}")) == (
-        "Frage",
-        "noch 1",
-        "{count} {left}",
-    )
-
-
-@given(words=st.lists(st.text(alphabet=string.ascii_letters, min_size=1), min_size=1))
-def test_how_a_text_is_wrapped_is_no_part_of_it(words: list[str]) -> None:
-    assert squeezed("\n  ".join(words) + "\n") == squeezed(" ".join(words))

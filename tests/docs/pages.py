@@ -18,7 +18,19 @@ ROOT = Path(__file__).parents[2]
 PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")))
 REFERENCE = tuple(sorted((ROOT / "docs" / "reference").glob("*.md")))
 
-RUN = "import shlex, sys, app.cli\nfor line in sys.argv[1:]: app.cli.app(shlex.split(line), standalone_mode=False)"
+RUN = """
+import shlex, sys, app.cli
+from problems.errors import ParleyError
+for line in sys.argv[1:]:
+    wrong = line.startswith("!")
+    try:
+        app.cli.app(shlex.split(line.removeprefix("!")), standalone_mode=False)
+    except ParleyError as error:
+        print(error)
+        assert wrong, line
+    else:
+        assert not wrong, line
+"""
 
 _BLOCK = re.compile(r"(?:^<!-- file: (?P<file>\S+) -->\n)?^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.M | re.S)
 
@@ -67,7 +79,7 @@ def parley(folder: Path, *commands: str) -> str:
 
 
 def parley_with(packages: Path, *commands: str) -> str:
-    """The same in a folder whose packages are installed, all in one new process, as starting one takes seconds."""
+    """The same in a folder whose packages are installed, all in one new process; one that begins with ! must fail."""
     env = {name: value for name, value in os.environ.items() if name not in _settings()}
     env |= {"PYTHONPATH": f"{packages}{os.pathsep}{ROOT}", "COLUMNS": "200", "PYTHONIOENCODING": "utf-8"}
     words = [sys.executable, "-c", RUN, *commands]

@@ -5,6 +5,7 @@ import json
 import re
 import sqlite3
 import tomllib
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from tests.docs.pages import ROOT, blocks, parley_with, save_files
 pytestmark = pytest.mark.slow
 
 PAGE = ROOT / "docs" / "extending.md"
-LINES = 20
+LINES, PEOPLE = 20, 2
 STUDIES = {marked(block.text).value["study"]: block.text for block in blocks(PAGE, "yaml")}
 
 
@@ -36,14 +37,22 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def used(lab: Path, study: str, schema: str, folder: Path, *then: str) -> str:
-    """Check a study, let five simulated participants finish it, export it, and what else; what was printed."""
-    commands = (
-        f"check {study}.yaml --bots 3",
-        f"simulate {study}.yaml -n 5",
-        f"export {study} --schema {schema} -o '{folder.as_posix()}'",
-    )
-    return parley_with(lab, *commands, *then)
+@pytest.fixture(scope="module")
+def used(lab: Path) -> str:
+    """What is printed where simulated participants finish each study, whose data are exported, and models answer."""
+    schemas = {"estimates": "chatbench", "mirrored": "chatbench", "rivers": "mathconverse"}
+    assert schemas.keys() == STUDIES.keys()
+    commands = [
+        command
+        for study, schema in schemas.items()
+        for command in (f"check {study}.yaml --bots 1", f"simulate {study}.yaml -n {PEOPLE}",
+                        f"export {study} --schema {schema} -o {study}")
+    ]  # fmt: skip
+    lines = re.findall(r"^    parley (alone .+)$", PAGE.read_text(encoding="utf-8"), re.M)
+    assert len(lines) == 2
+    (lab / "rivers-2.txt").write_text("Which river flows through Cairo?\n")
+    (lab / "wrong.yaml").write_text(STUDIES["rivers"].replace("rivers.txt", "rivers-2.txt"))
+    return parley_with(lab, *commands, *lines, "!check wrong.yaml", "schema")
 
 
 @pytest.mark.parametrize("block", [b for b in blocks(PAGE, "python") if b.file], ids=lambda block: block.file)
@@ -51,47 +60,41 @@ def test_a_tutorials_file_has_at_most_twenty_lines_of_code(block):
     assert len([line for line in block.text.splitlines() if line.strip()]) <= LINES
 
 
-def test_a_new_kind_of_step_is_asked_recorded_and_referred_to(lab: Path, tmp_path: Path):
-    printed, _, schema = used(lab, "estimates", "chatbench", tmp_path, "schema").partition("\n{\n")
+def asked(lab: Path, query: str) -> list[tuple]:
+    with closing(sqlite3.connect(lab / "parley.db")) as database:
+        return database.execute(query).fetchall()
+
+
+def test_a_new_kind_of_step_is_asked_recorded_and_referred_to(lab: Path, used: str):
+    printed, _, schema = used.partition("\n{\n")
     assert "estimate" in printed
     assert "estimate" in schema
-    with sqlite3.connect(lab / "parley.db") as database:
-        query = "SELECT data FROM event WHERE path LIKE '%/estimate' AND kind = 'submitted'"
-        minutes = [json.loads(data)["minutes"] for (data,) in database.execute(query)]
-    database.close()
-    assert len(minutes) == 5 * 2
+    rows = asked(lab, "SELECT data FROM event WHERE path LIKE '%/estimate' AND kind = 'submitted'")
+    minutes = [json.loads(data)["minutes"] for (data,) in rows]
+    assert len(minutes) == PEOPLE * 2
     assert all(1 <= number <= 30 for number in minutes)
 
 
-def test_a_new_backend_replies(lab: Path, tmp_path: Path):
-    used(lab, "mirrored", "chatbench", tmp_path)
-    conversations = json.loads((tmp_path / "full_study" / "conversations.json").read_text(encoding="utf-8"))
+def test_a_new_backend_replies(lab: Path, used: str):
+    file = lab / "mirrored" / "full_study" / "conversations.json"
+    conversations = json.loads(file.read_text(encoding="utf-8"))
     replies = [m["content"] for c in conversations for m in c["chat_history"] if m["role"] == "Bot"]
-    assert len(conversations) == 5
+    assert len(conversations) == PEOPLE
     assert all(reply.startswith("What makes you say: ") for reply in replies)
 
 
-def test_a_new_source_of_problems_is_read(lab: Path, tmp_path: Path):
-    used(lab, "rivers", "mathconverse", tmp_path)
-    with (tmp_path / "mathconverse_parsed_interactions.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+def test_a_new_source_of_problems_is_read(lab: Path, used: str):
+    file = lab / "rivers" / "mathconverse_parsed_interactions.csv"
+    rows = list(csv.DictReader(file.read_text(encoding="utf-8").splitlines()))
     assert {row["problem_name"] for row in rows} == {"card-1", "card-2"}
-    assert len(rows) == 5 * 2
+    assert len(rows) == PEOPLE * 2
 
 
-def test_a_fault_in_a_file_of_the_new_source_is_told_with_its_line(lab: Path):
-    (lab / "rivers-2.txt").write_text("Which river flows through Cairo?\n")
-    (lab / "wrong.yaml").write_text(STUDIES["rivers"].replace("rivers.txt", "rivers-2.txt"))
-    with pytest.raises(AssertionError, match="line 1 is no `question :: answer`"):
-        parley_with(lab, "check wrong.yaml")
-
-
-def test_a_new_method_asks_models_and_its_outcomes_are_told(lab: Path):
-    lines = re.findall(r"^    parley (alone .+)$", PAGE.read_text(encoding="utf-8"), re.M)
-    assert len(lines) == 2
-    printed = parley_with(lab, *lines)
-    assert "letter_anywhere" in printed
-    with sqlite3.connect(lab / "parley.db") as database:
-        outcomes = database.execute("SELECT outcome, count(*) FROM ai_answer GROUP BY outcome").fetchall()
-    database.close()
+def test_a_new_method_asks_models_and_its_outcomes_are_told(lab: Path, used: str):
+    assert "letter_anywhere" in used
+    outcomes = asked(lab, "SELECT outcome, count(*) FROM ai_answer GROUP BY outcome")
     assert outcomes == [("answered", 5 * 2)]
+
+
+def test_a_fault_in_a_file_of_the_new_source_is_told_with_its_line(used: str):
+    assert "line 1 is no `question :: answer`" in used

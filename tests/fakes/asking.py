@@ -22,9 +22,9 @@ from tests.fakes.model_faults import reply_to
 class Patience:
     """Limits of a reply; a sound one never reaches the defaults."""
 
-    first_token_timeout_s: float = 5
-    token_gap_timeout_s: float = 5
-    reply_timeout_s: float = 10
+    first_token_timeout_s: float = 30
+    token_gap_timeout_s: float = 30
+    reply_timeout_s: float = 60
     max_reply_chars: int = 20_000
 
 
@@ -86,7 +86,7 @@ def settings_at(url: str, folder: Path | None = None, key: str = KEY) -> Setting
         anthropic_api_key=secret,
         servers={"fake": Server(url=url, key=secret)},
         replay_dir=folder,
-        connect_timeout_s=10,
+        connect_timeout_s=30,
         _env_file=None,
     )
 

@@ -30,7 +30,7 @@ from storage.telemetry import Telemetry
 from tests.fakes.annotated import annotation
 from tests.fakes.sessions import study
 
-SESSIONS = 12
+SESSIONS = 4
 """How many sessions of each study the contract tests' database has."""
 ANNOTATED = 0.2
 """How often something of a session is annotated between two clicks."""

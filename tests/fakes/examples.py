@@ -7,8 +7,11 @@ from hypothesis import settings
 MORE = 25
 """How many times as many are tried in a soak."""
 
+SOAKS = settings.get_current_profile_name() == "soak"
+SEEDS = 40 if SOAKS else 2
+"""The last seed of the sessions that are played: each takes a while, and is then known."""
+
 
 def examples(number: int, **more: Any) -> settings:
     """Settings of a test that tries so many examples, and more of them in a soak."""
-    soaks = settings.get_current_profile_name() == "soak"
-    return settings(max_examples=number * MORE if soaks else number, **more)
+    return settings(max_examples=number * MORE if SOAKS else number, **more)

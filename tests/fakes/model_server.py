@@ -65,7 +65,7 @@ class Server:
     mended: bool = False
     """Whether all faults are gone, and every model gives an ordinary reply."""
 
-    def wait_until_dropped(self, count: int = 1, timeout_s: float = 2.0) -> bool:
+    def wait_until_dropped(self, count: int = 1, timeout_s: float = 30.0) -> bool:
         """Wait until the client has left `count` replies early."""
         give_up = time.monotonic() + timeout_s
         while self.dropped < count and time.monotonic() < give_up:
@@ -97,13 +97,13 @@ def serve(port: int = 0) -> Iterator[Server]:
 
     thread = threading.Thread(target=main, daemon=True)
     thread.start()
-    if not started.wait(5):
-        raise RuntimeError("The fake model server did not start within 5 s.")
+    if not started.wait(30):
+        raise RuntimeError("The fake model server did not start within 30 s.")
     try:
         yield server
     finally:
         loop.call_soon_threadsafe(stop.set)
-        thread.join(5)
+        thread.join(30)
 
 
 async def _connection(server: Server, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

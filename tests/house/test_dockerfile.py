@@ -41,7 +41,7 @@ def index_answers(probe: Path) -> bool:
     return subprocess.run(pip, capture_output=True, check=False).returncode == 0
 
 
-@pytest.fixture(params=["linked", pytest.param("downloaded", marks=pytest.mark.soak)])
+@pytest.fixture(params=["linked", "downloaded"])
 def installed(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """What the second stage would copy; where packages can be had, a soak downloads them as Docker would."""
     if request.param == "downloaded" and not index_answers(tmp_path / "probe"):
@@ -55,8 +55,7 @@ def test_one_step_installs_what_the_lock_names() -> None:
     assert len([text for word, text in STEPS if word == "RUN" and DOWNLOAD.fullmatch(text)]) == 1
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(900)
+@pytest.mark.soak
 def test_the_steps_of_the_dockerfile_give_a_demo_that_starts(installed: Path, tmp_path: Path) -> None:
     assert left_out(tmp_path / "image", installed) == []
     assert demo_answers(installed, tmp_path)

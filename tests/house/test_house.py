@@ -16,12 +16,6 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
 ROOMS = ("app", "experiments", "storage", "problems")
-TOP_LEVEL = {
-    *ROOMS, "tests", "docs", "deploy", ".ci", ".github", ".gitignore", ".gitattributes", ".dockerignore",
-    ".editorconfig", ".pre-commit-config.yaml", "pyproject.toml", "requirements.lock", "Makefile",
-    "Dockerfile", "compose.yaml", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md",
-}  # fmt: skip
-MAX_FUNCTION_LINES = 80
 MAX_BLANKET_EXCEPTS = 3
 
 # A space after a dot or a dash is dropped, so that this file does not hold what it looks for.
@@ -94,10 +88,6 @@ def test_no_file_names_a_package_index(files: list[Path]) -> None:
     assert not found
 
 
-def test_only_the_known_files_lie_at_the_top(files: list[Path]) -> None:
-    assert {path.relative_to(ROOT).parts[0] for path in files} - TOP_LEVEL == set()
-
-
 def test_every_dependency_has_a_lower_bound(dependencies: list[Requirement]) -> None:
     assert [str(d) for d in dependencies if not any(s.operator in (">=", "==") for s in d.specifier)] == []
 
@@ -138,16 +128,6 @@ def test_the_rooms_import_only_what_the_project_declares(project: dict) -> None:
         if module not in known and not declared & set(map(canonicalize_name, owners.get(module, [])))
     }
     assert strays == set()
-
-
-def test_functions_are_short() -> None:
-    long = {}
-    for name, node in nodes(*ROOMS, "tests"):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            lines = node.end_lineno - node.lineno + 1
-            if lines > MAX_FUNCTION_LINES:
-                long[f"{name}:{node.lineno} {node.name}"] = lines
-    assert long == {}
 
 
 def test_blanket_excepts_stand_only_at_the_named_edges() -> None:
