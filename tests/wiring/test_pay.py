@@ -18,7 +18,6 @@ from typer.testing import CliRunner, Result
 
 from app.cli import app
 from storage.engine import open_database
-from storage.errors import Conflict, StorageError
 from storage.participants import Participants, Person
 from storage.payment_files import LOCK, Wish, pay_out
 from storage.payments import Payee, Payment, payees, record
@@ -213,16 +212,6 @@ def bonuses(*folders: Path) -> Counter[str]:
     return Counter(line for path in files for line in path.read_text(encoding="utf-8").splitlines())
 
 
-def test_of_two_who_pay_at_once_one_reads_again(place: Path) -> None:
-    database = open_database(f"sqlite:///{place}/parley.db")
-    ann, bob, *_ = people(str(database.url))
-    record(database, [Payment(ann, "one.csv")], "one", at_us=0)
-    with pytest.raises(Conflict):
-        record(database, [Payment(bob, "two.csv"), Payment(ann, "two.csv")], "two", at_us=0)
-    assert {payee.id for payee in people(str(database.url)) if payee.paid} == {ANN}, "all of a run or nothing"
-    database.dispose()
-
-
 def test_nobody_is_paid_twice_though_six_pay_at_once(place: Path) -> None:
     database = open_database(f"sqlite:///{place}/parley.db")
     folders = [place / str(number % 3) for number in range(6)]
@@ -281,22 +270,3 @@ def test_a_run_that_was_killed_is_told(pay: Pay, place: Path) -> None:
     assert other not in done.output
     assert {path.name for path in (place / "out").glob(".*")} == {busy, other}
     assert bonuses(place / "out") == {f"{ANN},0.40": 1, f"{BOB},0.20": 1}
-
-
-def test_who_has_withdrawn_has_no_id_and_another_secret_reads_none(place: Path) -> None:
-    database = open_database(f"sqlite:///{place}/parley.db")
-    streams = {payee.number: payee.stream for payee in people(str(database.url))}
-    identities = Participants(database, SECRET)
-    assert identities.reveal(streams[1]) == Person("prolific", ANN)
-    assert [identities.reveal(streams[number]) for number in (8, 12)] == [None, None]
-    with pytest.raises(StorageError, match="sealed under another secret than PARLEY_SECRET"):
-        Participants(database, "another").reveal(streams[1])
-    database.dispose()
-
-
-def test_a_folder_that_cannot_be_written_is_told_and_nothing_is_recorded(pay: Pay, place: Path) -> None:
-    (place / "out").write_text("a file")
-    done = pay()
-    assert isinstance(done.exception, StorageError)
-    assert "out cannot be written" in str(done.exception)
-    assert not any(payee.paid for payee in people("sqlite:///parley.db"))

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from starlette.types import ASGIApp
 
-from app.clock import VirtualClock
 from storage.accounts.names import TERMINAL
 from storage.accounts.tries import MOST_TRIES
 from tests.fakes.accounts import BETTER, GOOD, Place
@@ -78,21 +77,6 @@ async def test_no_answer_is_for_another_sites_eyes(ada: Researcher) -> None:
             answer = await ada.client.request(method, path, headers=asked)
             assert not [name for name in answer.headers if name.startswith("access-control-")], (method, path)
             assert method != "POST" or answer.status_code == 403, path
-
-
-async def test_a_stranger_hears_nothing_of_the_page(console: ASGIApp, ada: Researcher) -> None:
-    page = (await ada.send("GET", "/")).text
-    assets = re.findall(r'"\.?(/assets/[\w./-]+)"', page)
-    assert assets
-    async with Researcher(app=console) as stranger:
-        for path in ("/", "/config", "/console/console.css", "/console/console.js", assets[0]):
-            response = await stranger.client.get(path)
-            assert response.status_code in (303, 401), path
-            assert "gradio" not in response.text
-        body = {"fn_index": 0, "data": ["", "", ""], "session_hash": "x"}
-        assert (await stranger.client.post("/gradio_api/run/predict", json=body)).status_code == 401
-        form = await stranger.client.get("/login")
-        assert "gradio" not in form.text + (await stranger.client.get("/login.css")).text
 
 
 async def test_an_owner_sees_everybody_and_an_analyst_one_row(ada: Researcher, bob: Researcher) -> None:
@@ -217,12 +201,3 @@ async def test_what_people_are_called_is_text(ada: Researcher, place: Place) -> 
     shown = await ada.enter("people")
     assert "<img" not in shown["people-deeds"]
     assert "&lt;img" in shown["people-deeds"]
-
-
-async def test_who_is_idle_too_long_is_asked_to_log_in_again(ada: Researcher, place: Place) -> None:
-    clock: VirtualClock = place.clock
-    for _ in range(3):
-        clock.advance(29 * 60)
-        await ada.enter("people")
-    clock.advance(31 * 60)
-    assert (await ada.client.post("/gradio_api/run/predict", json={})).status_code == 401

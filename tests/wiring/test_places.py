@@ -28,7 +28,6 @@ from storage.verify import verify
 from tests.fakes import studies
 from tests.fakes.commanding import parley
 from tests.fakes.served import SECRET
-from tests.wiring.reading import query
 
 pytestmark = pytest.mark.anyio
 
@@ -246,14 +245,3 @@ async def test_verify_derives_everything_again_and_notices_what_was_forged(tmp_p
         assert connection.execute(forged, {"stream": victim.stream}).rowcount == 1
     assert len(verify(place.database, "small").differences) == 1
     assert parley("verify", "small", folder=tmp_path).returncode == 1
-
-
-async def test_personal_links_are_the_same_each_time(tmp_path: Path) -> None:
-    place = Place(tmp_path)
-    await place.runtime.close()
-    once = place.command("links", "small", "-n", "3", "--prefix", "L").stdout
-    assert once == place.command("links", "small", "-n", "3", "--prefix", "L").stdout
-    assert [line.partition(",")[0] for line in once.splitlines()] == ["label", "L1", "L2", "L3"]
-    people = Participants(place.database, SECRET)
-    assert f"http://127.0.0.1:7860/s/small?p={people.link('small', 'L1')}" in once
-    assert query(place.database, "SELECT * FROM participant_identity") == [], "links are kept by nobody"

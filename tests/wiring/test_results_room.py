@@ -99,35 +99,6 @@ def test_simulated_sessions_are_marked_and_the_report_is_of_the_same(seat: Seat)
     assert [value for _, value in painted["results-origin"]["choices"]] == ["bot"]
 
 
-def test_an_open_room_changes_when_something_newer_is_ready_and_only_then(seat: Seat) -> None:
-    seat.paint()
-    seat.workers.work()
-    mark = seat.paint()["results-shown"]
-    assert seat.again("bot", mark) == {}
-    assert len(seat.again("bot", "something older")) > 1
-
-
-def test_whoever_went_to_another_room_is_not_asked_for_any_more(seat: Seat) -> None:
-    ((timer, update_),) = seat.again("bot", "", tab="live").items()
-    assert isinstance(timer, gr.Timer)
-    assert update_["active"] is False
-    assert not seat.workers.waiting
-
-
-@pytest.mark.parametrize("origin", ["person", "nobody", "", None, "' OR 1=1"])
-def test_an_origin_without_sessions_has_a_sentence_whatever_a_browser_says(seat: Seat, origin: str) -> None:
-    seat.room._choose(ADA, "demo", origin)
-    seat.workers.work()
-    painted = seat.room._choose(ADA, "demo", origin)
-    assert "nobody has given" in painted[seat.named["results-said"]]
-
-
-def test_no_study_at_all_is_no_error(seat: Seat) -> None:
-    seat.paint("")
-    seat.workers.work()
-    assert "records no released schema" in seat.paint("")["results-said"]
-
-
 async def ready(researcher: Researcher, path: str) -> Response:
     """The report, however often the waiting page asks for it."""
     for _ in range(600):

@@ -70,10 +70,6 @@ def test_what_a_study_cannot_mean_is_told_when_it_is_checked(tmp_path: Path, mod
     assert said in str(refused.value)
 
 
-def test_the_hash_of_a_study_that_names_no_server_is_what_it_was(tmp_path: Path) -> None:
-    assert '"server"' not in study_with(tmp_path, backend="openai").document
-
-
 @pytest.mark.parametrize("name", WAYS)
 async def test_people_talk_with_every_kind_of_server(tmp_path: Path, models: Server, name: str) -> None:
     """Whole sessions over each protocol, on one connection pool for each server and backend."""

@@ -18,7 +18,7 @@ from storage.engine import Database, writer
 from storage.errors import StorageError
 from storage.imports.importing import import_files
 from storage.participants import Participants, Person
-from storage.sessions import LEFT, LIVE, PAGE, Entry, Wish, cells_of, read, sessions
+from storage.sessions import LEFT, LIVE, PAGE, Entry, Wish, read, sessions
 from storage.studies import Studies
 from tests.fakes.databases import export, fill
 from tests.fakes.served import SECRET
@@ -152,12 +152,6 @@ def test_a_session_is_found_by_its_number_or_by_how_its_id_begins(seated: Databa
 @pytest.mark.parametrize("text", ["x", "12%", "' OR 1=1 --", "No. 999", "ffffffff", "0" * 40, "9" * 30])
 def test_what_is_called_otherwise_is_not_found(seated: Database, text: str) -> None:
     assert every(seated, Wish(text=text)) == []
-
-
-def test_the_cells_are_those_that_sessions_are_in(seated: Database) -> None:
-    assert sorted(map(str, cells_of(seated, "s"))) == sorted(
-        ["{'condition': 'a', 'model': 'one'}", "{'condition': 'b', 'model': 'one'}", "{}"]
-    )
 
 
 def test_a_session_that_is_not_there_is_an_error_in_words(seated: Database) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -74,25 +74,6 @@ async def test_a_reload_leads_back_to_the_session_that_was_open(at: Console) -> 
     assert 'data-session="1"' in value(shown["sessions-list"])
     assert PID.encode() not in b"".join(researcher.heard)
     assert room.did == []
-
-
-async def test_a_click_on_a_session_opens_it_and_keeps_its_number(at: Console) -> None:
-    _, researcher = at
-    shown = await researcher.open(study="short", tab="sessions")
-    assert "Choose a session" in value(shown["session-head"])
-    picked = next(event for event in researcher.events if ("sessions-list", "click") in event.of)
-    assert researcher._name(picked.outputs[0]) == "session"
-    found = await fired(researcher, "sessions-list", "click", ["short", "1"])
-    assert (found["session"], "Session 1" in value(found["session-head"])) == ("1", True)
-
-
-async def fired(researcher: Researcher, component: str, kind: str, data: list[Any]) -> Mapping[str, Any]:
-    """An event with what its script hands over."""
-    event = next(one for one in researcher.events if (component, kind) in one.of)
-    body = {"fn_index": event.number, "data": data, "session_hash": "test"}
-    response = await researcher.send("POST", "/gradio_api/run/predict", json=body)
-    assert response.status_code == 200, response.text
-    return dict(zip(map(researcher._name, event.outputs), response.json()["data"], strict=True))
 
 
 @pytest.mark.parametrize("number", ["99", "-1", "x", "1; DROP", "9" * 40, None, "\u0661"])

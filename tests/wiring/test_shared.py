@@ -44,15 +44,6 @@ async def test_all_are_told_at_once_what_was_looked_up_once() -> None:
     assert await shared.get(look) == 2, "who asks later is told anew"
 
 
-async def test_who_leaves_stops_it_for_nobody() -> None:
-    shared, look = Shared[int](), Looking()
-    first, *others = await asking(shared, look)
-    first.cancel()
-    await asyncio.sleep(0)
-    look.over.set()
-    assert set(await asyncio.gather(*others)) == {1}
-
-
 async def test_what_goes_wrong_is_told_to_all_and_tried_again_by_the_next(caplog: pytest.LogCaptureFixture) -> None:
     shared, look = Shared[int](), Looking(LookupError("the database does not answer"))
     tasks = await asking(shared, look)

@@ -18,12 +18,10 @@ from app.library import load_study
 from app.runtime import Runtime
 from app.settings import Settings
 from storage.engine import open_database
-from storage.imports.find import Found
-from storage.imports.importing import deviations
 from storage.projections import differences
 from tests.fakes import studies
 from tests.fakes.backends import registered
-from tests.fakes.databases import export, fill
+from tests.fakes.databases import export
 
 pytestmark = pytest.mark.anyio
 MEETING: dict[str, asyncio.Barrier] = {}
@@ -128,12 +126,3 @@ async def test_a_vote_is_a_row_at_once_also_of_who_then_leaves(tmp_path: Path) -
         {"role": "assistant", "content": f"{SPEAKERS[who['b']]} was told 1."},
     ]
     assert (row["turn"], row["anony"]) == (1, True)
-
-
-async def test_simulated_votes_come_out_as_the_schema_says(tmp_path: Path) -> None:
-    database = open_database(f"sqlite:///{tmp_path}/parley.db")
-    await fill(database, ["arena"], 4, "1")
-    done = export(database, "arena", "arena", tmp_path / "out")
-    assert [file.path for file in done.files] == ["arena_votes.csv", "arena_conversations.json"]
-    assert all(file.rows >= 12 for file in done.files)
-    assert [item for item in deviations("arena", [tmp_path / "out"]) if not isinstance(item, Found)] == []

@@ -10,14 +10,12 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from app.backends import registry as backends
 from app.bots.cast import Cast, Persona, cast, read_personas
 from app.bots.crowd import Crowd, Stopped, clocks_for, play
 from app.bots.simulate import Walked
-from app.clock import LivingClock
 from app.errors import UserUnknown
 from app.library import STUDIES, load_study, read_yaml
-from app.naming import Asked, asked
+from app.naming import Asked
 from app.runtime import Runtime
 from experiments.core.model import Model
 from experiments.core.resolve import Study
@@ -178,24 +176,6 @@ async def test_a_persona_is_drawn_for_each_and_kept(tmp_path: Path) -> None:
     assert len(feedback) == 6
 
 
-async def test_one_after_another_the_same_seed_gives_the_same_sessions(tmp_path: Path) -> None:
-    found = []
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-        await played(tmp_path / name, cast("two_step_problem", speaker()), 2, at_once=1)
-        columns = [column for column in tables.events.c if column.name != "recorded_us"]
-        found.append(rows(database_in(tmp_path / name), tables.events, *columns))
-    assert found[0] == found[1]
-
-
-async def test_clocks_move_with_the_world_where_a_server_is_asked(tmp_path: Path) -> None:
-    study = study_in(tmp_path)
-    server = Asked("gpt", Model(backend="openai"))
-    assert isinstance(clocks_for(study, cast("two_step", server)).begin(0), LivingClock)
-    assert not isinstance(clocks_for(study, cast("two_step", speaker())).begin(0), LivingClock)
-    assert backends.asks_servers("openai")
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -210,10 +190,3 @@ async def test_clocks_move_with_the_world_where_a_server_is_asked(tmp_path: Path
 async def test_who_cannot_play_is_told_why(words: tuple[Any, ...], said: str) -> None:
     with pytest.raises(UserUnknown, match=said):
         cast(*words)
-
-
-async def test_a_model_of_the_study_can_speak_as_well(tmp_path: Path) -> None:
-    study = study_in(tmp_path)
-    who = cast("two_step", asked(study, "tutor-a"))
-    model = who.speaking(study).file.models["user:tutor-a"]
-    assert (model.model, model.temperature, model.max_tokens) == ("tutor-a", 1.0, 1000)

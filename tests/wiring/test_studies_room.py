@@ -125,14 +125,6 @@ async def test_a_draft_that_was_changed_elsewhere_is_not_saved_over(at: Console)
     assert "somebody else" in room.desk.drafts.text("sums")
 
 
-async def test_a_draft_keeps_its_name(at: Console) -> None:
-    _, researcher = at
-    made = await make(researcher, "sums")
-    text = value(made["study-text"]).replace("study: sums", "study: short")
-    done = await write(researcher, text, value(made["text-mark"]))
-    assert re.search(r"line 1\b.*this draft is", value(done["faults"]), re.DOTALL)
-
-
 async def test_a_study_is_paused_capped_and_closed(at: Console, database: Database) -> None:
     _, researcher = at
     await researcher.on("decide-paused", "click")
@@ -180,23 +172,6 @@ async def test_an_analyst_sees_a_study_and_changes_nothing(at: Console, database
         answer = await researcher.on(component, kind, **{"study-text": "gone", "new-name": "other"})
         assert "Only owners" in value(answer["note"]), component
     assert (query(database, "SELECT stream, seq, kind FROM event"), room.desk.drafts.text("sums"), room.did) == before
-
-
-async def test_models_that_cannot_be_reached_are_told_before_publishing(at: Console) -> None:
-    _, researcher = at
-    made = await make(researcher, "sums")
-    text = re.sub(r"careful: .*", "careful: {backend: openai, model: gpt-x}", value(made["study-text"]))
-    await write(researcher, text, value(made["text-mark"]))
-    shown = await researcher.on("publish-ask", "click")
-    assert any("PARLEY_OPENAI_API_KEY" in str(value(update)) for update in shown.values())
-
-
-async def test_a_database_without_studies_says_what_to_do(tmp_path: Path, database: Database) -> None:
-    async with console(tmp_path, database) as (_, researcher):
-        updates = await researcher.open(tab="studies")
-        assert "Choose a study, or make a new one" in value(updates["study-title"])
-        assert any("There is no study yet" in str(value(update)) for update in updates.values())
-        assert updates["bench"]["visible"] is False
 
 
 def test_only_values_that_somebody_can_get_are_chosen() -> None:

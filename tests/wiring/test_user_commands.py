@@ -47,12 +47,6 @@ def test_a_password_is_asked_for_twice_and_never_shown(tmp_path: Path) -> None:
     assert found == {"ada": "owner", "bob": "analyst"}
 
 
-def test_the_first_account_is_an_owners_unless_said_otherwise(tmp_path: Path) -> None:
-    for name in ("ada", "bob"):
-        parley("user", "add", name, "--password-stdin", folder=tmp_path, typed=f"{GOOD}\n")
-    assert [account.role for account in accounts_of(tmp_path).everybody()] == ["owner", "analyst"]
-
-
 @pytest.mark.parametrize(
     ("words", "typed", "why"),
     [

@@ -20,7 +20,7 @@ from experiments.core.resolve import Study, restore
 from experiments.errors import Refused, StudyError
 from storage.engine import Database
 from storage.operations import decide_on, operations_of
-from storage.publishing import Version, bring, current, difference, publish, standing, versions
+from storage.publishing import Version, bring, current, difference, publish, versions
 from storage.studies import Studies
 from tests.fakes import studies
 from tests.fakes.commanding import parley
@@ -73,15 +73,6 @@ def test_what_was_published_last_is_current_and_the_same_again_is_no_change(shel
     assert current(shelf.database, "small").hash == one.hash
     assert versions(shelf.database, "small") == (Version(one.hash, 1, 5, True), Version(two.hash, 2, 3, False))
     assert versions(shelf.database, "other") == ()
-
-
-def test_what_was_only_registered_is_no_version(shelf: Shelf, tmp_path: Path) -> None:
-    one, walked = edition(tmp_path, 1), edition(tmp_path, 2, "A draft?")
-    Studies(shelf.database).register(one)
-    Studies(shelf.database).register(walked)
-    assert current(shelf.database, "small").hash == walked.hash, "as it was before there were versions"
-    shelf.publish(one)
-    assert current(shelf.database, "small").hash == one.hash
 
 
 async def test_a_draft_lets_nobody_begin_until_it_is_piloted_or_opened(shelf: Shelf, tmp_path: Path) -> None:
@@ -139,17 +130,6 @@ def test_two_servers_that_start_at_once_publish_once(shelf: Shelf, tmp_path: Pat
     with shelf.database.connect() as connection:
         kinds = connection.exec_driver_sql("SELECT kind FROM event ORDER BY seq").scalars().all()
     assert kinds == ["published", "opened"]
-
-
-def test_how_all_studies_stand_is_read_at_once(shelf: Shelf, tmp_path: Path) -> None:
-    shelf.publish(edition(tmp_path, 1))
-    Studies(shelf.database).register(load_study("arena"))
-    found = standing(shelf.database)
-    assert {name: (held.state, held.offered) for name, held in found.items()} == {
-        "small": ("draft", False),
-        "arena": ("open", False),
-    }
-    assert set(standing(shelf.database, ["small"])) == {"small"}
 
 
 async def test_a_study_whose_step_is_gone_closes_no_other(shelf: Shelf, tmp_path: Path) -> None:

@@ -97,29 +97,6 @@ async def test_a_step_of_one_condition_brings_that_condition(ground: Ground) -> 
         await ground.walk(study("chatbench"), "phase-2/question[*]/alone", condition="direct-to-AI")
 
 
-async def test_a_loops_own_name_does_not_shut_a_step_that_asks_for_it(ground: Ground, tmp_path: Path) -> None:
-    raw = {
-        **_plain("shadow"),
-        "factors": {"colour": ["red", "blue"]},
-        "flow": [
-            {
-                "each": "turn",
-                "take": 2,
-                "beside": {"colour": ["red", "blue"]},
-                "flow": [{"step": "info", "id": "blue", "when": {"colour": "blue"}, "text": "Blue"}],
-            },
-            {"step": "finish", "code": "X"},
-        ],
-    }
-    found = load_study(str(studies.write(tmp_path, raw)))
-    assert screen(found, fold(await ground.walk(found, "turn[*]/blue", colour="red"))).path.endswith("/blue")
-
-
-async def test_a_step_that_is_met_by_who_fails_is_reached(ground: Ground) -> None:
-    found = study(NAMES[-1])
-    assert screen(found, fold(await ground.walk(found, "warned"))).path == "warned"
-
-
 async def test_a_step_that_nobody_meets_is_told_and_leaves_no_trace(ground: Ground, tmp_path: Path) -> None:
     flow = [
         {
@@ -150,16 +127,6 @@ async def test_waiting_times_are_kept_and_all_of_it_is_past(ground: Ground, tmp_
     assert events == sorted(events, key=lambda event: event.at_us)
     assert 1800e6 <= events[-1].at_us - events[0].at_us < 1900e6
     assert now_us - 60e6 < events[-1].at_us <= now_us
-
-
-async def test_what_a_model_costs_is_not_spent(ground: Ground, tmp_path: Path) -> None:
-    priced = {"backend": "openai", "model": "gpt-x", "price": {"prompt": 1000, "completion": 1000}, "options": {}}
-    found = load_study(str(studies.chat(tmp_path, **priced)))
-    events = await ground.walk(found, "finish")
-    replies = [event.data for event in events if event.kind == "replied"]
-    assert replies
-    assert all("cost" not in reply for reply in replies)
-    assert not query(ground.database, "SELECT * FROM attempt")
 
 
 async def test_the_tables_of_a_walk_are_those_that_its_facts_imply(ground: Ground) -> None:
