@@ -13,13 +13,10 @@ from app.clock import VirtualClock
 from app.counting import Live
 from app.errors import BackendBroken, BackendDenied, BackendUnavailable
 from app.library import load_study
-from app.replies.asking import ask
-from app.replies.buffer import Reply
 from app.runtime import Runtime
 from app.settings import Settings
 from storage.engine import Database, open_database
 from tests.fakes import studies
-from tests.fakes.asking import REQUEST
 from tests.fakes.backends import PLAYS, Played, registered
 from tests.wiring.reading import query
 
@@ -129,17 +126,8 @@ async def test_what_will_not_pass_is_a_failure(tmp_path: Path, play: Sequence[Ex
     chat = talk.live.screen.panel.chat
     assert chat is not None
     assert "Half" not in str(chat)
-    assert chat.failed == "The assistant could not answer. Your message is saved."
+    assert chat.failed
     assert talk.live.screen.actions[0] == "retry"
-    await talk.runtime.close()
-
-
-async def test_another_model_replies_where_the_first_cannot(tmp_path: Path) -> None:
-    PLAYS.update({"first": [WRONG], "second": [WRONG], "third": ["I am here."]})
-    talk = await Talk(tmp_path, {}, models("second", "third")).begin()
-    assert [row[1] for row in talk.attempts()] == ["only", "second", "third"]
-    replied = talk.live.state.events[-1]
-    assert (replied.data["text"], replied.data["model"], replied.data["wanted"]) == ("I am here.", "third", "only")
     await talk.runtime.close()
 
 
@@ -154,14 +142,6 @@ async def test_a_problem_may_be_left_behind_where_the_study_says_so(tmp_path: Pa
     assert talk.live.screen.ended
     assert query(talk.database, "SELECT count(*) FROM conversations") == [(0,)]
     await talk.runtime.close()
-
-
-async def test_words_of_an_attempt_that_failed_are_taken_back_at_once() -> None:
-    """Not when the model is asked anew: that may take long, and half a reply would look like one."""
-    PLAYS[REQUEST.model] = [BUSY]
-    settings, reply = Settings(_env_file=None), Reply()
-    asked = await ask(Played(settings, None), REQUEST, settings, reply, VirtualClock(0))
-    assert (asked.text, asked.error, reply.text, reply.length) == ("Half", BUSY, "", 0)
 
 
 async def test_a_session_may_end_with_a_code_of_its_own(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from starlette.types import ASGIApp
@@ -93,14 +92,12 @@ async def test_an_owner_sees_everybody_and_an_analyst_one_row(ada: Researcher, b
     assert seen["people-who"]["visible"] is False
 
 
-@pytest.mark.parametrize("who", ["ada", "everybody", "", TERMINAL, None])
-async def test_an_analyst_reads_no_other_persons_deeds_whatever_is_asked(
-    bob: Researcher, place: Place, who: Any
-) -> None:
+async def test_an_analyst_reads_no_other_persons_deeds_whatever_is_asked(bob: Researcher, place: Place) -> None:
     place.accounts.did("ada", "looked at", "canary-4711")
-    for event, more in (("people-who", {}), ("people-newest", {}), ("people-older", {"people-before": "999"})):
-        shown = await bob.on(event, "click" if more or event.endswith("st") else "input", **{"people-who": who, **more})
-        assert text(shown["people-deeds"]).count("bob logged in") == 1
+    for who in ("ada", "everybody", "", TERMINAL, None):
+        for event, kind in (("people-who", "input"), ("people-newest", "click"), ("people-older", "click")):
+            shown = await bob.on(event, kind, **{"people-who": who, "people-before": "999"})
+            assert text(shown["people-deeds"]).count("bob logged in") == 1, who
     assert b"canary" not in b"".join(bob.heard)
 
 
@@ -175,29 +172,3 @@ async def test_somebody_changes_their_own_password_and_stays_logged_in(bob: Rese
         assert (await elsewhere.client.get("/")).status_code == 303
         assert (await elsewhere.log_in("bob", new)).status_code == 303
     assert new.encode() not in b"".join(bob.heard)
-
-
-async def test_deeds_are_turned_a_page_at_a_time(ada: Researcher, place: Place) -> None:
-    for number in range(70):
-        place.accounts.did("bob", "exported", f"study {number:02}")
-    who = {"people-who": "bob"}
-    shown = await ada.on("people-who", "input", **who)
-    seen = []
-    while True:
-        seen += re.findall(r"study \d\d", shown["people-deeds"])
-        if not shown["people-older"]["interactive"]:
-            break
-        shown = await ada.on("people-older", "click", **who, **{"people-before": shown["people-before"]})
-    assert seen == [f"study {number:02}" for number in reversed(range(70))]
-    shown = await ada.on("people-newest", "click", **who)
-    assert re.findall(r"study \d\d", shown["people-deeds"])[0] == "study 69"
-    for before in ("-1", "x", "9" * 50, None, "1.5", "²"):
-        shown = await ada.on("people-older", "click", **who, **{"people-before": before})
-        assert "study 69" in text(shown["people-deeds"]), "what is no number leads to the newest"
-
-
-async def test_what_people_are_called_is_text(ada: Researcher, place: Place) -> None:
-    place.accounts.did("ada", "looked at", "<img src=x onerror=alert(1)>")
-    shown = await ada.enter("people")
-    assert "<img" not in shown["people-deeds"]
-    assert "&lt;img" in shown["people-deeds"]

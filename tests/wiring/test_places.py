@@ -109,17 +109,6 @@ async def test_cells_are_filled_by_their_weights_and_a_cell_is_switched_off_in_m
     await place.runtime.close()
 
 
-async def test_a_cap_holds_for_all_a_factor_and_a_cell_and_can_be_raised(tmp_path: Path) -> None:
-    place = Place(tmp_path, caps=[{"most": 5}, {"where": {"condition": "a", "price": "low"}, "most": 1}])
-    began = await place.come(5)
-    assert cells(began)["a", "low"] == 1
-    with pytest.raises(Refused, match="taken"):
-        await place.come(1)
-    place.decide("capped", where={}, most=6)
-    assert len(await place.come(1)) == 1
-    await place.runtime.close()
-
-
 @pytest.mark.parametrize("factors", [{"condition": ["a", "b"]}, {}], ids=["factors", "no factors"])
 async def test_who_only_opens_the_link_holds_no_place(tmp_path: Path, factors: dict[str, Any]) -> None:
     info = {"step": "info", "text": "Welcome."}
@@ -143,27 +132,6 @@ async def test_who_only_opens_the_link_holds_no_place(tmp_path: Path, factors: d
     with pytest.raises(Refused):
         await place.agree(refused[1])
     assert not verify(place.database, "small").differences
-    await place.runtime.close()
-
-
-@pytest.mark.parametrize(
-    "flow",
-    [
-        [{"step": "info", "text": "You are {{condition}}."}, {"step": "consent", "text": "Yes?"}],
-        [{"step": "consent", "text": "Yes?", "when": {"condition": "a"}}],
-        [{"each": "turn", "take": 1, "flow": [{"step": "consent", "text": "Yes?"}]}],
-        [{"step": "info", "text": "There is no consent."}],
-    ],
-    ids=["a text before it", "a condition", "a loop", "no consent"],
-)
-async def test_a_place_is_taken_at_the_beginning_where_it_matters_before_the_consent(
-    tmp_path: Path, flow: list[dict[str, Any]]
-) -> None:
-    place = Place(tmp_path, flow=[*flow, {"step": "finish"}], caps=[{"most": 1}], factors={"condition": ["a", "b"]})
-    (live,) = [await place.runtime.enrol(place.study, origin="person")]
-    assert set(live.state.factors) == {"condition"}
-    with pytest.raises(Refused):
-        await place.runtime.enrol(place.study, origin="person")
     await place.runtime.close()
 
 

@@ -78,9 +78,8 @@ def forged(prolific: Prolific) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("proof", ["optional", "required"])
-async def test_a_forged_token_is_refused_and_leads_to_nobody(tmp_path: Path, prolific: Prolific, proof: str) -> None:
-    path = study(tmp_path, recruitment={"by": ["prolific"], "proof": proof})
+async def test_a_forged_token_is_refused_and_leads_to_nobody(tmp_path: Path, prolific: Prolific) -> None:
+    path = study(tmp_path, recruitment={"by": ["prolific"]})
     async with serving(settings(tmp_path), path) as served, HttpBot(served.url, "1") as victim:
         await victim.arrive("small", prolific.link("small", "victim"))
         before = facts(served.database, victim.stream)

@@ -93,15 +93,6 @@ def test_what_cannot_be_is_told_with_what_can(folder: Path, words: tuple[str, ..
     assert not (folder / "report.docx").exists()
 
 
-def test_models_called_otherwise_are_compared_and_others_are_told(folder: Path) -> None:
-    words = ("report", "demo", "--against", "chatbench", "--as", "hasty=gpt-4o", "-o", "against.json")
-    done = parley(*words, folder=folder)
-    assert done.returncode == 0, done.stderr
-    assert "careful" in done.stdout
-    known = json.loads((folder / "against.json").read_text(encoding="utf-8"))
-    assert any(".hasty." in name for name, one in known["figures"].items() if "published" in one)
-
-
 def test_stopped_in_the_midst_it_leaves_what_was_there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(parts: list[Part]) -> Iterable[Part]:
         yield parts[0]

@@ -9,7 +9,6 @@ from typing import Any
 
 import gradio as gr
 import pytest
-from sqlalchemy import update
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -21,8 +20,7 @@ from app.web.console.report import NOT_YET
 from app.web.console.room import At, Place
 from app.web.console.rooms.results import MOST, ResultsRoom
 from app.web.console.visitor import VISITOR, Visitor
-from storage import tables
-from storage.engine import Database, open_database, writer
+from storage.engine import Database, open_database
 from tests.fakes.accounts import Witnessed
 from tests.fakes.console import console
 from tests.fakes.databases import fill
@@ -59,9 +57,6 @@ class Seat:
         painted = self.room.paint(ADA, At(study, ""))
         assert painted.keys() <= {*self.room.outputs}
         return {name: painted[component] for name, component in self.named.items() if component in painted}
-
-    def again(self, origin: str, shown: str, tab: str = "results") -> Mapping[Any, Any]:
-        return self.room._again(ADA, "demo", tab, origin, shown)
 
 
 @pytest.fixture
@@ -150,23 +145,3 @@ async def test_the_report_is_a_page_and_who_read_it_is_written_down(tmp_path: Pa
     ):
         assert text in answer.text
     assert room.did == [("Ada", "read the report (bot)", "demo")]
-
-
-async def test_a_report_of_nobody_says_what_there_is(tmp_path: Path, lab: Database) -> None:
-    async with console(tmp_path, lab) as (room, researcher):
-        answer = await researcher.send("GET", "/report/demo")
-        assert answer.status_code == 404
-        assert "no session of origin 'person'; allowed: bot" in answer.text
-        assert (await researcher.send("GET", "/report/dmo")).status_code == 404
-    assert room.did == []
-
-
-async def test_an_excluded_session_is_told_in_the_report_with_its_reason(tmp_path: Path, database: Database) -> None:
-    await fill(database, ["demo"], 2, "1")
-    one = tables.seats.c.stream.in_(tables.seats.select().with_only_columns(tables.seats.c.stream).limit(1))
-    with writer(database) as connection, connection.begin():
-        connection.execute(update(tables.seats).where(one).values(excluded="pasted everything"))
-    async with console(tmp_path, database) as (_, researcher):
-        page = (await ready(researcher, "/report/demo?origin=bot")).text
-    assert "pasted everything: 1" in page
-    assert "<strong>1</strong> analysed" in page

@@ -97,9 +97,8 @@ async def test_a_server_that_dies_between_the_commit_and_the_answer_does_nothing
     """It dies at the beginning and at the first click of each kind, with --soak at every click; whoever gets no answer
     asks again with the same key."""
     env = {"PARLEY_DATABASE_URL": database_url}
-    process = Process(
-        tmp_path, (studies.short(tmp_path),), env=env, run=command_that_dies_at_every_act if soak else command_that_dies
-    )
+    run = command_that_dies_at_every_act if soak else command_that_dies
+    process = Process(tmp_path, (studies.short(tmp_path),), env=env, run=run)
     await asyncio.to_thread(process.start)
 
     async def keep_alive() -> None:

@@ -11,6 +11,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from app.bots.simulate import START_US
 from app.library import load_study
 from storage.engine import Database, open_database
@@ -25,7 +27,7 @@ from tests.fakes.forked import forking
 CELLS = 16
 LEASE_S = 600
 LEAVES = 0.3
-PEOPLE = 14
+PEOPLE = 10
 ITEMS = [{"id": f"{s}{b}", "text": "?", "tags": {"subject": s, "batch": b}} for s in ("math", "moral") for b in "01"]
 RAW: dict[str, Any] = {
     "study": "crowd",
@@ -88,10 +90,11 @@ class Watch(threading.Thread):
         self.join()
 
 
+@pytest.mark.parametrize("database_url", [pytest.param("sqlite", marks=pytest.mark.soak), "postgresql"], indirect=True)
 def test_hundreds_who_come_at_once_fill_each_cell_and_overrun_none(
     tmp_path: Path, database_url: str, soak: bool
 ) -> None:
-    people, each, processes = (500, 20, 4) if soak else (48, 2, 2)
+    people, each, processes = (500, 20, 4) if soak else (40, 2, 2)
     (tmp_path / "crowd.jsonl").write_text("\n".join(map(json.dumps, ITEMS)), encoding="utf-8")
     path = studies.write(tmp_path, {**RAW, "caps": [{"most": CELLS * each}]})
     database = open_database(database_url)

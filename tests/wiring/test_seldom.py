@@ -7,7 +7,6 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from app.web.seldom import EVERY_S, Seldom
 from tests.fakes import studies
 from tests.fakes.served import serving, settings_for, ticket
 
@@ -46,11 +45,3 @@ async def test_https_that_the_settings_do_not_know_of_is_told(
             assert (await client.post("/s/talk", data=ticket("talk"))).status_code == 303
     told = [record.getMessage() for record in caplog.records if record.name == "app.web.seldom"]
     assert ["cookies are not Secure" in words for words in told] == [True] * lines
-
-
-def test_what_was_not_told_is_counted(caplog: pytest.LogCaptureFixture) -> None:
-    times_s = (0.0, 1.0, EVERY_S - 1, EVERY_S, EVERY_S + 1)
-    seldom = Seldom("%s came", iter(times_s).__next__)
-    for _ in times_s:
-        seldom.tell("ada")
-    assert [record.getMessage() for record in caplog.records] == ["ada came", "ada came (2 times more before)"]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from app.bots.cast import Cast, Persona, cast, read_personas
+from app.bots.cast import Cast, cast
 from app.bots.crowd import Crowd, Stopped, clocks_for, play
 from app.bots.simulate import Walked
 from app.errors import UserUnknown
@@ -137,15 +137,6 @@ async def test_a_model_that_gives_no_answer_stops_its_session_and_nothing_is_inv
     assert any("That cannot be used." in messages[-1]["text"] for messages in tries)
 
 
-async def test_who_stopped_is_asked_anew_when_the_session_is_resumed(tmp_path: Path) -> None:
-    who = cast("two_step", speaker(mute=0.6))
-    stops = [4]
-    while stops[-1] and len(stops) < 40:  # another reply is drawn each time, so it ends
-        stops.append(sum(isinstance(one, Stopped) for one in await played(tmp_path, who, 4)))
-    assert stops[1] > 0
-    assert stops[-1] == 0
-
-
 async def test_what_speaks_for_users_is_paid_for_apart(tmp_path: Path) -> None:
     priced = Asked("dear", Model(backend="scripted-user", price=PRICED))
     await played(tmp_path, cast("iqa_eval", priced), 2)
@@ -157,23 +148,6 @@ async def test_what_speaks_for_users_is_paid_for_apart(tmp_path: Path) -> None:
         own = {name: cost for name, cost in told.items() if name.endswith(" (simulated users)")}
         assert sum(cost.cost for cost in own.values()) == pytest.approx(by_model["user:dear"].cost)
         assert len(own) * 2 == len(told)
-
-
-async def test_a_persona_is_drawn_for_each_and_kept(tmp_path: Path) -> None:
-    (tmp_path / "who.yaml").write_text("nurse: A retired nurse.\nstudent: A student in a hurry.\n")
-    personas = read_personas(str(tmp_path / "who.yaml"))
-    assert personas == (Persona("nurse", "A retired nurse."), Persona("student", "A student in a hurry."))
-    who = cast("persona", speaker(), str(tmp_path / "who.yaml"))
-    assert all(isinstance(one, Walked) for one in await played(tmp_path, who, 6))
-    database = database_in(tmp_path)
-    names = {stream: user.persona for stream, user in simulated(database, "chatbench").items()}
-    assert set(names.values()) == {"nurse", "student"}
-    texts = {one.name: one.text for one in personas}
-    for row in rows(database, tables.attempts):
-        if row.slot == USER:
-            assert texts[names[row.stream]] in row.request["messages"][0]["text"]
-    feedback = [e.data for e in rows(database, tables.events) if (e.path, e.kind) == ("feedback", "submitted")]
-    assert len(feedback) == 6
 
 
 @pytest.mark.parametrize(

@@ -76,14 +76,6 @@ def test_examples_are_those_of_the_users_own_prompts(folder: Path) -> None:
     assert among == len(prompts), "each was asked as it would be trained"
 
 
-def test_a_release_without_its_questions_makes_no_examples(folder: Path) -> None:
-    talks = f"{folder}/release/full_study/conversations.json"
-    done(parley("import", "chatbench", talks, "--study", "bare", folder=folder))
-    told = run("export", "bare", *EXAMPLES, folder=folder, out="ft-bare")
-    assert told.returncode == 2
-    assert "parley import chatbench questions.csv --study bare" in told.stderr
-
-
 def test_users_are_held_against_people(folder: Path) -> None:
     words = ("simulators", "chatbench", "--against", "published", "--least", "1")
     shown = " ".join(done(parley(*words, folder=folder)).stdout.split())

@@ -4,7 +4,6 @@ itself, and which column it is makes no difference."""
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,11 +23,9 @@ from experiments.core.talk import by_click
 from experiments.errors import Refused
 from storage.engine import open_database
 from tests.fakes import studies
-from tests.fakes.http_bot import HttpBot
 from tests.fakes.let_go import let_go
-from tests.fakes.served import serving, settings_for
+from tests.fakes.served import settings_for
 from tests.fakes.stepping_model import ASKED, Asking, stepping
-from tests.wiring.reading import facts, query
 
 pytestmark = pytest.mark.anyio
 SLOTS = ("a", "b")
@@ -232,45 +229,3 @@ async def test_what_a_stop_has_cut_is_asked_again_together(duel: Duel) -> None:
             live = await duel.over()
             assert duel.outcomes() == dict.fromkeys(SLOTS, ("All of it.", "stop"))
             assert live.screen.actions == ("vote",)
-
-
-@pytest.mark.parametrize("words", [0, 12])
-async def test_stop_in_the_shipped_study_over_http(tmp_path: Path, words: int) -> None:
-    """Of each column what was heard of it is kept, and each model was asked once."""
-    async with serving(settings_for(tmp_path), "arena") as served, HttpBot(served.url, "1") as bot:
-        await bot.arrive("arena")
-        while "say" not in bot.screen.actions:
-            await bot.step()
-        await bot.do("say", {"text": "Please explain why the sky is blue, in many words."})
-        heard = {slot: await _heard_over_http(bot, slot, words) for slot in SLOTS} if words else {}
-        answer = await bot.do("stop", {})
-        assert (answer.status, answer.note) == (200, "")
-        await asyncio.gather(*(bot.listen(slot=slot) for slot in SLOTS))
-        screen = await bot.look()
-        assert screen.panel.chat is not None
-        (one,) = screen.panel.chat.rounds
-        shown = {reply.slot: reply for reply in one.replies}
-        if words:
-            assert all(shown[slot].text.startswith(text.strip()) for slot, text in heard.items())
-            assert [shown[slot].ended for slot in SLOTS] == ["stopped"] * 2
-            assert screen.actions == ("vote",)
-        else:
-            assert [(reply.text, bool(reply.failed)) for reply in one.replies] == [("", True)] * 2
-            assert "retry" in screen.actions
-        ended = [event for event in facts(served.database, bot.stream) if event.kind in ("replied", "failed")]
-        assert sorted(event.data["slot"] for event in ended) == list(SLOTS)
-        reasons = query(served.database, "SELECT slot, count(*) FROM attempt GROUP BY slot ORDER BY slot")
-        assert reasons == [("a", 1), ("b", 1)]
-        await bot.finish()
-
-
-async def _heard_over_http(bot: HttpBot, slot: str, words: int) -> str:
-    """Follow a column until so many of its words were heard."""
-    text = ""
-    async with bot.client.stream("GET", "/api/reply", params={"slot": slot}) as response:
-        async for line in response.aiter_lines():
-            if line.startswith("data: ") and '"text"' in line:
-                text += str(json.loads(line.removeprefix("data: "))["text"])
-            if len(text.split()) >= words:
-                break
-    return text

@@ -94,16 +94,6 @@ def spread_of(counts: Mapping[str, int], size: int = POOL) -> int:
     return max(counts.values()) - (min(counts.values()) if len(counts) == size else 0)
 
 
-async def test_thirty_who_arrive_at_once_are_given_items_evenly(at_work: Rating) -> None:
-    raters = await asyncio.gather(*(at_work.arrive() for _ in range(RATERS)))
-    given = Counter(item for live in raters for item in ids(live))
-    assert given == at_work.taken()
-    assert given.total() == TAKE * RATERS
-    assert spread_of(given) <= 1
-    known = [live.state.events[-1].data["taken"] for live in raters]
-    assert sum(not counts for counts in known) == 1  # only the first knew of nobody
-
-
 async def test_what_was_drawn_and_not_rated_is_given_back_after_a_while(at_work: Rating) -> None:
     gone = await at_work.arrive()
     for _ in range(2):
@@ -119,15 +109,6 @@ async def test_what_was_drawn_and_not_rated_is_given_back_after_a_while(at_work:
     back = await at_work.submit(gone)
     assert ids(back) == ids(gone)  # who comes back goes on as they were
     assert at_work.taken()[unrated[0]] == given[unrated[0]] + 1
-
-
-async def test_simulated_participants_take_no_place_from_people(at_work: Rating) -> None:
-    for number in range(4):
-        await at_work.arrive("bot", str(number))
-    assert sum(at_work.taken(origin="bot").values()) == 4 * TAKE
-    assert at_work.taken() == {}
-    person = await at_work.arrive()
-    assert person.state.events[-1].data["taken"] == {}
 
 
 @pytest.mark.parametrize("at_work", [NESTED], ids=["a loop in a loop"], indirect=True)

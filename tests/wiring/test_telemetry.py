@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from sqlalchemy import insert
 
-from app.library import read_yaml
 from storage import tables, telemetry
 from storage.engine import writer
 from storage.screens import screens
@@ -28,15 +27,10 @@ VISIT = {"kind": "screen", "seen": 4, "shown_ms": 9000, "visible_ms": 8000, "rea
 KEYED = {"first_key_ms": 3000, "keys": {"comment": 12}, "choices": 1}
 
 
-def unrecorded(folder: Path) -> Path:
-    """The short study, without telemetry."""
-    return studies.write(folder, {**read_yaml(studies.short(folder)), "study": "quiet", "telemetry": False})
-
-
 @pytest.fixture(scope="module")
 async def served(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Served]:
     folder = tmp_path_factory.mktemp("telemetry")
-    async with serving(settings_for(folder), studies.short(folder), unrecorded(folder)) as served:
+    async with serving(settings_for(folder), studies.short(folder)) as served:
         yield served
 
 
@@ -89,17 +83,6 @@ async def test_nothing_is_kept_before_the_consent(served: Served, bot: HttpBot) 
     await bot.until(path="remarks")
     assert await tell(bot, record(path="consent"), key="1" * 32) == 204
     assert [row[1] for row in await stored(served, bot)] == ["consent"]
-
-
-async def test_nothing_is_kept_where_the_study_says_so(served: Served) -> None:
-    async with HttpBot(served.url, "quiet") as bot:
-        await bot.arrive("quiet")
-        assert (await bot.send("POST", "/api/look", {})).json()["telemetry"] is False
-        assert len(bot.screen.panel.blocks) == 1
-        await bot.until(path="remarks")
-        assert (await bot.send("POST", "/api/look", {})).json()["telemetry"] is False
-        assert await tell(bot, record()) == 204
-        assert await stored(served, bot) == []
 
 
 async def test_the_consent_discloses_it_and_the_page_is_told_when_it_begins(served: Served, bot: HttpBot) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -103,14 +102,3 @@ def test_the_first_start_prints_a_link_and_no_later_one_does(
     accounts_of(tmp_path).accept(found[2], "ada", GOOD)
     invite_first(settings, database)
     assert capsys.readouterr().out == ""
-
-
-def test_no_secret_of_an_account_is_in_the_file(tmp_path: Path) -> None:
-    add(tmp_path)
-    done = parley("user", "invite", folder=tmp_path)
-    with sqlite3.connect(tmp_path / "parley.db") as connection:
-        everything = "\n".join(connection.iterdump())
-    found = LINK.search(done.stdout)
-    assert found is not None
-    assert found[2] not in everything
-    assert GOOD not in everything

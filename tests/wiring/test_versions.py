@@ -20,7 +20,7 @@ from experiments.core.resolve import Study, restore
 from experiments.errors import Refused, StudyError
 from storage.engine import Database
 from storage.operations import decide_on, operations_of
-from storage.publishing import Version, bring, current, difference, publish, versions
+from storage.publishing import Version, bring, current, publish, versions
 from storage.studies import Studies
 from tests.fakes import studies
 from tests.fakes.commanding import parley
@@ -91,27 +91,6 @@ async def test_a_draft_lets_nobody_begin_until_it_is_piloted_or_opened(shelf: Sh
     await runtime.close()
 
 
-async def test_a_study_that_people_take_part_in_stays_open_when_its_change_is_published(
-    shelf: Shelf, tmp_path: Path
-) -> None:
-    one, two = edition(tmp_path, 1), edition(tmp_path, 2, "Otherwise?")
-    runtime = Runtime(shelf.database, Settings(_env_file=None), VirtualClock(0))
-    runtime.prepare(one)
-    await runtime.enrol(one, origin="person")
-    shelf.publish(two)
-    assert shelf.state == "open"
-    await runtime.close()
-
-
-def test_a_server_brings_its_file_and_opens_it(shelf: Shelf, tmp_path: Path) -> None:
-    one, two = edition(tmp_path, 1), edition(tmp_path, 2, "Otherwise?")
-    assert [shelf.serve(study).hash for study in (one, two, one)] == [one.hash, two.hash, one.hash]
-    assert shelf.state == "open"
-    shelf.decide("paused", why="lunch")
-    shelf.serve(two)
-    assert shelf.state == "paused", "what was decided is not decided anew"
-
-
 def test_a_server_that_starts_again_undoes_nothing_that_was_published(shelf: Shelf, tmp_path: Path) -> None:
     one, two, three = (edition(tmp_path, n, f"Text {n}") for n in (1, 2, 3))
     shelf.serve(one)
@@ -156,24 +135,6 @@ async def offered(shelf: Shelf, folder: Path) -> set[str]:
         return {*await Offered(runtime, shelf.database).names()}
     finally:
         await runtime.close()
-
-
-def test_a_difference_is_read_as_yaml_with_problems_by_their_ids(tmp_path: Path) -> None:
-    file = tmp_path / "items.jsonl"
-    more = {"problems": {"items": {"source": "jsonl", "path": "items.jsonl"}}}
-    rows = [f'{{"id": "{name}", "text": "{name}"}}' for name in "abcd"]
-    file.write_text("\n".join(rows[:3]), encoding="utf-8")
-    one = edition(tmp_path, 1, "First line.\nSecond line.", **more)
-    file.write_text("\n".join([rows[2], rows[0].replace('"text": "a"', '"text": "A"'), rows[3]]), encoding="utf-8")
-    two = edition(tmp_path, 2, "First line.\nAnother line.", **more)
-    said = difference(one, two)
-    assert "\n-      Second line.\n+      Another line.\n" in said
-    assert said.startswith(f"--- version 1 ({one.hash[:12]})\n+++ version 2 ({two.hash[:12]})\n")
-    assert said.endswith(
-        "problems of items removed: b\nproblems of items added: d\n"
-        "problems of items changed: a\nproblems of items in another order: a, c"
-    )
-    assert difference(one, one) == ""
 
 
 def test_the_commands_lead_from_a_template_to_its_second_version(tmp_path: Path) -> None:

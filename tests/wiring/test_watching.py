@@ -6,10 +6,9 @@ import asyncio
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor, wait
-from itertools import pairwise
 
 import pytest
-from sqlalchemy import event, insert, update
+from sqlalchemy import event, insert
 
 from app.bots.simulate import START_US
 from experiments.core.flags import flags
@@ -22,9 +21,8 @@ from storage import tables, usage
 from storage.engine import Database, writer
 from storage.log import load
 from storage.operations import decide_on
-from storage.screens import screens, typical
 from storage.watching import Watched, Watching, watch
-from storage.watching.people import MOST_BUCKETS, MOST_WAITING, first_origin, tally_of
+from storage.watching.people import MOST_WAITING, tally_of
 from tests.fakes.databases import busy, fill, rows
 from tests.fakes.sessions import study
 
@@ -80,30 +78,6 @@ def check_people(own: Study, seen: Watched, states: dict[int, State]) -> None:
     assert sum(met.now for met in seen.funnel.steps) == seen.tally.outcomes["live"]
 
 
-def test_medians_are_those_that_the_screens_have(database: Database) -> None:
-    asyncio.run(fill(database, [NAME], 4, "1"))
-    seen = watch(database, study(NAME), "bot", NOW_US)
-    timed = {one.path: one for one in typical(screens(database, NAME, "bot")) if one.medians["seconds"] is not None}
-    assert {path: found.seconds for path, found in seen.times.items()} == pytest.approx(
-        {path: one.medians["seconds"] for path, one in timed.items()}
-    )
-
-
-def test_however_long_a_study_runs_there_are_few_stretches(database: Database) -> None:
-    asyncio.run(fill(database, ["demo"], 3, "1"))
-    seats = tables.seats
-    for width_us in (60_000_000, 3_600_000_000, LATER_US):
-        with writer(database) as connection, connection.begin():
-            first = min(row["begun_us"] for row in rows(database, seats))
-            last = max(rows(database, seats), key=lambda row: row["begun_us"])["stream"]
-            later = {"begun_us": first + width_us, "last_us": first + width_us + 1}
-            connection.execute(update(seats).where(seats.c.stream == last).values(later))
-        found = watch(database, study("demo"), "bot", NOW_US).over_time
-        assert 1 <= len(found) <= MOST_BUCKETS
-        assert sum(bucket.arrived for bucket in found) == sum(bucket.completed for bucket in found) == 3
-        assert all(b.begin_us - a.begin_us == a.width_us for a, b in pairwise(found))
-
-
 def test_models_are_told_with_failures_and_unknown_costs(database: Database) -> None:
     asyncio.run(fill(database, ["demo"], 1, "1"))
     tried = rows(database, tables.attempts)[0]
@@ -120,14 +94,6 @@ def test_models_are_told_with_failures_and_unknown_costs(database: Database) -> 
     assert (seen.models[0].first_word_s, seen.models[0].whole_s) == (2.0, 9.0)
     assert (seen.latency["slow"].replies, seen.latency["slow"].whole_p95_s) == (2, 9.0)
     assert (seen.cost, seen.operations.budget) == (0.5, 2.0)
-
-
-def test_nobody_yet_is_shown_as_nothing(database: Database) -> None:
-    seen = watch(database, study("demo"), "person", NOW_US)
-    assert (seen.arrived, seen.waiting, seen.over_time, seen.models) == (0, (), (), ())
-    assert first_origin(database, "demo", ("person", "pilot", "bot")) == "person"
-    asyncio.run(fill(database, ["demo"], 1, "1"))
-    assert first_origin(database, "demo", ("person", "pilot", "bot")) == "bot"
 
 
 def test_many_who_look_at_once_ask_once_in_two_seconds(database: Database) -> None:

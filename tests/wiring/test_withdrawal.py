@@ -31,8 +31,7 @@ async def took_part(served: Served, bot: HttpBot, until: str | None) -> None:
             await bot.look()
 
 
-@pytest.mark.parametrize("until", ["remarks", "with_ai", None], ids=["at a form", "in a chat", "at the end"])
-@pytest.mark.parametrize("how", ["page", "command"])
+@pytest.mark.parametrize(("until", "how"), [("remarks", "page"), ("with_ai", "command"), (None, "page")])
 async def test_nothing_stays_of_who_withdraws(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, until: str | None, how: str
 ) -> None:
