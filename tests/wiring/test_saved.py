@@ -110,7 +110,7 @@ async def test_a_server_that_dies_between_the_commit_and_the_answer_does_nothing
 
     keeping = asyncio.create_task(keep_alive())
     try:
-        async with HttpBot(process.url, "dies", canary="words", patience_s=60) as bot:
+        async with HttpBot(process.url, "dies", canary="words", patience_s=300) as bot:
             await bot.arrive("short")
             await bot.finish()
             for act in bot.acts:

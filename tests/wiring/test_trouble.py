@@ -106,7 +106,6 @@ async def test_a_full_disk(
                 await refused_at_work(bot, soon_s)
                 assert (await client.get("/healthz/ready")).status_code == 503, "from the first write that failed"
                 assert (await bot.client.post("/api/look", json={})).status_code == 200
-                await asyncio.sleep(1)
                 free(process)
                 await found.more(4 * people)
                 while (await client.get("/healthz/ready")).status_code != 200:
