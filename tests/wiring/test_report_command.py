@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import csv
-import io
 import json
 import os
 import subprocess
@@ -26,6 +24,7 @@ from storage.engine import open_database
 from tests.fakes.commanding import parley
 from tests.fakes.databases import fill
 
+pytestmark = pytest.mark.timeout(600)  # figures take long on a busy machine
 ROOT = Path(__file__).parents[2]
 
 
@@ -49,11 +48,10 @@ def test_the_ending_of_the_file_says_the_form(folder: Path, form: str) -> None:
     assert not list(folder.glob(".*")), "nothing unfinished is left"
 
 
-def test_json_has_the_same_figures_as_csv_and_as_the_functions_give_and_an_import_has_those_that_are_known(
+def test_json_has_the_figures_that_the_functions_give_and_an_import_has_those_that_are_known(
     folder: Path,
 ) -> None:
     known = json.loads(parley("report", "demo", "-o", "-", "--format", "json", folder=folder).stdout)
-    rows = list(csv.DictReader(io.StringIO(parley("report", "demo", "-o", "-", "--format=csv", folder=folder).stdout)))
     database = open_database(f"sqlite:///{folder}/parley.db")
     found = results(database, "demo", "bot", whole=True)
     database.dispose()
@@ -62,7 +60,6 @@ def test_json_has_the_same_figures_as_csv_and_as_the_functions_give_and_an_impor
     assert len(expected) == len(estimates) > 0
     assert {name: len(patterns(name, NAMES)) for name in expected} == dict.fromkeys(expected, 1)
     assert {name: one["value"] for name, one in known["figures"].items()} == expected
-    assert {row["name"]: float(row["value"]) for row in rows} == expected
     assert known["simulated"]
     assert known["quality"]["replies"] > 0
 
@@ -83,7 +80,6 @@ def test_json_has_the_same_figures_as_csv_and_as_the_functions_give_and_an_impor
         (("demo", "-o", "report.docx"), "report.docx"),
         (("demo", "--against", "chatbenk"), "'chatbench'"),
         (("demo", "--as", "hasty=gpt-4o"), "--against chatbench"),
-        (("demo", "--against", "chatbench", "--as", "hasti=gpt-4o"), "'hasty'"),
         (("demo", "-o", "no/such/folder/report.html"), "no/such/folder"),
     ],
 )

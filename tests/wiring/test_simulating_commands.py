@@ -78,9 +78,6 @@ def test_examples_are_those_of_the_users_own_prompts(folder: Path) -> None:
 
 def test_users_are_held_against_people(folder: Path) -> None:
     words = ("simulators", "chatbench", "--against", "published", "--least", "1")
-    shown = " ".join(done(parley(*words, folder=folder)).stdout.split())
-    for word in ("two_step (ann)", "random", "all models", "MAE", "ROUGE-1", "published (import)"):
-        assert word in shown
     found = {(one["who"], one["model"]): one for one in json.loads(parley(*words, "--json", folder=folder).stdout)}
     itself = found["random", "all models"]
     assert itself["fit"]["r"] == pytest.approx(1), "what was imported was played by the random user"
