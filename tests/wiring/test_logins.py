@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from storage.accounts.accounts import Accounts
 from storage.accounts.names import TERMINAL
 from storage.accounts.passwords import MOST_CHARS, Passwords, refuse_weak
-from storage.accounts.tries import MOST_TRIES, PER_ACCOUNT, PER_PAIR, neighbourhood
+from storage.accounts.tries import MOST_TRIES, PER_ACCOUNT, neighbourhood
 from storage.errors import AccountError, LoginRefused, TooMany
 from tests.fakes.accounts import BETTER, CHEAP, GOOD, HOME, Place, ada_and_bob
 
@@ -29,8 +29,8 @@ def test_passwords_are_kept_as_the_library_recommends() -> None:
 
 def test_a_weak_password_is_refused_and_told_why(place: Place) -> None:
     for password, why in (
-        ("", "0"), ("wandering teap", "14"), ("x" * 1_001, "1,001"), ("passwordpassword", ""), ("a" * 900, ""),
-        ("1234567890123456", ""), ("qwertyuiopasdfghjkl", ""), ("zoe.quixotic.zoe", ""),
+        ("", "0"), ("wandering teap", "14"), ("x" * 1_001, "1,001"), ("passwordpassword", "guess"), ("a" * 900, "guess"),
+        ("1234567890123456", "guess"), ("qwertyuiopasdfghjkl", "guess"), ("zoe.quixotic.zoe", "guess"),
     ):  # fmt: skip
         with pytest.raises(AccountError, match=why):
             place.accounts.add("zoe.quixotic", password, "owner", TERMINAL)
@@ -66,9 +66,9 @@ def test_who_is_unknown_and_who_is_wrong_hear_the_same(place: Place) -> None:
     said = set()
     wrong = [("ada", BETTER), ("nobody", GOOD), ("bob", BETTER), ("", ""), ("ada", "x" * 5_000)]
     wrong += [(name, GOOD) for name in ("ada\x00", "a\ud800", "x" * 100_000)]
-    for name, password in wrong:
+    for number, (name, password) in enumerate(wrong):
         with pytest.raises(LoginRefused) as refused:
-            place.accounts.logins.log_in(name, password, f"192.0.2.{len(said)}")
+            place.accounts.logins.log_in(name, password, f"192.0.2.{number}")
         said.add(str(refused.value))
     assert len(said) == 1
 
@@ -132,15 +132,6 @@ def test_what_ends_logins(ada: Place) -> None:
     assert alive(bobs) == [False]
 
 
-def test_changing_a_password_needs_the_present_one(place: Place) -> None:
-    for _ in range(MOST_TRIES):
-        with pytest.raises(AccountError, match="not your present password"):
-            place.accounts.change_password("ada", BETTER, BETTER, keep="")
-    with pytest.raises(TooMany):
-        place.accounts.change_password("ada", GOOD, BETTER, keep="")
-    assert place.accounts.logins.visitor(place.accounts.logins.log_in("bob", BETTER, HOME))
-
-
 def test_tries_are_counted_by_account_and_by_address(place: Place) -> None:
     logins = place.accounts.logins
     for number in range(MOST_TRIES):
@@ -161,19 +152,6 @@ def test_tries_are_counted_by_account_and_by_address(place: Place) -> None:
     assert logins.log_in("ada", GOOD, "198.51.100.1", browser="one that was logged in before")
     place.clock.advance(3_600)
     assert logins.log_in("ada", GOOD, "198.51.100.1")
-
-
-def test_one_address_has_a_share_of_what_an_account_has(place: Place) -> None:
-    """So that it slows itself down, and nobody else."""
-    for _ in range(PER_PAIR):
-        with pytest.raises(LoginRefused):
-            place.accounts.logins.log_in("ada", BETTER, HOME)
-        place.clock.advance(20)
-    with pytest.raises(TooMany) as refused:
-        place.accounts.logins.log_in("ada", GOOD, HOME)
-    assert refused.value.wait_s == 3_600 - 20 * PER_PAIR
-    assert place.accounts.logins.log_in("bob", BETTER, HOME)
-    assert place.accounts.logins.log_in("ada", GOOD, "198.51.100.1")
 
 
 def test_of_a_hundred_tries_at_once_five_are_judged(place: Place) -> None:

@@ -233,15 +233,6 @@ def test_the_first_database_is_recognised_and_all_that_follows_from_it_is_there(
     database.dispose()
 
 
-def test_a_new_database_is_whole_and_has_the_newest_revision(database_url: str, backup: Naming) -> None:
-    database = open_database(database_url)
-    with database.connect() as connection:
-        assert stamped(connection) == OWN.names[-1]
-    database.dispose()
-    done = migrate(database_url, backup)
-    assert (list(done.revisions), done.backup, done.rebuilt) == ([], None, None)
-
-
 def test_a_table_of_another_program_that_is_called_as_ours_is_left_alone(database_url: str) -> None:
     engine = connect(database_url)
     with writer(engine) as connection, connection.begin():

@@ -116,6 +116,7 @@ async def test_what_says_nothing_or_too_much_is_refused_and_nothing_is_written_a
         for words in ("", " \n\x00", "x" * (MOST_CHARS + 1)):
             with pytest.raises(StorageError):
                 both.console.say(both.stream, kind, words)
+    assert not any(event.kind in kinds for event in load(both.console.database, both.stream))
     await both.runtime.participant(both.stream, "withdraw", "", {})
     with pytest.raises(Refused):
         both.console.say(both.stream, "noted", "He rang up: Mr Miller")

@@ -131,19 +131,6 @@ async def test_what_will_not_pass_is_a_failure(tmp_path: Path, play: Sequence[Ex
     await talk.runtime.close()
 
 
-async def test_a_problem_may_be_left_behind_where_the_study_says_so(tmp_path: Path) -> None:
-    PLAYS["first"] = [WRONG, WRONG]
-    talk = await Talk(tmp_path, {"on_failure": {"then": "skip", "after": 1}}, models()).begin()
-    assert talk.live.screen.actions == ("retry", "submit")
-    await talk.act("retry")
-    assert talk.live.screen.actions == ("retry", "skip", "submit")
-    await talk.act("skip")
-    assert talk.kinds()[-2:] == ["failed", "skipped"]
-    assert talk.live.screen.ended
-    assert query(talk.database, "SELECT count(*) FROM conversations") == [(0,)]
-    await talk.runtime.close()
-
-
 async def test_a_session_may_end_with_a_code_of_its_own(tmp_path: Path) -> None:
     PLAYS["first"] = [WRONG]
     policy = {"then": "stop", "after": 0, "stop_code": "NO-REPLY"}

@@ -151,24 +151,3 @@ async def test_an_owner_lets_somebody_in_and_out(ada: Researcher, console: ASGIA
         shown = await ada.on("people-remove", "click", **{"people-account": name, "people-sure": True})
         assert re.search("only owner|No account is chosen|There is no account", text(shown["note"]))
     assert [one.name for one in place.accounts.everybody()] == ["ada", "bob"]
-
-
-async def test_somebody_changes_their_own_password_and_stays_logged_in(bob: Researcher, console: ASGIApp) -> None:
-    async with Researcher(app=console) as elsewhere:
-        await elsewhere.log_in("bob", BETTER)
-        new = "an orchard behind the aquarium"
-        for old, one, other, why in (
-            (GOOD, new, new, "not your present password"),
-            (BETTER, new, GOOD, "not the same"),
-            (BETTER, "bobbobbobbobbob", "bobbobbobbobbob", "easily guessed"),
-            (BETTER, None, None, "0 characters"),
-        ):
-            typed = {"people-old": old, "people-new": one, "people-again": other}
-            assert why in text((await bob.on("people-change", "click", **typed))["note"])
-        shown = await bob.on("people-change", "click", **{"people-old": BETTER, "people-new": new, "people-again": new})
-        assert "Your password is changed" in text(shown["note"])
-        assert [shown[f"people-{box}"] for box in ("old", "new", "again")] == ["", "", ""]
-        assert (await bob.client.get("/")).status_code == 200
-        assert (await elsewhere.client.get("/")).status_code == 303
-        assert (await elsewhere.log_in("bob", new)).status_code == 303
-    assert new.encode() not in b"".join(bob.heard)

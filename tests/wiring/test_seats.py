@@ -94,7 +94,7 @@ class Watch(threading.Thread):
 def test_hundreds_who_come_at_once_fill_each_cell_and_overrun_none(
     tmp_path: Path, database_url: str, soak: bool
 ) -> None:
-    people, each, processes = (500, 20, 4) if soak else (40, 2, 2)
+    people, each, processes = (500, 20, 4) if soak else (48, 2, 2)
     (tmp_path / "crowd.jsonl").write_text("\n".join(map(json.dumps, ITEMS)), encoding="utf-8")
     path = studies.write(tmp_path, {**RAW, "caps": [{"most": CELLS * each}]})
     database = open_database(database_url)

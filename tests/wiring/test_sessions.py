@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,11 +14,10 @@ from experiments.core.session import fold
 from experiments.core.story import story
 from storage import tables
 from storage.engine import Database, writer
-from storage.imports.importing import import_files
 from storage.participants import Participants, Person
 from storage.sessions import LEFT, LIVE, PAGE, Entry, Wish, read, sessions
 from storage.studies import Studies
-from tests.fakes.databases import export, fill
+from tests.fakes.databases import fill
 from tests.fakes.served import SECRET
 
 NOW_US, LEASE_US = 10_000_000, 1_000_000
@@ -160,14 +158,3 @@ async def test_a_session_is_read_with_its_facts_and_its_study(database: Database
     assert fold(found.events).outcome == entry.stands
     assert story(found.study, found.events).visits
     assert entry.version == found.study.file.version
-
-
-@pytest.mark.anyio
-async def test_an_imported_session_is_read_as_the_rows_of_its_source(tmp_path: Path, database: Database) -> None:
-    await fill(database, ["mathconverse"], 2, "imported")
-    export(database, "mathconverse", "mathconverse", tmp_path / "out")
-    import_files(database, "mathconverse", sorted((tmp_path / "out").rglob("*.csv")), "old")
-    (_, entry) = sessions(database, "old", Wish(), NOW_US).entries
-    found = read(database, Studies(database), "old", entry.number, NOW_US)
-    assert (found.study, found.events, entry.imported, entry.begun_us) == (None, (), True, None)
-    assert {row.table for row in found.rows} == {"mathconverse_interactions"}

@@ -67,22 +67,6 @@ async def test_a_session_that_is_none_is_a_note_or_nothing(at: Console) -> None:
         assert value(shown["session-story"]) in ("", None), number
 
 
-async def test_the_filters_find_and_refuse_what_cannot_be_meant(at: Console) -> None:
-    _, researcher = at
-    await researcher.open(study="short", tab="sessions")
-    here = {"study": "short"}
-    found = await researcher.on("sessions-stands", "input", **here, **{"sessions-stands": "live"})
-    assert 'data-session="1"' in value(found["sessions-list"])
-    found = await researcher.on("sessions-stands", "input", **here, **{"sessions-stands": "complete"})
-    assert "No session is like that" in value(found["sessions-list"])
-    found = await researcher.on("sessions-stands", "input", **here, **{"sessions-stands": "<b>"})
-    assert "cannot be chosen" in value(found["note"])
-    found = await researcher.on("sessions-since", "submit", **here, **{"sessions-since": "yesterday"})
-    assert "is no date" in value(found["note"])
-    found = await researcher.on("sessions-older", "click", **here, **{"sessions-next": "1"})
-    assert "No session is like that" in value(found["sessions-list"])
-
-
 async def test_an_owner_sees_a_recruiters_id_only_by_a_deed_that_is_written_down(at: Console) -> None:
     room, researcher = at
     shown = await researcher.open(study="short", tab="sessions", session="1")

@@ -91,22 +91,6 @@ async def test_users_with_a_model_finish_both_conditions_and_are_told_apart(tmp_
     assert enrolled["user"] == {"kind": "two_step", **model}
 
 
-async def test_what_is_said_in_the_chats_is_what_the_model_said(tmp_path: Path) -> None:
-    await played(tmp_path, cast("two_step", speaker()), 3)
-    database = database_in(tmp_path)
-    own = [row for row in rows(database, tables.attempts) if row.slot == USER]
-    assert {(row.model, row.backend) for row in own} == {("user:ann", "scripted-user")}
-    assert {row.request["temperature"] for row in own} == {1.0}
-    facts = {(e.stream, e.seq): e for e in rows(database, tables.events)}
-    for row in own:
-        after = facts[row.stream, row.turn + 1]
-        said = after.data["text"] if after.kind == "said" else f"Answer: {after.data['answer']}"
-        assert row.text == said
-        assert row.request["messages"][0]["role"] == "system"
-    talked = [e for e in facts.values() if e.kind == "said"]
-    assert len(talked) + sum(row.text.startswith("Answer: ") for row in own) == len(own)
-
-
 async def test_who_is_interrupted_goes_on_and_no_reply_that_was_used_is_asked_for_again(tmp_path: Path) -> None:
     who = cast("two_step", speaker())
     assert len(await played(tmp_path, who, 6, most=2)) == 2

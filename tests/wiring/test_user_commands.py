@@ -14,7 +14,6 @@ from storage.engine import open_database
 from tests.fakes.accounts import BETTER, GOOD, HOME
 from tests.fakes.commanding import Done, parley
 from tests.fakes.served import settings_for
-from tests.fakes.terminal import at_a_terminal
 
 LINK = re.compile(r"^  (http\S+)/welcome/([\w-]{43})$", re.MULTILINE)
 
@@ -33,17 +32,6 @@ def test_there_is_no_account_until_one_is_made(tmp_path: Path) -> None:
     assert re.search(r"ada\s+owner\s+\d{4}-\d\d-\d\d \d\d:\d\d\s+–", parley("user", "list", folder=tmp_path).stdout)
     assert accounts_of(tmp_path).logins.log_in("ada", GOOD, HOME)
     assert re.search(r"ada +owner( +\S+ \d\d:\d\d){2} *$", parley("user", "list", folder=tmp_path).stdout, re.MULTILINE)
-
-
-def test_a_password_is_asked_for_twice_and_never_shown(tmp_path: Path) -> None:
-    add(tmp_path)
-    first, again = "characters or more): ", "The same again: "
-    asked = ((first, GOOD), (again, BETTER), (first, GOOD), (again, GOOD))
-    code, shown = at_a_terminal("user", "add", "bob", folder=tmp_path, answers=asked)
-    assert (code, "do not match" in shown) == (0, True), shown
-    assert GOOD not in shown
-    found = {account.name: account.role for account in accounts_of(tmp_path).everybody()}
-    assert found == {"ada": "owner", "bob": "analyst"}
 
 
 @pytest.mark.parametrize(
