@@ -37,7 +37,7 @@ def command_without_a_writer(*words: str) -> None:
         def monotonic(self) -> float:
             raise OSError("no clock")
 
-    log.time = Clock()  # type: ignore[assignment]
+    log.time = Clock()  # type: ignore[attr-defined]
     command(*words)
 
 

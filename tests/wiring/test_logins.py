@@ -29,7 +29,7 @@ def test_passwords_are_kept_as_the_library_recommends() -> None:
 
 def test_a_weak_password_is_refused_and_told_why(place: Place) -> None:
     for password, why in (
-        ("", "0"), ("wandering teap", "14"), ("x" * 1_001, "1,001"), ("passwordpassword", "guess"), ("a" * 900, "guess"),
+        ("", "0"), ("wandering teap", "14"), ("x" * 1_001, "1,001"), ("password" * 2, "guess"), ("a" * 900, "guess"),
         ("1234567890123456", "guess"), ("qwertyuiopasdfghjkl", "guess"), ("zoe.quixotic.zoe", "guess"),
     ):  # fmt: skip
         with pytest.raises(AccountError, match=why):

@@ -13,13 +13,12 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 from typer.testing import CliRunner, Result
 
 from app.cli import app
 from storage.engine import open_database
 from storage.participants import Participants, Person
-from storage.payment_files import LOCK, Wish, pay_out
+from storage.payment_files import Wish, pay_out
 from storage.payments import Payee, Payment, payees, record
 from tests.fakes.forked import forking
 from tests.fakes.killed import kill_at_every_touch
@@ -233,22 +232,3 @@ def _paid_at_last(url: str, folder: Path) -> bool:
     assert not list(folder.glob(".*")), "nothing with ids in it is left behind"
     assert not (run.moved and run.swept)
     return bool(paid)
-
-
-def test_a_run_that_was_killed_is_told(pay: Pay, place: Path) -> None:
-    pay()
-    (bonus,) = (place / "out").glob("prolific-bonus*")
-    day = re.search(r"\d{4}-\d\d-\d\d", bonus.name)[0]
-    hidden = place / "out" / f".paid-{day}-1.part"
-    (key,) = {key for payee in people("sqlite:///parley.db") for key in payee.runs}
-    (hidden / key).mkdir(parents=True)
-    bonus.rename(hidden / key / bonus.name)
-    for name in (stopped := f".paid-{day}-5.part", busy := f".paid-{day}-7.part", other := f".other-{day}-6.part"):
-        (place / "out" / name).mkdir()
-    pay("--dry-run")
-    assert hidden.is_dir(), "a dry run moves nothing"
-    with FileLock(place / "out" / busy / LOCK):
-        done = pay()
-    assert [name in done.output for name in (bonus.name, stopped, busy, other)] == [True, True, True, False]
-    assert {path.name for path in (place / "out").glob(".*")} == {busy, other}
-    assert bonuses(place / "out") == {f"{ANN},0.40": 1, f"{BOB},0.20": 1}

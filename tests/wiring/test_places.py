@@ -178,26 +178,6 @@ async def test_a_budget_of_a_condition_closes_it_alone(tmp_path: Path) -> None:
     await place.runtime.close()
 
 
-async def test_status_tells_outcomes_and_cells_and_a_rebuild_changes_nothing(tmp_path: Path) -> None:
-    place = Place(tmp_path)
-    done = await place.come(3, finish=True)
-    (gone, *_) = await place.come(2)
-    await place.runtime.participant(gone.stream, "withdraw", "", {}, seen=0)
-    await place.runtime.close()
-    before = place.status()
-    assert before["state"] == "open"
-    assert {name: n for name, n in before["outcomes"].items() if n} == {"complete": 3, "withdrawn": 1, "left": 1}
-    assert sum(cell["complete"] for cell in before["cells"].values()) == len(done)
-    rebuild(place.database)
-    after = place.status()
-    assert after["outcomes"] == before["outcomes"]
-    place.command("cap", "small", "0", "--where", "price=high")
-    told = place.command("status", "small").stdout
-    assert told.count("off") == 2
-    for more in (("--where", "price=higher"), ("--where", "price=high", "--where", "price=low"), ("--where", "price")):
-        assert parley("cap", "small", "3", *more, folder=tmp_path).returncode == 2
-
-
 async def test_verify_derives_everything_again_and_notices_what_was_forged(tmp_path: Path) -> None:
     place = Place(tmp_path)
     began = await place.come(8, finish=True)

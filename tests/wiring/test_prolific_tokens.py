@@ -96,13 +96,6 @@ async def test_a_forged_token_is_refused_and_leads_to_nobody(tmp_path: Path, pro
         assert victim.stream == sessions(served)[0], "their own browser knows them"
 
 
-async def test_tokens_are_not_looked_at_where_no_workspace_is_named(tmp_path: Path, prolific: Prolific) -> None:
-    path = study(tmp_path, recruitment={"by": ["prolific"]})
-    async with serving(settings(tmp_path, prolific_workspaces=""), path) as served, HttpBot(served.url, "1") as bot:
-        await bot.arrive("small", prolific.link("small", "abc123"))
-        assert facts(served.database, bot.stream)[0].data["proof"] == "none"
-
-
 async def test_a_new_key_of_prolifics_is_fetched_when_it_is_met(
     tmp_path: Path, prolific: Prolific, monkeypatch: pytest.MonkeyPatch
 ) -> None:

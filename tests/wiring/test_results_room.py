@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
 import pytest
-from starlette.requests import Request
 from starlette.responses import Response
 
 from app.clock import VirtualClock
 from app.settings import Settings
-from app.web.console import report
 from app.web.console.desk import Desk
 from app.web.console.report import NOT_YET
 from app.web.console.room import At, Place
 from app.web.console.rooms.results import MOST, ResultsRoom
-from app.web.console.visitor import VISITOR, Visitor
+from app.web.console.visitor import Visitor
 from storage.engine import Database, open_database
 from tests.fakes.accounts import Witnessed
 from tests.fakes.console import console
@@ -103,31 +101,6 @@ async def ready(researcher: Researcher, path: str) -> Response:
         assert '"/console/waiting.js"' in answer.text
         await asyncio.sleep(0.1)
     raise AssertionError(f"{path} did not become ready")
-
-
-def asker(lab: Database, workers: Held) -> tuple[VirtualClock, Desk, Callable[[], Response]]:
-    """The page of reports alone, over workers that begin when they are told to, and whoever asks for one."""
-    clock = VirtualClock(1_800_000_000_000_000)
-    desk = Desk(Settings(), lab, SECRET, clock, Witnessed(lab, clock.now_us))
-    endpoint = report.route(desk, workers).endpoint
-
-    def ask() -> Response:
-        return endpoint(
-            Request({"type": "http", "path_params": {"study": "demo"}, "query_string": b"origin=bot", VISITOR: ADA})
-        )
-
-    return clock, desk, ask
-
-
-def test_a_report_is_computed_beside_while_a_page_waits(lab: Database) -> None:
-    workers = Held()
-    _, desk, ask = asker(lab, workers)
-    assert [ask().status_code, ask().status_code] == [NOT_YET, NOT_YET]
-    assert len(workers.waiting) == 1, "who asks again waits for the same report"
-    workers.work()
-    assert ask().status_code == 200
-    assert not workers.waiting, "nothing is new, so nothing is computed again"
-    desk.log.close()
 
 
 async def test_the_report_is_a_page_and_who_read_it_is_written_down(tmp_path: Path, lab: Database) -> None:

@@ -65,17 +65,6 @@ def test_conversations_become_examples_live_and_imported(study: str, folder: Pat
     assert sum(answer.startswith("Answer: ") for answer in answers) == len(talks)
 
 
-def test_examples_are_those_of_the_users_own_prompts(folder: Path) -> None:
-    done(run("export", "chatbench", *EXAMPLES, "--train", "1", "--user", "two_step", folder=folder, out="ft-one"))
-    assert lines(folder / "ft-one/test.jsonl") == []
-    made = lines(folder / "ft-one/train.jsonl")
-    attempts = done(parley("attempts", "chatbench", "-o", "-", folder=folder)).stdout.splitlines()
-    asked = [one for one in map(json.loads, attempts) if one["slot"] == "user"]
-    prompts = [[{"role": m["role"], "content": m["text"]} for m in one["request"]["messages"]] for one in asked]
-    among = sum(prompt in [example[:-1] for example in made] for prompt in prompts)
-    assert among == len(prompts), "each was asked as it would be trained"
-
-
 def test_users_are_held_against_people(folder: Path) -> None:
     words = ("simulators", "chatbench", "--against", "published", "--least", "1")
     found = {(one["who"], one["model"]): one for one in json.loads(parley(*words, "--json", folder=folder).stdout)}

@@ -18,10 +18,8 @@ from experiments.core.resolve import Study
 from experiments.core.session import fold, screen
 from experiments.core.telemetry import folded
 from experiments.errors import StudyError
-from storage.engine import Database, open_database, writer
+from storage.engine import Database, open_database
 from storage.log import Log
-from storage.projections import rebuild
-from storage.seating import reseat
 from storage.studies import Studies
 from storage.verify import verify
 from tests.fakes import studies
@@ -29,7 +27,7 @@ from tests.fakes.commanding import parley
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import SECRET, Served, serving, settings_for
 from tests.fakes.sessions import NAMES, study
-from tests.wiring.reading import facts, query, released_rows
+from tests.wiring.reading import facts, query
 
 pytestmark = pytest.mark.anyio
 
@@ -80,21 +78,6 @@ async def test_a_step_of_one_condition_brings_that_condition(ground: Ground) -> 
     assert state.factors["condition"] == "answer-first"
     with pytest.raises(StudyError, match="only with condition: answer-first, not with condition: direct-to-AI"):
         await ground.walk(study("chatbench"), "phase-2/question[*]/alone", condition="direct-to-AI")
-
-
-async def test_the_tables_of_a_walk_are_those_that_its_facts_imply(ground: Ground) -> None:
-    found = study("demo")
-    await ground.walk(found, "finish")
-    await ground.walk(found, "background", condition="answer-first")
-    seats = "SELECT * FROM seat ORDER BY stream"
-    before, held = released_rows(ground.database), query(ground.database, seats)
-    assert any(before.values())
-    assert len(held) == 2, "whoever walks is told of where all others are"
-    rebuild(ground.database)
-    with writer(ground.database) as connection, connection.begin():
-        reseat(connection, Studies(ground.database))
-    assert released_rows(ground.database) == before
-    assert query(ground.database, seats) == held
 
 
 async def test_a_link_leads_a_browser_into_the_session_of_a_study_that_is_not_served(served: Served) -> None:
