@@ -88,22 +88,22 @@ def test_a_name_that_nobody_has_costs_the_same_work() -> None:
     assert unknown == known
 
 
-def test_a_login_ends_after_half_an_hour_without_use(ada: Place) -> None:
-    token = ada.accounts.logins.log_in("ada", GOOD, HOME)
+def test_a_login_ends_after_half_an_hour_without_use(place: Place) -> None:
+    token = place.accounts.logins.log_in("ada", GOOD, HOME)
     for _ in range(6):
-        ada.clock.advance(29 * 60)
-        assert ada.accounts.logins.visitor(token)
-    ada.clock.advance(30 * 60)
-    assert ada.accounts.logins.visitor(token) is None
+        place.clock.advance(29 * 60)
+        assert place.accounts.logins.visitor(token)
+    place.clock.advance(30 * 60)
+    assert place.accounts.logins.visitor(token) is None
 
 
-def test_a_login_ends_after_twelve_hours_however_much_it_is_used(ada: Place) -> None:
-    token = ada.accounts.logins.log_in("ada", GOOD, HOME)
+def test_a_login_ends_after_twelve_hours_however_much_it_is_used(place: Place) -> None:
+    token = place.accounts.logins.log_in("ada", GOOD, HOME)
     for _ in range(12 * 3 - 1):
-        ada.clock.advance(20 * 60)
-        assert ada.accounts.logins.visitor(token)
-    ada.clock.advance(20 * 60)
-    assert ada.accounts.logins.visitor(token) is None
+        place.clock.advance(20 * 60)
+        assert place.accounts.logins.visitor(token)
+    place.clock.advance(20 * 60)
+    assert place.accounts.logins.visitor(token) is None
 
 
 def test_a_token_that_nobody_was_given_is_nobodys(place: Place) -> None:

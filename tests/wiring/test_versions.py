@@ -63,8 +63,8 @@ class Shelf:
 
 
 @pytest.fixture
-def shelf(tmp_path: Path, each_database: Database) -> Shelf:
-    return Shelf(tmp_path, each_database)
+def shelf(tmp_path: Path, database: Database) -> Shelf:
+    return Shelf(tmp_path, database)
 
 
 def test_what_was_published_last_is_current_and_the_same_again_is_no_change(shelf: Shelf, tmp_path: Path) -> None:
@@ -99,8 +99,8 @@ def test_a_server_that_starts_again_undoes_nothing_that_was_published(shelf: She
     assert shelf.serve(three).hash == three.hash, "a file that is new is brought"
 
 
-def test_two_servers_that_start_at_once_publish_once(shelf: Shelf, tmp_path: Path) -> None:
-    study = edition(tmp_path, 1)
+def test_two_servers_that_start_at_once_publish_once(each_database: Database, tmp_path: Path) -> None:
+    study, shelf = edition(tmp_path, 1), Shelf(tmp_path, each_database)
     Studies(shelf.database).register(study)
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda _: bring(shelf.database, study, at_us=1).hash, range(4)))

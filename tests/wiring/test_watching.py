@@ -7,7 +7,6 @@ import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor, wait
 
-import pytest
 from sqlalchemy import event, insert
 
 from app.bots.simulate import START_US
@@ -30,11 +29,6 @@ NAME, NOW_US = "chatbench", START_US
 LATER_US = 400 * 24 * 3_600_000_000
 
 
-@pytest.fixture
-def database(each_database: Database) -> Database:
-    return each_database
-
-
 def states_of(database: Database, origin: str) -> dict[int, State]:
     """Every session's state, by its number."""
     with database.connect() as connection:
@@ -42,21 +36,23 @@ def states_of(database: Database, origin: str) -> dict[int, State]:
     return {one.ordinal: fold(load(database, one.stream)) for one in sessions}
 
 
-def test_what_is_watched_is_what_the_sessions_facts_say(database: Database) -> None:
-    asyncio.run(busy(database, NAME))
+def test_what_is_watched_is_what_the_sessions_facts_say(each_database: Database) -> None:
+    asyncio.run(busy(each_database, NAME))
     own = study(NAME)
     for origin in ("person", "bot", "pilot"):
-        states = states_of(database, origin)
+        states = states_of(each_database, origin)
         now_us = max((state.events[-1].at_us for state in states.values()), default=NOW_US) + 5_000_000
-        seen = watch(database, own, origin, now_us)
-        assert seen.tally == tally_of(database, NAME, origin, now_us, own.file.times.lease_s)
+        seen = watch(each_database, own, origin, now_us)
+        assert seen.tally == tally_of(each_database, NAME, origin, now_us, own.file.times.lease_s)
         ended = Counter(state.outcome for state in states.values() if state.outcome)
-        back = sum(row["released_us"] is not None for row in rows(database, tables.seats) if row["origin"] == origin)
+        back = sum(
+            row["released_us"] is not None for row in rows(each_database, tables.seats) if row["origin"] == origin
+        )
         assert seen.tally.outcomes == {"live": len(states) - ended.total() - back, "left": back, **ended}
         assert seen.arrived == len(states)
         check_people(own, seen, states)
-    assert sum(model.calls for model in seen.models) == len(rows(database, tables.attempts))
-    assert sum(late.replies for late in seen.latency.values()) == len(rows(database, tables.attempts))
+    assert sum(model.calls for model in seen.models) == len(rows(each_database, tables.attempts))
+    assert sum(late.replies for late in seen.latency.values()) == len(rows(each_database, tables.attempts))
 
 
 def check_people(own: Study, seen: Watched, states: dict[int, State]) -> None:
@@ -78,17 +74,17 @@ def check_people(own: Study, seen: Watched, states: dict[int, State]) -> None:
     assert sum(met.now for met in seen.funnel.steps) == seen.tally.outcomes["live"]
 
 
-def test_models_are_told_with_failures_and_unknown_costs(database: Database) -> None:
-    asyncio.run(fill(database, ["demo"], 1, "1"))
-    tried = rows(database, tables.attempts)[0]
+def test_models_are_told_with_failures_and_unknown_costs(each_database: Database) -> None:
+    asyncio.run(fill(each_database, ["demo"], 1, "1"))
+    tried = rows(each_database, tables.attempts)[0]
     slow = {**tried, "model": "slow", "first_token_us": 2_000_000, "total_us": 9_000_000, "cost": 0.5}
     failed = {**slow, "number": 11, "reason": "timeout", "total_us": 60_000_000, "cost": None}
-    with writer(database) as connection, connection.begin():
+    with writer(each_database) as connection, connection.begin():
         for attempt in ({**slow, "number": 10}, failed, {**slow, "number": 12, "cost": None}):
             connection.execute(insert(tables.attempts), [attempt])
             usage.add(connection, attempt)
-    decide_on(database, "demo", "budgeted", {"amount": 2.0, "where": {}}, by="researcher", at_us=0)
-    seen = watch(database, study("demo"), "bot", NOW_US)
+    decide_on(each_database, "demo", "budgeted", {"amount": 2.0, "where": {}}, by="researcher", at_us=0)
+    seen = watch(each_database, study("demo"), "bot", NOW_US)
     assert seen.models[0].model == "slow", "the dearest stands first"
     assert (seen.models[0].calls, seen.models[0].failed, seen.models[0].unknown) == (3, 1, 1)
     assert (seen.models[0].first_word_s, seen.models[0].whole_s) == (2.0, 9.0)
