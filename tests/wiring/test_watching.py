@@ -26,7 +26,6 @@ from tests.fakes.databases import busy, fill, rows
 from tests.fakes.sessions import study
 
 NAME, NOW_US = "chatbench", START_US
-LATER_US = 400 * 24 * 3_600_000_000
 
 
 def states_of(database: Database, origin: str) -> dict[int, State]:
