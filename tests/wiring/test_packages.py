@@ -67,6 +67,7 @@ def hello(asked: str = 'Number(name="many", text="How many?")', panel: str = "re
 def test_an_annotator_that_cannot_be_loaded_stops_no_other_command(tmp_path: Path) -> None:
     folder = installed(tmp_path, "parley.annotators", "sorry", "import sys\nsys.exit(0)\n")
     assert parley(folder, "annotate", "run", "--help").returncode == 0
+    assert parley(folder, "simulate", "demo", "-n", "1").returncode == 0
     asked = parley(folder, "annotate", "demo", "--with", "user_effort", "--model", "scripted:x", "--dry-run")
     assert asked.returncode == 2
     assert "'mine', which the package far-lab offers as one of parley.annotators" in asked.stderr
