@@ -1,4 +1,5 @@
-"""A server that dies, as by `kill -9`, when an act is committed and nobody is told of it: once for each act."""
+"""Servers that die: one as by `kill -9` when an act is committed and nobody is told of it, once for each kind of act or
+for each act; one whose writer fails."""
 
 from __future__ import annotations
 
@@ -20,24 +21,46 @@ ACTS = ("enrolled", "withdrew")
 
 
 def command_that_dies(*words: str) -> None:
-    """A command of Parley's that does so."""
+    """A command of Parley's that dies at the first act of each kind."""
+    _die(lambda stream, kind, number: kind, *words)
+
+
+def command_that_dies_at_every_act(*words: str) -> None:
+    """A command of Parley's that dies at each act."""
+    _die(lambda stream, kind, number: f"{stream}:{number}", *words)
+
+
+def command_without_a_writer(*words: str) -> None:
+    """A command of Parley's whose writer fails as soon as it begins."""
+
+    class Clock:
+        def monotonic(self) -> float:
+            raise OSError("no clock")
+
+    log.time = Clock()  # type: ignore[attr-defined]
+    command(*words)
+
+
+def _die(called: Any, *words: str) -> None:
     write, died = log._outcomes, Path(DIED).absolute()
 
     def outcomes(connection: Connection, batch: Sequence[log._Item]) -> list[Any]:
         found = write(connection, batch)
         known = died.read_text(encoding="utf-8").split() if died.exists() else []
         for item, outcome in zip(batch, found, strict=True):
-            if (act := _act(outcome or item.work)) and act not in known:
-                with died.open("a", encoding="utf-8") as file:
-                    file.write(f"{act}\n")
-                os._exit(9)
+            for act in _acts(outcome or item.work):
+                if (name := called(*act)) not in known:
+                    with died.open("a", encoding="utf-8") as file:
+                        file.write(f"{name}\n")
+                    os._exit(9)
         return found
 
     log._outcomes = outcomes
     command(*words)
 
 
-def _act(written: Any) -> str:
-    """What names an act of somebody's, if that is what was written."""
+def _acts(written: Any) -> list[tuple[str, str, int]]:
+    """The act of somebody's, if that is what was written: whose, of what kind, the number of its fact."""
     events = written.events if isinstance(written, Append) else ()
-    return next((f"{written.stream}:{e.seq}" for e in events if e.by == "participant" or e.kind in ACTS), "")
+    acts = [event for event in events if event.by == "participant" or event.kind in ACTS]
+    return [(written.stream, event.kind, event.seq) for event in acts[:1]]

@@ -8,13 +8,12 @@ from argon2 import PasswordHasher, extract_parameters
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.clock import VirtualClock
 from storage.accounts.accounts import Accounts
 from storage.accounts.names import TERMINAL
 from storage.accounts.passwords import MOST_CHARS, Passwords, refuse_weak
-from storage.accounts.tries import MOST_TRIES, PER_ACCOUNT, PER_PAIR, Limit, Tries, neighbourhood
+from storage.accounts.tries import MOST_TRIES, PER_ACCOUNT, neighbourhood
 from storage.errors import AccountError, LoginRefused, TooMany
-from tests.fakes.accounts import BETTER, CHEAP, GOOD, HOME, NOW_US, Place, ada_and_bob
+from tests.fakes.accounts import BETTER, CHEAP, GOOD, HOME, Place, ada_and_bob
 
 
 @pytest.fixture
@@ -28,41 +27,24 @@ def test_passwords_are_kept_as_the_library_recommends() -> None:
     assert (kept.time_cost, kept.memory_cost, kept.parallelism) >= (3, 64 * 1024, 4)
 
 
-def test_a_password_is_kept_anew_when_the_parameters_change(ada: Place) -> None:
-    dearer = PasswordHasher(time_cost=2, memory_cost=128, parallelism=1)
-    Accounts(ada.database, ada.clock.now_us, hasher=dearer).logins.log_in("ada", GOOD, HOME)
-    kept = {row["name"]: extract_parameters(row["password"]).time_cost for row in ada.rows("researcher")}
-    assert kept == {"ada": 2, "bob": 1}
-    assert ada.accounts.logins.log_in("ada", GOOD, HOME)
-
-
-@pytest.mark.parametrize(
-    ("password", "why"),
-    [
-        ("", "0 characters"), ("wandering teap", "14 characters"), ("x" * 1_001, "1,001 characters"),
-        ("passwordpassword", "easily guessed"), ("a" * 900, "easily guessed"), ("1234567890123456", "easily guessed"),
-        ("qwertyuiopasdfghjkl", "easily guessed"), ("zoe.quixotic.zoe", "easily guessed"),
-    ],
-)  # fmt: skip
-def test_a_weak_password_is_refused_and_told_why(place: Place, password: str, why: str) -> None:
-    for give in (place.accounts.add, place.accounts.set_password):
-        more = ("owner", TERMINAL) if give == place.accounts.add else (TERMINAL,)
+def test_a_weak_password_is_refused_and_told_why(place: Place) -> None:
+    for password, why in (
+        ("", "0"), ("wandering teap", "14"), ("x" * 1_001, "1,001"), ("password" * 2, "guess"), ("a" * 900, "guess"),
+        ("1234567890123456", "guess"), ("qwertyuiopasdfghjkl", "guess"), ("zoe.quixotic.zoe", "guess"),
+    ):  # fmt: skip
         with pytest.raises(AccountError, match=why):
-            give("zoe.quixotic", password, *more)
+            place.accounts.add("zoe.quixotic", password, "owner", TERMINAL)
+        with pytest.raises(AccountError, match=why):
+            place.accounts.set_password("zoe.quixotic", password, TERMINAL)
     assert len(place.accounts.everybody()) == 2
 
 
-@pytest.mark.parametrize(
-    "password",
-    [GOOD, "ungeheuer grüne Wäsche", "كلمة طويلة غريبة جدا للمرور", "x9$Kp2!mQz7vRt4", "lower case only words here",
-     "many words of a long sentence " * 33],
-)  # fmt: skip
-def test_any_characters_make_a_password(place: Place, password: str) -> None:
-    place.accounts.add("eve", password, "owner", TERMINAL)
-    assert place.accounts.logins.log_in("eve", password, HOME)
-
-
-def test_a_password_is_the_same_however_its_letters_are_composed(place: Place) -> None:
+def test_any_characters_make_a_password_however_its_letters_are_composed(place: Place) -> None:
+    for number, password in enumerate(
+        ("كلمة طويلة غريبة جدا للمرور", "x9$Kp2!mQz7vRt4", "many words of a long one " * 33)
+    ):
+        place.accounts.add(f"eve{number}", password, "owner", TERMINAL)
+        assert place.accounts.logins.log_in(f"eve{number}", password, HOME)
     place.accounts.add("eve", "ungeheuer gru\u0308ne Wa\u0308sche", "owner", TERMINAL)
     assert place.accounts.logins.log_in("eve", "ungeheuer gr\u00fcne W\u00e4sche", HOME)
 
@@ -82,17 +64,13 @@ def test_every_password_is_refused_in_words_or_fits_what_is_kept_of_it(password:
 def test_who_is_unknown_and_who_is_wrong_hear_the_same(place: Place) -> None:
     place.accounts.remove("bob", "ada")
     said = set()
-    for name, password in (("ada", BETTER), ("nobody", GOOD), ("bob", BETTER), ("", ""), ("ada", "x" * 5_000)):
+    wrong = [("ada", BETTER), ("nobody", GOOD), ("bob", BETTER), ("", ""), ("ada", "x" * 5_000)]
+    wrong += [(name, GOOD) for name in ("ada\x00", "a\ud800", "x" * 100_000)]
+    for number, (name, password) in enumerate(wrong):
         with pytest.raises(LoginRefused) as refused:
-            place.accounts.logins.log_in(name, password, f"192.0.2.{len(said)}")
+            place.accounts.logins.log_in(name, password, f"192.0.2.{number}")
         said.add(str(refused.value))
     assert len(said) == 1
-
-
-@pytest.mark.parametrize("name", ["ada\x00", "a\ud800", "x" * 100_000])
-def test_a_name_that_cannot_be_one_is_refused_like_any_other(ada: Place, name: str) -> None:
-    with pytest.raises(LoginRefused):
-        ada.accounts.logins.log_in(name, GOOD, HOME)
 
 
 def test_a_name_that_nobody_has_costs_the_same_work() -> None:
@@ -110,38 +88,28 @@ def test_a_name_that_nobody_has_costs_the_same_work() -> None:
     assert unknown == known
 
 
-def test_a_login_ends_after_half_an_hour_without_use(ada: Place) -> None:
-    token = ada.accounts.logins.log_in("ada", GOOD, HOME)
-    for _ in range(6):
-        ada.clock.advance(29 * 60)
-        assert ada.accounts.logins.visitor(token)
-    ada.clock.advance(30 * 60)
-    assert ada.accounts.logins.visitor(token) is None
-
-
-def test_a_login_ends_after_twelve_hours_however_much_it_is_used(ada: Place) -> None:
-    token = ada.accounts.logins.log_in("ada", GOOD, HOME)
-    for _ in range(12 * 3 - 1):
-        ada.clock.advance(20 * 60)
-        assert ada.accounts.logins.visitor(token)
-    ada.clock.advance(20 * 60)
-    assert ada.accounts.logins.visitor(token) is None
-
-
-def test_a_login_that_is_looked_at_often_is_written_once_a_minute(place: Place) -> None:
+def test_a_login_ends_after_half_an_hour_without_use(place: Place) -> None:
     token = place.accounts.logins.log_in("ada", GOOD, HOME)
-    seen = set()
-    for _ in range(120):
-        place.clock.advance(1)
+    for _ in range(6):
+        place.clock.advance(29 * 60)
         assert place.accounts.logins.visitor(token)
-        seen.add(place.rows("login")[0]["seen_us"])
-    assert len(seen) == 3
-
-
-@pytest.mark.parametrize("token", ["", "x", "é" * 50, "\x00", "\ud800", "a" * 10_000])
-def test_a_token_that_nobody_was_given_is_nobodys(place: Place, token: str) -> None:
+    place.clock.advance(30 * 60)
     assert place.accounts.logins.visitor(token) is None
-    place.accounts.logins.log_out(token)
+
+
+def test_a_login_ends_after_twelve_hours_however_much_it_is_used(place: Place) -> None:
+    token = place.accounts.logins.log_in("ada", GOOD, HOME)
+    for _ in range(12 * 3 - 1):
+        place.clock.advance(20 * 60)
+        assert place.accounts.logins.visitor(token)
+    place.clock.advance(20 * 60)
+    assert place.accounts.logins.visitor(token) is None
+
+
+def test_a_token_that_nobody_was_given_is_nobodys(place: Place) -> None:
+    for token in ("", "x", "é" * 50, "\x00", "\ud800", "a" * 10_000):
+        assert place.accounts.logins.visitor(token) is None
+        place.accounts.logins.log_out(token)
 
 
 def test_what_ends_logins(ada: Place) -> None:
@@ -164,25 +132,6 @@ def test_what_ends_logins(ada: Place) -> None:
     assert alive(bobs) == [False]
 
 
-def test_a_role_changes_with_the_next_click(ada: Place) -> None:
-    token = ada.accounts.logins.log_in("bob", BETTER, HOME)
-    ada.accounts.change_role("bob", "owner", "ada")
-    known = ada.accounts.logins.visitor(token)
-    assert known is not None
-    assert known.role == "owner"
-    with pytest.raises(AccountError, match="no role"):
-        ada.accounts.change_role("bob", "queen", "ada")
-
-
-def test_changing_a_password_needs_the_present_one(place: Place) -> None:
-    for _ in range(MOST_TRIES):
-        with pytest.raises(AccountError, match="not your present password"):
-            place.accounts.change_password("ada", BETTER, BETTER, keep="")
-    with pytest.raises(TooMany):
-        place.accounts.change_password("ada", GOOD, BETTER, keep="")
-    assert place.accounts.logins.visitor(place.accounts.logins.log_in("bob", BETTER, HOME))
-
-
 def test_tries_are_counted_by_account_and_by_address(place: Place) -> None:
     logins = place.accounts.logins
     for number in range(MOST_TRIES):
@@ -203,23 +152,6 @@ def test_tries_are_counted_by_account_and_by_address(place: Place) -> None:
     assert logins.log_in("ada", GOOD, "198.51.100.1", browser="one that was logged in before")
     place.clock.advance(3_600)
     assert logins.log_in("ada", GOOD, "198.51.100.1")
-
-
-def test_one_address_has_a_share_of_what_an_account_has(place: Place) -> None:
-    """So that it slows itself down, and nobody else."""
-    for _ in range(PER_PAIR):
-        with pytest.raises(LoginRefused):
-            place.accounts.logins.log_in("ada", BETTER, HOME)
-        place.clock.advance(20)
-    with pytest.raises(TooMany) as refused:
-        place.accounts.logins.log_in("ada", GOOD, HOME)
-    assert refused.value.wait_s == 3_600 - 20 * PER_PAIR
-    assert place.accounts.logins.log_in("bob", BETTER, HOME)
-    assert place.accounts.logins.log_in("ada", GOOD, "198.51.100.1")
-
-
-def test_who_logs_in_rightly_is_never_held_up(place: Place) -> None:
-    assert len({place.accounts.logins.log_in("ada", GOOD, HOME) for _ in range(3 * MOST_TRIES)}) == 3 * MOST_TRIES
 
 
 def test_of_a_hundred_tries_at_once_five_are_judged(place: Place) -> None:
@@ -245,16 +177,6 @@ def test_of_a_hundred_tries_at_once_five_are_judged(place: Place) -> None:
         found = list(threads.map(attempt, range(100)))
     assert (found.count(LoginRefused), found.count(TooMany)) == (MOST_TRIES, 100 - MOST_TRIES)
     assert len(judged) == MOST_TRIES <= 10
-
-
-def test_tries_of_long_ago_are_forgotten() -> None:
-    clock = VirtualClock(NOW_US)
-    tries = Tries(clock.now_us)
-    for number in range(1_000):
-        tries.take(Limit(f"address {number}"))
-    clock.advance(61)
-    tries.take(Limit("one"))
-    assert set(tries._taken) == {Limit("one")}
 
 
 def test_an_address_is_what_one_computer_can_choose_from() -> None:

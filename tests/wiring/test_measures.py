@@ -10,9 +10,6 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from app.errors import SettingsError
-from app.web.gate import Gate
-from app.web.server import build_app
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import Served, serving, settings_for
@@ -75,22 +72,3 @@ async def test_no_participant_reaches_them(measured: tuple[Served, str], served:
         async with httpx2.AsyncClient(base_url=one.url) as client:
             for path in ("/metrics", "/metrics/", "/api/metrics", "/parley/metrics"):
                 assert (await client.get(path)).status_code == 404
-
-
-async def test_without_the_setting_nothing_is_measured(served: Served) -> None:
-    assert isinstance(served.app, Gate)
-
-
-async def test_a_port_that_is_taken_is_told(tmp_path: Path, served: Served) -> None:
-    port = int(served.url.rpartition(":")[2])
-    with pytest.raises(SettingsError, match="PARLEY_METRICS_PORT"):
-        build_app(settings_for(tmp_path, metrics_port=port), served.database)
-
-
-async def test_the_port_is_closed_with_the_server(tmp_path: Path) -> None:
-    port = free_port()
-    for _ in range(2):
-        async with serving(settings_for(tmp_path, metrics_port=port)):
-            assert "parley_writer_queue" in await scrape(f"http://127.0.0.1:{port}/metrics")
-    with pytest.raises(httpx2.TransportError):
-        await scrape(f"http://127.0.0.1:{port}/metrics")

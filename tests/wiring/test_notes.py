@@ -70,29 +70,21 @@ def excluded(database: Database, study: str = "short") -> list[str | None]:
     return [entry.excluded for entry in sessions(database, study, Wish(), WorldClock().now_us()).entries]
 
 
-async def click(both: Both, bot: RandomBot, number: int) -> bool:
-    """The next click of somebody whose page was painted before; whether there was one."""
-    known = both.runtime._kept.get(both.stream)
-    screen = known.screen
-    if screen.ended:
-        return False
-    kind, values = bot.act(screen)
-    await asyncio.to_thread(both.console.say, both.stream, "noted", f"before click {number}")
-    await both.runtime.participant(both.stream, kind, screen.path, values, seen=screen.seen, key=f"click-{number}")
-    await both.runtime.settled(both.stream)
-    return True
-
-
 async def test_every_click_of_a_session_works_although_a_note_came_between(both: Both) -> None:
+    """Each on a page that was painted before the note."""
     bot, clicks = RandomBot("notes"), 0
-    while await click(both, bot, clicks):
+    while (live := await both.runtime.live(both.stream)) and not live.screen.ended:
+        kind, values = bot.act(live.screen)
+        await asyncio.to_thread(both.console.say, both.stream, "noted", f"before click {clicks}")
+        seen = live.screen
+        await both.runtime.participant(both.stream, kind, seen.path, values, seen=seen.seen, key=f"click-{clicks}")
+        await both.runtime.settled(both.stream)
         clicks += 1
     events = both.console.log.load(both.stream)
     assert fold(events).outcome == "complete"
     told = story(both.console.studies.get(fold(events).enrolled["hash"]), events)
-    remarks = [one.text for visit in told.visits for one in visit.remarks]
-    assert remarks == [f"before click {number}" for number in range(clicks)]
-    assert {one.who for visit in told.visits for one in visit.remarks} == {"Ada"}
+    remarks = [(one.who, one.text) for visit in told.visits for one in visit.remarks]
+    assert remarks == [("Ada", f"before click {number}") for number in range(clicks)]
     assert list(differences(both.console.database)) == []
 
 
@@ -109,25 +101,22 @@ async def test_notes_from_everywhere_at_once_are_all_written(both: Both) -> None
 async def test_a_session_is_excluded_for_a_reason_and_included_again(both: Both) -> None:
     both.console.say(both.stream, "excluded", "  a friend of mine ")
     assert excluded(both.console.database) == ["a friend of mine"]
-    with pytest.raises(StorageError, match="excluded already"):
+    with pytest.raises(StorageError):
         both.console.say(both.stream, "excluded", "twice")
     both.console.say(both.stream, "included", "it was another")
     assert excluded(both.console.database) == [None]
-    with pytest.raises(StorageError, match="nothing to undo"):
+    with pytest.raises(StorageError):
         both.console.say(both.stream, "included", "twice")
     assert (await both.runtime.live(both.stream)).screen == (await both.runtime.afresh(both.stream)).screen  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("kind", ["noted", "excluded"])
-@pytest.mark.parametrize(("text", "told"), [("", "nothing was written"), (" \n\x00", "nothing"), ("x" * 2001, "2,000")])
-async def test_what_says_nothing_or_too_much_is_refused(both: Both, kind: Kind, text: str, told: str) -> None:
-    assert MOST_CHARS == 2_000
-    with pytest.raises(StorageError, match=told):
-        both.console.say(both.stream, kind, text)
-    assert not any(event.kind == kind for event in load(both.console.database, both.stream))
-
-
-async def test_nothing_is_written_about_who_withdrew(both: Both) -> None:
+async def test_what_says_nothing_or_too_much_is_refused_and_nothing_is_written_about_who_withdrew(both: Both) -> None:
+    kinds: tuple[Kind, ...] = ("noted", "excluded")
+    for kind in kinds:
+        for words in ("", " \n\x00", "x" * (MOST_CHARS + 1)):
+            with pytest.raises(StorageError):
+                both.console.say(both.stream, kind, words)
+    assert not any(event.kind in kinds for event in load(both.console.database, both.stream))
     await both.runtime.participant(both.stream, "withdraw", "", {})
     with pytest.raises(Refused):
         both.console.say(both.stream, "noted", "He rang up: Mr Miller")

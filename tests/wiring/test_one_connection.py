@@ -74,10 +74,24 @@ async def flood(process: Process, begin: bytes, more: bytes, *, soak: bool) -> N
     writer.transport.abort()
 
 
-@pytest.mark.parametrize("command", ["serve", "console"])
-async def test_a_request_without_end_takes_no_memory(tmp_path: Path, command: str, soak: bool) -> None:
+@pytest.fixture(scope="module")
+async def server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Process]:
+    async with started(tmp_path_factory.mktemp("server")) as process:
+        yield process
+
+
+@pytest.fixture(params=["serve", "console"])
+async def process(request: pytest.FixtureRequest, tmp_path: Path, server: Process) -> AsyncIterator[Process]:
+    if request.param == "serve":
+        yield server
+    else:
+        async with started(tmp_path, request.param) as process:
+            yield process
+
+
+async def test_a_request_without_end_takes_no_memory(process: Process, soak: bool) -> None:
     grown = {}
-    async with started(tmp_path, command) as process, httpx2.AsyncClient(base_url=process.url, timeout=60) as client:
+    async with httpx2.AsyncClient(base_url=process.url, timeout=60) as client:
         assert (await client.get("/healthz")).status_code == 200
         for name, (begin, more) in FLOODS.items():
             before = peak_mb(process)
@@ -99,19 +113,19 @@ EACH_KB = 200
 """Of one address at most 1,000 are held, so together no more than 200 MB; 270 each and no bound before."""
 
 
-async def test_who_does_not_read_takes_little_memory(tmp_path: Path, soak: bool) -> None:
+async def test_who_does_not_read_takes_little_memory(server: Process, soak: bool) -> None:
     people = 2_000 if soak else 200
-    async with started(tmp_path) as process, httpx2.AsyncClient(base_url=process.url, timeout=60) as client:
+    async with httpx2.AsyncClient(base_url=server.url, timeout=60) as client:
         paths = [largest_asset(), "/"]
         for path in paths:
             assert (await client.get(path)).status_code in (200, 303)
         for path in paths:
-            before = peak_mb(process)
+            before = peak_mb(server)
             with ExitStack() as held:
                 for _ in range(people):
-                    held.enter_context(await deaf(process, path))
+                    held.enter_context(await deaf(server, path))
                 await asyncio.sleep(2)
-                grown_kb = (peak_mb(process) - before) * 1024 / people
+                grown_kb = (peak_mb(server) - before) * 1024 / people
                 print(path, grown_kb)
                 assert (await client.get("/healthz")).status_code == 200
             assert grown_kb < EACH_KB

@@ -66,38 +66,32 @@ def hello(asked: str = 'Number(name="many", text="How many?")', panel: str = "re
 
 def test_an_annotator_that_cannot_be_loaded_stops_no_other_command(tmp_path: Path) -> None:
     folder = installed(tmp_path, "parley.annotators", "sorry", "import sys\nsys.exit(0)\n")
-    helped = parley(folder, "annotate", "run", "--help")
-    assert helped.returncode == 0, helped.stderr
-    assert "Annotators, with commas: Parley's" in helped.stdout
+    assert parley(folder, "annotate", "run", "--help").returncode == 0
     assert parley(folder, "simulate", "demo", "-n", "1").returncode == 0
     asked = parley(folder, "annotate", "demo", "--with", "user_effort", "--model", "scripted:x", "--dry-run")
     assert asked.returncode == 2
-    assert "'mine', which the package far-lab offers as one of parley.annotators, cannot be loaded" in asked.stderr
+    assert "'mine', which the package far-lab offers as one of parley.annotators" in asked.stderr
 
 
-def test_a_step_that_fails_is_told_to_be_anothers_fault(tmp_path: Path) -> None:
-    folder = installed(tmp_path, "parley.steps", "hello_step", hello(panel="return 1 / 0"))
+@pytest.mark.parametrize(
+    ("group", "text", "code", "told"),
+    [
+        ("parley.steps", hello(panel="return 1 / 0"), 1, ("ZeroDivisionError", "far-lab", "hello_step.py, line 18)")),
+        ("parley.steps", hello(asked='Stars(name="many", text="How many?")'), 2, ("'many'", "Stars", "Single")),
+    ],
+    ids=["a step that fails", "a question that no page can show"],
+)
+def test_whose_fault_it_is_is_told(tmp_path: Path, group: str, text: str, code: int, told: tuple[str, ...]) -> None:
+    folder = installed(tmp_path, group, "hello_step", text)
     checked = parley(folder, "check", "hello.yaml")
-    assert checked.returncode == 1
-    assert "ZeroDivisionError" in checked.stderr
-    told = " ".join(checked.stderr.split())
-    assert "The fault is not Parley's, but that of the package far-lab" in told
-    assert f"{folder / 'hello_step.py'}, line 18)" in told
+    said = " ".join((checked.stdout + checked.stderr).split())
+    assert checked.returncode == code, said
+    assert [words for words in told if words not in said] == []
 
 
-def test_a_question_that_no_page_can_show_is_a_fault_of_the_study(tmp_path: Path) -> None:
-    folder = installed(tmp_path, "parley.steps", "hello_step", hello(asked='Stars(name="many", text="How many?")'))
-    checked = parley(folder, "check", "hello.yaml")
-    assert checked.returncode == 2
-    assert "asks 'many' by a Stars, which no page can show; allowed: Single, Multiple" in checked.stderr
-
-
-@pytest.mark.parametrize("group", ["parley.step", "parley.backend_s"])
-def test_a_group_that_is_misspelt_is_worth_a_look(group: str, tmp_path: Path) -> None:
-    folder = installed(tmp_path, group, "hello_step", hello())
+def test_a_group_that_is_misspelt_is_worth_a_look(tmp_path: Path) -> None:
+    folder = installed(tmp_path, "parley.backend_s", "hello_step", hello())
     (folder / "hello.yaml").write_text(STUDY.replace("{step: hello}", "{step: info, text: Hello}"))
     checked = parley(folder, "check", "hello.yaml")
     assert checked.returncode == 0, checked.stderr
-    told = " ".join(checked.stdout.split())
-    assert f"the package far-lab offers 'mine' under '{group}', which is no group of Parley's" in told
-    assert "Did you mean 'parley." in told
+    assert all(word in checked.stdout for word in ("far-lab", "'parley.backend_s'", "'parley."))

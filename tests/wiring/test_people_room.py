@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from starlette.types import ASGIApp
 
-from app.clock import VirtualClock
 from storage.accounts.names import TERMINAL
 from storage.accounts.tries import MOST_TRIES
 from tests.fakes.accounts import BETTER, GOOD, Place
@@ -80,21 +78,6 @@ async def test_no_answer_is_for_another_sites_eyes(ada: Researcher) -> None:
             assert method != "POST" or answer.status_code == 403, path
 
 
-async def test_a_stranger_hears_nothing_of_the_page(console: ASGIApp, ada: Researcher) -> None:
-    page = (await ada.send("GET", "/")).text
-    assets = re.findall(r'"\.?(/assets/[\w./-]+)"', page)
-    assert assets
-    async with Researcher(app=console) as stranger:
-        for path in ("/", "/config", "/console/console.css", "/console/console.js", assets[0]):
-            response = await stranger.client.get(path)
-            assert response.status_code in (303, 401), path
-            assert "gradio" not in response.text
-        body = {"fn_index": 0, "data": ["", "", ""], "session_hash": "x"}
-        assert (await stranger.client.post("/gradio_api/run/predict", json=body)).status_code == 401
-        form = await stranger.client.get("/login")
-        assert "gradio" not in form.text + (await stranger.client.get("/login.css")).text
-
-
 async def test_an_owner_sees_everybody_and_an_analyst_one_row(ada: Researcher, bob: Researcher) -> None:
     seen = await ada.enter("people")
     assert text(seen["people"]).startswith("Accounts name role since (UTC) last seen (UTC) ada you owner")
@@ -109,14 +92,12 @@ async def test_an_owner_sees_everybody_and_an_analyst_one_row(ada: Researcher, b
     assert seen["people-who"]["visible"] is False
 
 
-@pytest.mark.parametrize("who", ["ada", "everybody", "", TERMINAL, None])
-async def test_an_analyst_reads_no_other_persons_deeds_whatever_is_asked(
-    bob: Researcher, place: Place, who: Any
-) -> None:
+async def test_an_analyst_reads_no_other_persons_deeds_whatever_is_asked(bob: Researcher, place: Place) -> None:
     place.accounts.did("ada", "looked at", "canary-4711")
-    for event, more in (("people-who", {}), ("people-newest", {}), ("people-older", {"people-before": "999"})):
-        shown = await bob.on(event, "click" if more or event.endswith("st") else "input", **{"people-who": who, **more})
-        assert text(shown["people-deeds"]).count("bob logged in") == 1
+    for who in ("ada", "everybody", "", TERMINAL, None):
+        for event, kind in (("people-who", "input"), ("people-newest", "click"), ("people-older", "click")):
+            shown = await bob.on(event, kind, **{"people-who": who, "people-before": "999"})
+            assert text(shown["people-deeds"]).count("bob logged in") == 1, who
     assert b"canary" not in b"".join(bob.heard)
 
 
@@ -170,59 +151,3 @@ async def test_an_owner_lets_somebody_in_and_out(ada: Researcher, console: ASGIA
         shown = await ada.on("people-remove", "click", **{"people-account": name, "people-sure": True})
         assert re.search("only owner|No account is chosen|There is no account", text(shown["note"]))
     assert [one.name for one in place.accounts.everybody()] == ["ada", "bob"]
-
-
-async def test_somebody_changes_their_own_password_and_stays_logged_in(bob: Researcher, console: ASGIApp) -> None:
-    async with Researcher(app=console) as elsewhere:
-        await elsewhere.log_in("bob", BETTER)
-        new = "an orchard behind the aquarium"
-        for old, one, other, why in (
-            (GOOD, new, new, "not your present password"),
-            (BETTER, new, GOOD, "not the same"),
-            (BETTER, "bobbobbobbobbob", "bobbobbobbobbob", "easily guessed"),
-            (BETTER, None, None, "0 characters"),
-        ):
-            typed = {"people-old": old, "people-new": one, "people-again": other}
-            assert why in text((await bob.on("people-change", "click", **typed))["note"])
-        shown = await bob.on("people-change", "click", **{"people-old": BETTER, "people-new": new, "people-again": new})
-        assert "Your password is changed" in text(shown["note"])
-        assert [shown[f"people-{box}"] for box in ("old", "new", "again")] == ["", "", ""]
-        assert (await bob.client.get("/")).status_code == 200
-        assert (await elsewhere.client.get("/")).status_code == 303
-        assert (await elsewhere.log_in("bob", new)).status_code == 303
-    assert new.encode() not in b"".join(bob.heard)
-
-
-async def test_deeds_are_turned_a_page_at_a_time(ada: Researcher, place: Place) -> None:
-    for number in range(70):
-        place.accounts.did("bob", "exported", f"study {number:02}")
-    who = {"people-who": "bob"}
-    shown = await ada.on("people-who", "input", **who)
-    seen = []
-    while True:
-        seen += re.findall(r"study \d\d", shown["people-deeds"])
-        if not shown["people-older"]["interactive"]:
-            break
-        shown = await ada.on("people-older", "click", **who, **{"people-before": shown["people-before"]})
-    assert seen == [f"study {number:02}" for number in reversed(range(70))]
-    shown = await ada.on("people-newest", "click", **who)
-    assert re.findall(r"study \d\d", shown["people-deeds"])[0] == "study 69"
-    for before in ("-1", "x", "9" * 50, None, "1.5", "²"):
-        shown = await ada.on("people-older", "click", **who, **{"people-before": before})
-        assert "study 69" in text(shown["people-deeds"]), "what is no number leads to the newest"
-
-
-async def test_what_people_are_called_is_text(ada: Researcher, place: Place) -> None:
-    place.accounts.did("ada", "looked at", "<img src=x onerror=alert(1)>")
-    shown = await ada.enter("people")
-    assert "<img" not in shown["people-deeds"]
-    assert "&lt;img" in shown["people-deeds"]
-
-
-async def test_who_is_idle_too_long_is_asked_to_log_in_again(ada: Researcher, place: Place) -> None:
-    clock: VirtualClock = place.clock
-    for _ in range(3):
-        clock.advance(29 * 60)
-        await ada.enter("people")
-    clock.advance(31 * 60)
-    assert (await ada.client.post("/gradio_api/run/predict", json={})).status_code == 401

@@ -28,7 +28,6 @@ from storage.verify import verify
 from tests.fakes import studies
 from tests.fakes.commanding import parley
 from tests.fakes.served import SECRET
-from tests.wiring.reading import query
 
 pytestmark = pytest.mark.anyio
 
@@ -110,17 +109,6 @@ async def test_cells_are_filled_by_their_weights_and_a_cell_is_switched_off_in_m
     await place.runtime.close()
 
 
-async def test_a_cap_holds_for_all_a_factor_and_a_cell_and_can_be_raised(tmp_path: Path) -> None:
-    place = Place(tmp_path, caps=[{"most": 5}, {"where": {"condition": "a", "price": "low"}, "most": 1}])
-    began = await place.come(5)
-    assert cells(began)["a", "low"] == 1
-    with pytest.raises(Refused, match="taken"):
-        await place.come(1)
-    place.decide("capped", where={}, most=6)
-    assert len(await place.come(1)) == 1
-    await place.runtime.close()
-
-
 @pytest.mark.parametrize("factors", [{"condition": ["a", "b"]}, {}], ids=["factors", "no factors"])
 async def test_who_only_opens_the_link_holds_no_place(tmp_path: Path, factors: dict[str, Any]) -> None:
     info = {"step": "info", "text": "Welcome."}
@@ -144,27 +132,6 @@ async def test_who_only_opens_the_link_holds_no_place(tmp_path: Path, factors: d
     with pytest.raises(Refused):
         await place.agree(refused[1])
     assert not verify(place.database, "small").differences
-    await place.runtime.close()
-
-
-@pytest.mark.parametrize(
-    "flow",
-    [
-        [{"step": "info", "text": "You are {{condition}}."}, {"step": "consent", "text": "Yes?"}],
-        [{"step": "consent", "text": "Yes?", "when": {"condition": "a"}}],
-        [{"each": "turn", "take": 1, "flow": [{"step": "consent", "text": "Yes?"}]}],
-        [{"step": "info", "text": "There is no consent."}],
-    ],
-    ids=["a text before it", "a condition", "a loop", "no consent"],
-)
-async def test_a_place_is_taken_at_the_beginning_where_it_matters_before_the_consent(
-    tmp_path: Path, flow: list[dict[str, Any]]
-) -> None:
-    place = Place(tmp_path, flow=[*flow, {"step": "finish"}], caps=[{"most": 1}], factors={"condition": ["a", "b"]})
-    (live,) = [await place.runtime.enrol(place.study, origin="person")]
-    assert set(live.state.factors) == {"condition"}
-    with pytest.raises(Refused):
-        await place.runtime.enrol(place.study, origin="person")
     await place.runtime.close()
 
 
@@ -211,26 +178,6 @@ async def test_a_budget_of_a_condition_closes_it_alone(tmp_path: Path) -> None:
     await place.runtime.close()
 
 
-async def test_status_tells_outcomes_and_cells_and_a_rebuild_changes_nothing(tmp_path: Path) -> None:
-    place = Place(tmp_path)
-    done = await place.come(3, finish=True)
-    (gone, *_) = await place.come(2)
-    await place.runtime.participant(gone.stream, "withdraw", "", {}, seen=0)
-    await place.runtime.close()
-    before = place.status()
-    assert before["state"] == "open"
-    assert {name: n for name, n in before["outcomes"].items() if n} == {"complete": 3, "withdrawn": 1, "left": 1}
-    assert sum(cell["complete"] for cell in before["cells"].values()) == len(done)
-    rebuild(place.database)
-    after = place.status()
-    assert after["outcomes"] == before["outcomes"]
-    place.command("cap", "small", "0", "--where", "price=high")
-    told = place.command("status", "small").stdout
-    assert told.count("off") == 2
-    for more in (("--where", "price=higher"), ("--where", "price=high", "--where", "price=low"), ("--where", "price")):
-        assert parley("cap", "small", "3", *more, folder=tmp_path).returncode == 2
-
-
 async def test_verify_derives_everything_again_and_notices_what_was_forged(tmp_path: Path) -> None:
     place = Place(tmp_path)
     began = await place.come(8, finish=True)
@@ -246,14 +193,3 @@ async def test_verify_derives_everything_again_and_notices_what_was_forged(tmp_p
         assert connection.execute(forged, {"stream": victim.stream}).rowcount == 1
     assert len(verify(place.database, "small").differences) == 1
     assert parley("verify", "small", folder=tmp_path).returncode == 1
-
-
-async def test_personal_links_are_the_same_each_time(tmp_path: Path) -> None:
-    place = Place(tmp_path)
-    await place.runtime.close()
-    once = place.command("links", "small", "-n", "3", "--prefix", "L").stdout
-    assert once == place.command("links", "small", "-n", "3", "--prefix", "L").stdout
-    assert [line.partition(",")[0] for line in once.splitlines()] == ["label", "L1", "L2", "L3"]
-    people = Participants(place.database, SECRET)
-    assert f"http://127.0.0.1:7860/s/small?p={people.link('small', 'L1')}" in once
-    assert query(place.database, "SELECT * FROM participant_identity") == [], "links are kept by nobody"

@@ -78,9 +78,8 @@ def forged(prolific: Prolific) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("proof", ["optional", "required"])
-async def test_a_forged_token_is_refused_and_leads_to_nobody(tmp_path: Path, prolific: Prolific, proof: str) -> None:
-    path = study(tmp_path, recruitment={"by": ["prolific"], "proof": proof})
+async def test_a_forged_token_is_refused_and_leads_to_nobody(tmp_path: Path, prolific: Prolific) -> None:
+    path = study(tmp_path, recruitment={"by": ["prolific"]})
     async with serving(settings(tmp_path), path) as served, HttpBot(served.url, "1") as victim:
         await victim.arrive("small", prolific.link("small", "victim"))
         before = facts(served.database, victim.stream)
@@ -95,13 +94,6 @@ async def test_a_forged_token_is_refused_and_leads_to_nobody(tmp_path: Path, pro
         over = prolific.link("small", "victim", exp=1_700_000_000)
         await victim.arrive("small", over)
         assert victim.stream == sessions(served)[0], "their own browser knows them"
-
-
-async def test_tokens_are_not_looked_at_where_no_workspace_is_named(tmp_path: Path, prolific: Prolific) -> None:
-    path = study(tmp_path, recruitment={"by": ["prolific"]})
-    async with serving(settings(tmp_path, prolific_workspaces=""), path) as served, HttpBot(served.url, "1") as bot:
-        await bot.arrive("small", prolific.link("small", "abc123"))
-        assert facts(served.database, bot.stream)[0].data["proof"] == "none"
 
 
 async def test_a_new_key_of_prolifics_is_fetched_when_it_is_met(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import httpx2
 import pytest
@@ -13,8 +11,8 @@ from storage.operations import decide_on
 from storage.participants import Participants, Person
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
-from tests.fakes.proofs import signed
-from tests.fakes.served import SECRET, Served, serving, settings_for, ticket
+from tests.fakes.proofs import sessions, signed, study
+from tests.fakes.served import SECRET, serving, settings_for, ticket
 from tests.wiring.reading import facts, query
 
 pytestmark = pytest.mark.anyio
@@ -22,73 +20,30 @@ PID = "5f3a0c6e9d1b2a7c4e8f0d12"
 PROLIFIC = f"?PROLIFIC_PID={PID}&STUDY_ID=st1&SESSION_ID=se1"
 
 
-def study(folder: Path, **keys: Any) -> Path:
-    """Consent, a remark, the end; with what a test needs."""
-    raw: dict[str, Any] = {
-        "study": "small",
-        "title": "Small",
-        "flow": [
-            {"step": "consent", "text": "Do you agree?"},
-            {"step": "survey", "questions": [{"ask": "long", "name": "remark", "text": "What do you think?"}]},
-            {"step": "finish", "code": "DONE"},
-        ],
-    }
-    return studies.write(folder, raw | keys)
+LINKS = [
+    ("prolific", PROLIFIC, True), ("prolific", "", False), ("prolific", "?pid=abc", False),
+    ("prolific", "?PROLIFIC_PID=%7B%7B%25PROLIFIC_PID%25%7D%7D", False),
+    ("connect", "?participantId=A1&assignmentId=B2&projectId=C3", True),
+    ("sona", "?id=4711", True), ("sona", "?survey_code=4712", True), ("panel", "?pid=abc", True), ("panel", "", False),
+    ("open", "", True), ("open", PROLIFIC, False), ("lab", "?p=P01.forged", False), ("lab", "?p=", False),
+]  # fmt: skip
 
 
-def recruiting(**keys: Any) -> Mapping[str, Any]:
-    return {"recruitment": keys}
-
-
-@pytest.mark.parametrize(
-    ("by", "query", "let_in"),
-    [
-        ("prolific", PROLIFIC, True),
-        ("prolific", "", False),
-        ("prolific", "?PROLIFIC_PID=%7B%7B%25PROLIFIC_PID%25%7D%7D", False),
-        ("prolific", "?pid=abc", False),
-        ("connect", "?participantId=A1&assignmentId=B2&projectId=C3", True),
-        ("sona", "?id=4711", True),
-        ("sona", "?survey_code=4711", True),
-        ("panel", "?pid=abc", True),
-        ("panel", "", False),
-        ("open", "", True),
-        ("open", PROLIFIC, False),
-        ("lab", "?p=P01.forged", False),
-        ("lab", "?p=", False),
-    ],
-)
-async def test_only_links_of_the_studys_recruiters_begin_it(tmp_path: Path, by: str, query: str, let_in: bool) -> None:
-    path = study(tmp_path, **recruiting(by=[by]))
-    async with serving(settings_for(tmp_path), path) as served, httpx2.AsyncClient(base_url=served.url) as client:
-        greeted, begun = (
-            await client.get(f"/s/small{query}"),
-            await client.post(f"/s/small{query}", data=ticket("small")),
-        )
-        assert (greeted.status_code, begun.status_code) == ((200, 303) if let_in else (403, 403))
-        assert let_in or ("does not say who you are" in begun.text and "set-cookie" not in begun.headers)
-        assert len(rows(served, "session")) == let_in
-
-
-def rows(served: Served, table: str) -> list[tuple[Any, ...]]:
-    return query(served.database, f'SELECT * FROM "{table}"')
-
-
-async def test_who_has_begun_may_come_back_without_the_id(tmp_path: Path) -> None:
-    path = study(tmp_path, **recruiting(by=["prolific"]))
-    async with serving(settings_for(tmp_path), path) as served, HttpBot(served.url, "1") as bot:
-        await bot.arrive("small", PROLIFIC)
-        first = bot.stream
-        await bot.arrive("small")
-        assert bot.stream == first
-        greeted = await bot.client.get(f"/s/small{PROLIFIC.replace('se1', 'se9')}")
-        assert greeted.status_code == 200
-        kinds = [event.kind for event in facts(served.database, first)]
-        assert "noted" not in kinds, "to look at the page changes nothing"
+async def test_only_links_of_the_studys_recruiters_begin_it(tmp_path: Path) -> None:
+    by = dict.fromkeys(by for by, _, _ in LINKS)
+    paths = [study(tmp_path, study=name, recruitment={"by": [name]}) for name in by]
+    async with serving(settings_for(tmp_path), *paths) as served:
+        for number, (name, link, let_in) in enumerate(LINKS):
+            before = len(sessions(served))
+            async with httpx2.AsyncClient(base_url=served.url) as client:
+                greeted = await client.get(f"/s/{name}{link}")
+                begun = await client.post(f"/s/{name}{link}", data=ticket(name))
+            assert (greeted.status_code, begun.status_code) == ((200, 303) if let_in else (403, 403)), number
+            assert ("set-cookie" in begun.headers) == let_in == len(sessions(served)) - before, number
 
 
 async def test_a_personal_link_leads_one_person_to_one_session_from_anywhere(tmp_path: Path) -> None:
-    path = study(tmp_path, **recruiting(by=["lab"]))
+    path = study(tmp_path, recruitment={"by": ["lab"]})
     async with serving(settings_for(tmp_path), path) as served:
         people = Participants(served.database, SECRET)
         link = f"?p={people.link('small', 'P01')}"
@@ -105,7 +60,7 @@ async def test_a_personal_link_leads_one_person_to_one_session_from_anywhere(tmp
 
 @pytest.mark.parametrize("again", ["resume", "refuse", "anew"])
 async def test_a_second_submission_follows_the_studys_policy(tmp_path: Path, again: str) -> None:
-    path = study(tmp_path, **recruiting(by=["prolific"], again=again))
+    path = study(tmp_path, recruitment={"by": ["prolific"], "again": again})
     other = signed("small", "prolific", PID, SESSION_ID="se2")
     async with (
         serving(settings_for(tmp_path), path) as served,
@@ -124,19 +79,18 @@ async def test_a_second_submission_follows_the_studys_policy(tmp_path: Path, aga
         assert elsewhere.screen.outcome == "complete", "the same submission sees its code again"
         answer = await bot.client.post(f"/s/small{other.replace('se2', 'se3')}", data=ticket("small"))
         assert ("only once" in answer.text) == (again == "refuse")
-        sessions = query(served.database, "SELECT stream FROM session")
-        assert len(sessions) == (2 if again == "anew" else 1)
+        there = sessions(served)
+        assert len(there) == (2 if again == "anew" else 1)
         await elsewhere.arrive("small", other)
         assert elsewhere.screen.outcome == "complete", "an earlier submission's link leads to its own session"
-        assert len(query(served.database, "SELECT stream FROM session")) == len(sessions)
+        assert sessions(served) == there
         if again == "anew":
-            (second,) = ({row[0] for row in sessions}) - {first}
-            assert facts(served.database, second)[0].data["attempt"] == 2
+            assert facts(served.database, there[-1])[0].data["attempt"] == 2
 
 
 async def test_the_way_out_has_the_code_and_the_persons_ids_and_is_closed_before_the_end(tmp_path: Path) -> None:
     url = "https://sona.example/webstudy_credit.aspx?survey_code={{id}}&token={{code}}&s={{session}}"
-    path = study(tmp_path, outcomes={"complete": {"url": url}}, **recruiting(by=["sona", "prolific"]))
+    path = study(tmp_path, outcomes={"complete": {"url": url}}, recruitment={"by": ["sona", "prolific"]})
     async with serving(settings_for(tmp_path), path) as served, HttpBot(served.url, "1") as bot:
         await bot.arrive("small", "?id=47%2011".replace("%20", ""))
         assert (await bot.client.get("/out")).headers["location"] == "/"
@@ -148,7 +102,7 @@ async def test_the_way_out_has_the_code_and_the_persons_ids_and_is_closed_before
 
 async def test_prolifics_address_is_made_from_the_code_of_the_outcome(tmp_path: Path) -> None:
     outcomes = {"no_consent": {"code": "NOPE"}}
-    path = study(tmp_path, outcomes=outcomes, **recruiting(by=["prolific"]))
+    path = study(tmp_path, outcomes=outcomes, recruitment={"by": ["prolific"]})
     async with serving(settings_for(tmp_path), path) as served:
         for n, (kind, code) in enumerate([("submit", "DONE"), ("decline", "NOPE")]):
             async with HttpBot(served.url, f"{n}") as bot:

@@ -43,18 +43,6 @@ def test_a_reply_is_never_changed_nor_deleted(each_database):
     assert rows(each_database, cells) == before
 
 
-def test_a_fault_in_a_plan_is_raised_and_what_came_is_kept(database):
-    class Faulty(Talk):
-        def next(self, texts):
-            if texts:
-                raise ValueError("a plan's own fault")
-            return super().next(texts)
-
-    with asking(), pytest.raises(ValueError, match="own fault"):
-        ask(database, [Faulty("x", steps=2)])
-    assert len(rows(database, [Talk("x", steps=2)])) == 1
-
-
 def test_an_estimate_counts_what_is_missing(database):
     cells = [Talk("x" * 400, 10), Talk("y" * 400, 10, steps=2, last="two")]
     told = Plan("trial", "alone", cells)

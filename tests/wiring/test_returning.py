@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
+from itertools import cycle
 
 import httpx2
 import pytest
@@ -109,8 +110,11 @@ def said_at(log: list[Event], path: str) -> list[str]:
 
 
 @pytest.mark.parametrize("study", STUDIES)
-async def test_whoever_comes_back_is_where_they_were(served: Served, clock: VirtualClock, study: str) -> None:
-    screens = 0
+async def test_whoever_comes_back_is_where_they_were(
+    served: Served, clock: VirtualClock, study: str, soak: bool
+) -> None:
+    """At each screen by one way after another; with --soak at each by all."""
+    screens, ways = 0, cycle(WAYS)
     async with AsyncExitStack() as stack:
         away = Away(stack, served, study)
         bot = await away.begin()
@@ -119,24 +123,22 @@ async def test_whoever_comes_back_is_where_they_were(served: Served, clock: Virt
             chat = bot.screen.panel.chat
             if chat is None or not chat.waiting:
                 screens += 1
-                for name, way in WAYS.items():
-                    bot = await comes_back(served, away, bot, name, way)
+                for name in WAYS if soak else [next(ways)]:
+                    bot = await comes_back(served, away, bot, name)
                     assert bot.stream == stream
             clock.advance(SECONDS)
             await bot.step()
-        for name, way in WAYS.items():
-            bot = await comes_back(served, away, bot, name, way)
+        for name in WAYS:
+            bot = await comes_back(served, away, bot, name)
     log = facts(served.database, stream)
     assert screens >= sum(event.by == "participant" and event.kind == "submitted" for event in log) > 3
     assert [event.kind for event in log].count("enrolled") == 1
 
 
-async def comes_back(
-    served: Served, away: Away, bot: HttpBot, name: str, way: Callable[[Away, HttpBot], Awaitable[HttpBot]]
-) -> HttpBot:
+async def comes_back(served: Served, away: Away, bot: HttpBot, name: str) -> HttpBot:
     """Go away and come back; nothing is another, and the transcript is whole."""
     before, log = bot.screen, facts(served.database, bot.stream)
-    found = await way(away, bot)
+    found = await WAYS[name](away, bot)
     assert found.screen == before, name
     after = facts(served.database, found.stream)
     assert after == log, f"{name}: nothing is written of it"

@@ -32,7 +32,7 @@ class SlowOnce(Log):
         if not self.go_on:
             self.go_on = True
             self.read.set()
-            self.go.wait(10)
+            self.go.wait(60)
         return events
 
 
@@ -47,7 +47,7 @@ async def test_a_late_reading_does_not_bring_back_the_past(tmp_path: Path) -> No
     second.log = log = SlowOnce(database)
 
     late = asyncio.create_task(second.live(begun.stream))
-    await asyncio.to_thread(log.read.wait, 10)
+    await asyncio.to_thread(log.read.wait, 60)
     seen = begun.screen.seen
     acted = await second.participant(begun.stream, "submit", "consent", {"agreed": "on"}, seen=seen, key="consented")
     log.go.set()

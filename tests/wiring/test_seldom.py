@@ -7,9 +7,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from app.web.seldom import EVERY_S, Seldom
 from tests.fakes import studies
-from tests.fakes.served import serving, settings_for, ticket
+from tests.fakes.served import serving, settings_for
 
 pytestmark = pytest.mark.anyio
 
@@ -30,27 +29,3 @@ async def test_a_flood_and_another_site_are_told_in_the_log_and_do_not_flood_it(
     assert [words.partition(":")[0] for words in told] == ["refused (403)", "refused (429)"]
     assert f"a page at https://study.example.org asked what is served at {at}" in told[0]
     assert "PARLEY_TRUSTED_PROXIES" in told[1]
-
-
-@pytest.mark.parametrize(("public_url", "lines"), [(None, 1), ("https://study.example.org", 0)])
-async def test_https_that_the_settings_do_not_know_of_is_told(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, public_url: str | None, lines: int
-) -> None:
-    settings = settings_for(tmp_path, public_url=public_url, trusted_proxies="127.0.0.1")
-    headers = {"x-forwarded-proto": "https", "x-forwarded-for": "192.0.2.1"}
-    async with (
-        serving(settings, studies.chat(tmp_path)) as served,
-        httpx2.AsyncClient(base_url=served.url, headers=headers) as client,
-    ):
-        for _ in range(2):
-            assert (await client.post("/s/talk", data=ticket("talk"))).status_code == 303
-    told = [record.getMessage() for record in caplog.records if record.name == "app.web.seldom"]
-    assert ["cookies are not Secure" in words for words in told] == [True] * lines
-
-
-def test_what_was_not_told_is_counted(caplog: pytest.LogCaptureFixture) -> None:
-    times_s = (0.0, 1.0, EVERY_S - 1, EVERY_S, EVERY_S + 1)
-    seldom = Seldom("%s came", iter(times_s).__next__)
-    for _ in times_s:
-        seldom.tell("ada")
-    assert [record.getMessage() for record in caplog.records] == ["ada came", "ada came (2 times more before)"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,12 +14,10 @@ from experiments.core.session import fold
 from experiments.core.story import story
 from storage import tables
 from storage.engine import Database, writer
-from storage.errors import StorageError
-from storage.imports.importing import import_files
 from storage.participants import Participants, Person
-from storage.sessions import LEFT, LIVE, PAGE, Entry, Wish, cells_of, read, sessions
+from storage.sessions import LEFT, LIVE, PAGE, Entry, Wish, read, sessions
 from storage.studies import Studies
-from tests.fakes.databases import export, fill
+from tests.fakes.databases import fill
 from tests.fakes.served import SECRET
 
 NOW_US, LEASE_US = 10_000_000, 1_000_000
@@ -125,7 +122,7 @@ def test_each_filter_gives_exactly_what_it_says(seated: Database) -> None:
     whole = every(seated, Wish())
 
     @given(wishes)
-    @settings(max_examples=60)
+    @settings(max_examples=20)
     def holds(wish: Wish) -> None:
         wanted = [entry.number for entry in whole if fits(entry, wish)]
         assert [entry.number for entry in every(seated, wish)] == wanted
@@ -133,36 +130,11 @@ def test_each_filter_gives_exactly_what_it_says(seated: Database) -> None:
     holds()
 
 
-def test_how_a_session_stands_follows_from_its_seat(seated: Database) -> None:
-    for entry in every(seated, Wish()):
-        if entry.imported:
-            assert entry.stands == ""
-            continue
-        row = _row(entry.number)
-        kept = row["released_us"] is None and max(row["until_us"], row["last_us"] + LEASE_US) > NOW_US
-        assert entry.stands == (row["outcome"] or (LIVE if kept else LEFT))
-    assert {entry.stands for entry in every(seated, Wish())} >= {LIVE, LEFT, "complete"}
-
-
-@pytest.mark.parametrize("text", ["12", "No. 12", "no 12", "#12", " 12 ", "0000000c", "0000000C-0000"])
-def test_a_session_is_found_by_its_number_or_by_how_its_id_begins(seated: Database, text: str) -> None:
-    assert [entry.number for entry in every(seated, Wish(text=text))] == [12]
-
-
-@pytest.mark.parametrize("text", ["x", "12%", "' OR 1=1 --", "No. 999", "ffffffff", "0" * 40, "9" * 30])
-def test_what_is_called_otherwise_is_not_found(seated: Database, text: str) -> None:
-    assert every(seated, Wish(text=text)) == []
-
-
-def test_the_cells_are_those_that_sessions_are_in(seated: Database) -> None:
-    assert sorted(map(str, cells_of(seated, "s"))) == sorted(
-        ["{'condition': 'a', 'model': 'one'}", "{'condition': 'b', 'model': 'one'}", "{}"]
-    )
-
-
-def test_a_session_that_is_not_there_is_an_error_in_words(seated: Database) -> None:
-    with pytest.raises(StorageError, match="no session number 999"):
-        read(seated, Studies(seated), "s", 999, NOW_US)
+def test_a_session_is_found_by_its_number_or_by_how_its_id_begins_and_by_nothing_else(seated: Database) -> None:
+    for text in ("12", "No. 12", "no 12", "#12", " 12 ", "0000000c", "0000000C-0000"):
+        assert [entry.number for entry in every(seated, Wish(text=text))] == [12], text
+    for text in ("x", "12%", "' OR 1=1 --", "No. 999", "ffffffff", "0" * 40, "9" * 30):
+        assert every(seated, Wish(text=text)) == [], text
 
 
 def test_a_recruiters_id_finds_a_persons_sessions(seated: Database) -> None:
@@ -186,14 +158,3 @@ async def test_a_session_is_read_with_its_facts_and_its_study(database: Database
     assert fold(found.events).outcome == entry.stands
     assert story(found.study, found.events).visits
     assert entry.version == found.study.file.version
-
-
-@pytest.mark.anyio
-async def test_an_imported_session_is_read_as_the_rows_of_its_source(tmp_path: Path, database: Database) -> None:
-    await fill(database, ["mathconverse"], 2, "imported")
-    export(database, "mathconverse", "mathconverse", tmp_path / "out")
-    import_files(database, "mathconverse", sorted((tmp_path / "out").rglob("*.csv")), "old")
-    (_, entry) = sessions(database, "old", Wish(), NOW_US).entries
-    found = read(database, Studies(database), "old", entry.number, NOW_US)
-    assert (found.study, found.events, entry.imported, entry.begun_us) == (None, (), True, None)
-    assert {row.table for row in found.rows} == {"mathconverse_interactions"}

@@ -10,14 +10,12 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from app.backends import registry as backends
-from app.bots.cast import Cast, Persona, cast, read_personas
+from app.bots.cast import Cast, cast
 from app.bots.crowd import Crowd, Stopped, clocks_for, play
 from app.bots.simulate import Walked
-from app.clock import LivingClock
 from app.errors import UserUnknown
 from app.library import STUDIES, load_study, read_yaml
-from app.naming import Asked, asked
+from app.naming import Asked
 from app.runtime import Runtime
 from experiments.core.model import Model
 from experiments.core.resolve import Study
@@ -93,22 +91,6 @@ async def test_users_with_a_model_finish_both_conditions_and_are_told_apart(tmp_
     assert enrolled["user"] == {"kind": "two_step", **model}
 
 
-async def test_what_is_said_in_the_chats_is_what_the_model_said(tmp_path: Path) -> None:
-    await played(tmp_path, cast("two_step", speaker()), 3)
-    database = database_in(tmp_path)
-    own = [row for row in rows(database, tables.attempts) if row.slot == USER]
-    assert {(row.model, row.backend) for row in own} == {("user:ann", "scripted-user")}
-    assert {row.request["temperature"] for row in own} == {1.0}
-    facts = {(e.stream, e.seq): e for e in rows(database, tables.events)}
-    for row in own:
-        after = facts[row.stream, row.turn + 1]
-        said = after.data["text"] if after.kind == "said" else f"Answer: {after.data['answer']}"
-        assert row.text == said
-        assert row.request["messages"][0]["role"] == "system"
-    talked = [e for e in facts.values() if e.kind == "said"]
-    assert len(talked) + sum(row.text.startswith("Answer: ") for row in own) == len(own)
-
-
 async def test_who_is_interrupted_goes_on_and_no_reply_that_was_used_is_asked_for_again(tmp_path: Path) -> None:
     who = cast("two_step", speaker())
     assert len(await played(tmp_path, who, 6, most=2)) == 2
@@ -139,15 +121,6 @@ async def test_a_model_that_gives_no_answer_stops_its_session_and_nothing_is_inv
     assert any("That cannot be used." in messages[-1]["text"] for messages in tries)
 
 
-async def test_who_stopped_is_asked_anew_when_the_session_is_resumed(tmp_path: Path) -> None:
-    who = cast("two_step", speaker(mute=0.6))
-    stops = [4]
-    while stops[-1] and len(stops) < 40:  # another reply is drawn each time, so it ends
-        stops.append(sum(isinstance(one, Stopped) for one in await played(tmp_path, who, 4)))
-    assert stops[1] > 0
-    assert stops[-1] == 0
-
-
 async def test_what_speaks_for_users_is_paid_for_apart(tmp_path: Path) -> None:
     priced = Asked("dear", Model(backend="scripted-user", price=PRICED))
     await played(tmp_path, cast("iqa_eval", priced), 2)
@@ -159,41 +132,6 @@ async def test_what_speaks_for_users_is_paid_for_apart(tmp_path: Path) -> None:
         own = {name: cost for name, cost in told.items() if name.endswith(" (simulated users)")}
         assert sum(cost.cost for cost in own.values()) == pytest.approx(by_model["user:dear"].cost)
         assert len(own) * 2 == len(told)
-
-
-async def test_a_persona_is_drawn_for_each_and_kept(tmp_path: Path) -> None:
-    (tmp_path / "who.yaml").write_text("nurse: A retired nurse.\nstudent: A student in a hurry.\n")
-    personas = read_personas(str(tmp_path / "who.yaml"))
-    assert personas == (Persona("nurse", "A retired nurse."), Persona("student", "A student in a hurry."))
-    who = cast("persona", speaker(), str(tmp_path / "who.yaml"))
-    assert all(isinstance(one, Walked) for one in await played(tmp_path, who, 6))
-    database = database_in(tmp_path)
-    names = {stream: user.persona for stream, user in simulated(database, "chatbench").items()}
-    assert set(names.values()) == {"nurse", "student"}
-    texts = {one.name: one.text for one in personas}
-    for row in rows(database, tables.attempts):
-        if row.slot == USER:
-            assert texts[names[row.stream]] in row.request["messages"][0]["text"]
-    feedback = [e.data for e in rows(database, tables.events) if (e.path, e.kind) == ("feedback", "submitted")]
-    assert len(feedback) == 6
-
-
-async def test_one_after_another_the_same_seed_gives_the_same_sessions(tmp_path: Path) -> None:
-    found = []
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-        await played(tmp_path / name, cast("two_step_problem", speaker()), 2, at_once=1)
-        columns = [column for column in tables.events.c if column.name != "recorded_us"]
-        found.append(rows(database_in(tmp_path / name), tables.events, *columns))
-    assert found[0] == found[1]
-
-
-async def test_clocks_move_with_the_world_where_a_server_is_asked(tmp_path: Path) -> None:
-    study = study_in(tmp_path)
-    server = Asked("gpt", Model(backend="openai"))
-    assert isinstance(clocks_for(study, cast("two_step", server)).begin(0), LivingClock)
-    assert not isinstance(clocks_for(study, cast("two_step", speaker())).begin(0), LivingClock)
-    assert backends.asks_servers("openai")
 
 
 @pytest.mark.parametrize(
@@ -210,10 +148,3 @@ async def test_clocks_move_with_the_world_where_a_server_is_asked(tmp_path: Path
 async def test_who_cannot_play_is_told_why(words: tuple[Any, ...], said: str) -> None:
     with pytest.raises(UserUnknown, match=said):
         cast(*words)
-
-
-async def test_a_model_of_the_study_can_speak_as_well(tmp_path: Path) -> None:
-    study = study_in(tmp_path)
-    who = cast("two_step", asked(study, "tutor-a"))
-    model = who.speaking(study).file.models["user:tutor-a"]
-    assert (model.model, model.temperature, model.max_tokens) == ("tutor-a", 1.0, 1000)

@@ -4,11 +4,9 @@ itself, and which column it is makes no difference."""
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +23,9 @@ from experiments.core.talk import by_click
 from experiments.errors import Refused
 from storage.engine import open_database
 from tests.fakes import studies
-from tests.fakes.http_bot import HttpBot
 from tests.fakes.let_go import let_go
-from tests.fakes.served import serving, settings_for
+from tests.fakes.served import settings_for
 from tests.fakes.stepping_model import ASKED, Asking, stepping
-from tests.wiring.reading import facts, query
 
 pytestmark = pytest.mark.anyio
 SLOTS = ("a", "b")
@@ -139,7 +135,8 @@ async def turns(count: int) -> None:
         await asyncio.sleep(0)
 
 
-@pytest.mark.parametrize(("left", "right"), list(product(MOMENTS, repeat=2)))
+@pytest.mark.parametrize("left", MOMENTS)
+@pytest.mark.parametrize("right", MOMENTS)
 async def test_stop_keeps_what_came_of_each_column_and_asks_nobody_again(duel: Duel, left: str, right: str) -> None:
     """Whatever the two columns have come to when Stop is pressed."""
     await duel.begin()
@@ -166,17 +163,15 @@ async def test_stop_keeps_what_came_of_each_column_and_asks_nobody_again(duel: D
     assert live.screen.actions == (("vote",) if all(KEPT[moment] for moment in at.values()) else ("retry", "submit"))
 
 
-@pytest.mark.parametrize("round_", [*range(12), *(pytest.param(n, marks=pytest.mark.soak) for n in range(12, 500))])
-async def test_stop_between_any_two_turns_of_the_loop(duel: Duel, seed: int, round_: int) -> None:
+async def test_stop_between_any_two_turns_of_the_loop(duel: Duel, seed: int, soak: bool) -> None:
     """Pieces, ends and faults come in both columns while Stop is on its way."""
-    print(f"seed {seed}:{round_}")
-    chance = random.Random(f"{seed}:{round_}")
-    for _ in range(10):
+    chance = random.Random(seed)
+    for _ in range(5_000 if soak else 30):
         await duel.begin()
         asked = len(ASKED)
         _HEARD.update({slot: [] for slot in SLOTS})
         feeding = [asyncio.create_task(_feed(duel.asking(slot), chance.sample(range(40), 6))) for slot in SLOTS]
-        listening = {slot: asyncio.create_task(_listen(duel, slot)) for slot in SLOTS}
+        listening = [asyncio.create_task(_listen(duel, slot)) for slot in SLOTS]
         await turns(chance.randrange(60))
         heard = {slot: "".join(_HEARD[slot]) for slot in SLOTS}
         refused = False
@@ -185,8 +180,9 @@ async def test_stop_between_any_two_turns_of_the_loop(duel: Duel, seed: int, rou
         except Refused:
             refused = True
         live = await duel.over()
-        await asyncio.gather(*feeding, *listening.values())
+        await asyncio.gather(*feeding, *listening)
         assert len(ASKED) == asked
+        assert set(duel.outcomes()) == set(SLOTS)
         for slot, (text, how) in duel.outcomes().items():
             asking = duel.asking(slot)
             whole = "".join(asking.released).strip()
@@ -195,7 +191,6 @@ async def test_stop_between_any_two_turns_of_the_loop(duel: Duel, seed: int, rou
             assert how == ("stopped" if how not in ACCEPTED else "stop")
             assert how != "stop" or (asking.ended and text == whole)
             assert how == "stop" or not refused
-        assert set(duel.outcomes()) == set(SLOTS)
         words = all(text for text, _ in duel.outcomes().values())
         assert live.screen.actions == (("vote",) if words else ("retry", "submit"))
 
@@ -234,64 +229,3 @@ async def test_what_a_stop_has_cut_is_asked_again_together(duel: Duel) -> None:
             live = await duel.over()
             assert duel.outcomes() == dict.fromkeys(SLOTS, ("All of it.", "stop"))
             assert live.screen.actions == ("vote",)
-
-
-async def test_what_was_whole_before_the_stop_stays_when_the_other_is_asked_again(duel: Duel) -> None:
-    await duel.begin()
-    duel.asking("a").release("Whole.")
-    duel.asking("a").end()
-    while duel.runtime.replies_on_the_way() == 2:
-        await asyncio.sleep(0)
-    await duel.act("stop")  # by a page that has not heard yet that the left one has ended
-    await duel.over()
-    asked = len(ASKED)
-    await duel.act("retry")
-    while len(ASKED) == asked:
-        await asyncio.sleep(0)
-    duel.asking("b").release("Whole too.")
-    duel.asking("b").end()
-    await duel.over()
-    assert duel.outcomes() == {"a": ("Whole.", "stop"), "b": ("Whole too.", "stop")}
-    assert len(ASKED) == asked + 1
-
-
-@pytest.mark.parametrize("words", [0, 1, 12])
-async def test_stop_in_the_shipped_study_over_http(tmp_path: Path, words: int) -> None:
-    """Of each column what was heard of it is kept, and each model was asked once."""
-    async with serving(settings_for(tmp_path), "arena") as served, HttpBot(served.url, "1") as bot:
-        await bot.arrive("arena")
-        while "say" not in bot.screen.actions:
-            await bot.step()
-        await bot.do("say", {"text": "Please explain why the sky is blue, in many words."})
-        heard = {slot: await _heard_over_http(bot, slot, words) for slot in SLOTS} if words else {}
-        answer = await bot.do("stop", {})
-        assert (answer.status, answer.note) == (200, "")
-        await asyncio.gather(*(bot.listen(slot=slot) for slot in SLOTS))
-        screen = await bot.look()
-        assert screen.panel.chat is not None
-        (one,) = screen.panel.chat.rounds
-        shown = {reply.slot: reply for reply in one.replies}
-        if words:
-            assert all(shown[slot].text.startswith(text.strip()) for slot, text in heard.items())
-            assert [shown[slot].ended for slot in SLOTS] == ["stopped"] * 2
-            assert screen.actions == ("vote",)
-        else:
-            assert [(reply.text, bool(reply.failed)) for reply in one.replies] == [("", True)] * 2
-            assert "retry" in screen.actions
-        ended = [event for event in facts(served.database, bot.stream) if event.kind in ("replied", "failed")]
-        assert sorted(event.data["slot"] for event in ended) == list(SLOTS)
-        reasons = query(served.database, "SELECT slot, count(*) FROM attempt GROUP BY slot ORDER BY slot")
-        assert reasons == [("a", 1), ("b", 1)]
-        await bot.finish()
-
-
-async def _heard_over_http(bot: HttpBot, slot: str, words: int) -> str:
-    """Follow a column until so many of its words were heard."""
-    text = ""
-    async with bot.client.stream("GET", "/api/reply", params={"slot": slot}) as response:
-        async for line in response.aiter_lines():
-            if line.startswith("data: ") and '"text"' in line:
-                text += str(json.loads(line.removeprefix("data: "))["text"])
-            if len(text.split()) >= words:
-                break
-    return text

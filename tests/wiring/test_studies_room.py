@@ -9,10 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.errors import SettingsError
 from app.library import load_study
-from app.web.console.bench.editor import mark_of
-from app.web.console.bench.running import cell_of
 from experiments.core.session import fold
 from storage.engine import Database
 from storage.operations import operations_of
@@ -22,7 +19,6 @@ from tests.fakes.console import Room, console
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.researcher import Researcher, value
 from tests.fakes.served import serving
-from tests.fakes.sessions import study
 from tests.wiring.reading import facts, query
 
 pytestmark = pytest.mark.anyio
@@ -104,35 +100,6 @@ async def test_a_change_is_a_new_version_and_what_it_changes_is_shown_first(at: 
     assert newer.hash != older.hash
 
 
-async def test_what_is_published_is_what_was_shown(at: Console, database: Database) -> None:
-    _, researcher = at
-    made = await make(researcher, "sums")
-    shown = await researcher.on("publish-ask", "click")
-    await write(researcher, value(made["study-text"]) + "\n# a word\n", value(made["text-mark"]))
-    text = value(made["study-text"]).replace("better?", "best?")
-    await write(researcher, text, mark_of(value(made["study-text"]) + "\n# a word\n"))
-    done = await researcher.on("publish-yes", "click", **{"text-hash": value(shown["text-hash"])})
-    assert "has changed since" in value(done["note"])
-    assert not versions(database, "sums")
-
-
-async def test_a_draft_that_was_changed_elsewhere_is_not_saved_over(at: Console) -> None:
-    room, researcher = at
-    made = await make(researcher, "sums")
-    room.desk.drafts.save("sums", "study: sums\n# of somebody else\n")
-    done = await write(researcher, "study: sums\n# mine\n", value(made["text-mark"]))
-    assert "changed elsewhere" in value(done["note"])
-    assert "somebody else" in room.desk.drafts.text("sums")
-
-
-async def test_a_draft_keeps_its_name(at: Console) -> None:
-    _, researcher = at
-    made = await make(researcher, "sums")
-    text = value(made["study-text"]).replace("study: sums", "study: short")
-    done = await write(researcher, text, value(made["text-mark"]))
-    assert re.search(r"line 1\b.*this draft is", value(done["faults"]), re.DOTALL)
-
-
 async def test_a_study_is_paused_capped_and_closed(at: Console, database: Database) -> None:
     _, researcher = at
     await researcher.on("decide-paused", "click")
@@ -180,36 +147,3 @@ async def test_an_analyst_sees_a_study_and_changes_nothing(at: Console, database
         answer = await researcher.on(component, kind, **{"study-text": "gone", "new-name": "other"})
         assert "Only owners" in value(answer["note"]), component
     assert (query(database, "SELECT stream, seq, kind FROM event"), room.desk.drafts.text("sums"), room.did) == before
-
-
-async def test_models_that_cannot_be_reached_are_told_before_publishing(at: Console) -> None:
-    _, researcher = at
-    made = await make(researcher, "sums")
-    text = re.sub(r"careful: .*", "careful: {backend: openai, model: gpt-x}", value(made["study-text"]))
-    await write(researcher, text, value(made["text-mark"]))
-    shown = await researcher.on("publish-ask", "click")
-    assert any("PARLEY_OPENAI_API_KEY" in str(value(update)) for update in shown.values())
-
-
-async def test_a_database_without_studies_says_what_to_do(tmp_path: Path, database: Database) -> None:
-    async with console(tmp_path, database) as (_, researcher):
-        updates = await researcher.open(tab="studies")
-        assert "Choose a study, or make a new one" in value(updates["study-title"])
-        assert any("There is no study yet" in str(value(update)) for update in updates.values())
-        assert updates["bench"]["visible"] is False
-
-
-def test_only_values_that_somebody_can_get_are_chosen() -> None:
-    found = study("demo")
-    assert cell_of(found, ["condition: answer-first", "model: hasty"]) == {
-        "condition": "answer-first",
-        "model": "hasty",
-    }
-    assert cell_of(found, None) == {}
-    for chosen, said in (
-        (["condition: none"], "is no value of a factor"),
-        (["model: hasty", "model: careful"], "Nobody has two values"),
-        ([["condition"]], "is no value of a factor"),
-    ):
-        with pytest.raises(SettingsError, match=said):
-            cell_of(found, chosen)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from app.bots.simulate import START_US, simulate
+from app.bots.simulate import START_US
 from app.clock import VirtualClock
 from app.counting import Live
 from app.library import load_study
@@ -19,9 +19,8 @@ from app.runtime import Runtime
 from app.settings import Settings
 from experiments.core.resolve import Study
 from storage.engine import Database, open_database
-from storage.log import load
 from storage.supply import taken
-from tests.fakes import sessions, studies
+from tests.fakes import studies
 
 pytestmark = pytest.mark.anyio
 
@@ -95,16 +94,6 @@ def spread_of(counts: Mapping[str, int], size: int = POOL) -> int:
     return max(counts.values()) - (min(counts.values()) if len(counts) == size else 0)
 
 
-async def test_thirty_who_arrive_at_once_are_given_items_evenly(at_work: Rating) -> None:
-    raters = await asyncio.gather(*(at_work.arrive() for _ in range(RATERS)))
-    given = Counter(item for live in raters for item in ids(live))
-    assert given == at_work.taken()
-    assert given.total() == TAKE * RATERS
-    assert spread_of(given) <= 1
-    known = [live.state.events[-1].data["taken"] for live in raters]
-    assert sum(not counts for counts in known) == 1  # only the first knew of nobody
-
-
 async def test_what_was_drawn_and_not_rated_is_given_back_after_a_while(at_work: Rating) -> None:
     gone = await at_work.arrive()
     for _ in range(2):
@@ -122,23 +111,6 @@ async def test_what_was_drawn_and_not_rated_is_given_back_after_a_while(at_work:
     assert at_work.taken()[unrated[0]] == given[unrated[0]] + 1
 
 
-async def test_all_that_was_rated_counts_for_ever(at_work: Rating) -> None:
-    live = await at_work.arrive()
-    while not live.screen.ended:
-        live = await at_work.submit(live)
-    at_work.clock.advance(1_000 * RESERVED_S)
-    assert at_work.taken() == dict.fromkeys(ids(live), 1)
-
-
-async def test_simulated_participants_take_no_place_from_people(at_work: Rating) -> None:
-    for number in range(4):
-        await at_work.arrive("bot", str(number))
-    assert sum(at_work.taken(origin="bot").values()) == 4 * TAKE
-    assert at_work.taken() == {}
-    person = await at_work.arrive()
-    assert person.state.events[-1].data["taken"] == {}
-
-
 @pytest.mark.parametrize("at_work", [NESTED], ids=["a loop in a loop"], indirect=True)
 async def test_inner_loops_are_counted_over_the_turns_of_outer_ones(at_work: Rating) -> None:
     raters = list(await asyncio.gather(*(at_work.arrive() for _ in range(10))))
@@ -151,19 +123,3 @@ async def test_inner_loops_are_counted_over_the_turns_of_outer_ones(at_work: Rat
         assert spread_of({f"i{number}": counts[f"i{number}"] for number in part}) <= 1
     at_work.clock.advance(RESERVED_S)
     assert sum(at_work.taken("all/part[0]/item").values()) == 10 * TAKE  # the first parts were rated
-
-
-async def test_simulated_sessions_are_the_same_for_the_same_seed(tmp_path: Path) -> None:
-    logs = []
-    for name in ("one", "other"):
-        database, clock = open_database(f"sqlite:///{tmp_path / name}.db"), VirtualClock(START_US)
-        runtime = Runtime(database, Settings(), clock)
-        study = sessions.study("dices")
-        runtime.studies.register(study)
-        streams = [walked.live.stream async for walked in simulate(runtime, clock, study, 7, "1")]
-        await runtime.close()
-        logs.append([load(database, stream) for stream in streams])
-        counts = counts_of(database, study, "bot", "item", clock.now_us())
-        assert spread_of(counts, len(study.pools["conversations"])) <= 1
-        database.dispose()
-    assert logs[0] == logs[1]

@@ -1,8 +1,5 @@
 """The command `parley texts`, as somebody uses it who translates a study."""
 
-import json
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 from app.library import load_study
@@ -33,13 +30,3 @@ def test_what_the_command_lists_is_filled_in_and_then_nothing_is_missing(tmp_pat
     unknown = parley("texts", path.name, "-l", "tlh", folder=tmp_path)
     assert unknown.returncode == 2
     assert "allowed: ar, de, en" in unknown.stderr
-
-
-def test_simulated_participants_come_in_every_language(tmp_path: Path) -> None:
-    path = studies.short(tmp_path)
-    raw = marked(path.read_text(encoding="utf-8")).value | {"languages": ["en", "de", "ar"]}
-    studies.write(tmp_path, raw)
-    assert parley("simulate", path.name, "-n", "12", folder=tmp_path).returncode == 0
-    with closing(sqlite3.connect(tmp_path / "parley.db")) as database:
-        begun = database.execute("SELECT data FROM event WHERE kind = 'enrolled'").fetchall()
-    assert {json.loads(data)["language"] for (data,) in begun} == {"en", "de", "ar"}

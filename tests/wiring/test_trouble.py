@@ -23,22 +23,22 @@ from app.clock import VirtualClock, WorldClock
 from storage.engine import connect, open_database
 from storage.seats import last_us
 from tests.fakes import studies
-from tests.fakes.crowd import check_crowd, crowd
+from tests.fakes.crowd import Crowd, check_crowd, crowd
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.postgres import one_that_restarts
 from tests.fakes.served import Process, serving, settings_for
 from tests.wiring.full import CALM, fill_disk, free_disk, refused, refused_at_work, small_disk
 from tests.wiring.reading import facts
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow]
-SOON_S, LOADED_S = 2.0, 20.0
+pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.timeout(600)]  # a busy machine starts it slowly
+SOON_S, LOADED_S = 2.0, 60.0
 """How soon an answer comes: on a machine of our own, and on one that does other things besides, as most tests' does."""
 HOUR_US = 3_600_000_000
 
 
 @pytest.fixture
 def people(soak: bool) -> int:
-    return 50 if soak else 4
+    return 50 if soak else 2
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def fill_the_journal(address: str) -> None:
         database.dispose()
 
 
-@pytest.fixture(params=["a small file system", "a limit of the size of files"])
+@pytest.fixture(params=[pytest.param("a small file system", marks=pytest.mark.soak), "a limit of the size of files"])
 def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Path, Fill, Fill]]:
     """A folder, what fills it up, and what makes room again."""
     folder = tmp_path / "disk"
@@ -89,7 +89,6 @@ def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Path,
 async def test_a_full_disk(
     tmp_path: Path, disk: tuple[Path, Fill, Fill], people: int, seed: int, soak: bool, soon_s: float
 ) -> None:
-    print(f"seed {seed}")
     folder, fill, free = disk
     process = Process(folder, (studies.short(tmp_path),))
     await asyncio.to_thread(process.start)
@@ -97,7 +96,7 @@ async def test_a_full_disk(
     try:
         async with (
             crowd(process.url, "short", people, seed) as found,
-            httpx2.AsyncClient(base_url=process.url, timeout=20) as client,
+            httpx2.AsyncClient(base_url=process.url, timeout=60) as client,
         ):
             for number in range(5 if soak else 1):
                 bot = await found.one(f"{seed}:{number}")
@@ -107,7 +106,6 @@ async def test_a_full_disk(
                 await refused_at_work(bot, soon_s)
                 assert (await client.get("/healthz/ready")).status_code == 503, "from the first write that failed"
                 assert (await bot.client.post("/api/look", json={})).status_code == 200
-                await asyncio.sleep(1)
                 free(process)
                 await found.more(4 * people)
                 while (await client.get("/healthz/ready")).status_code != 200:
@@ -124,7 +122,6 @@ async def test_a_full_disk(
 @pytest.mark.parametrize("seconds", [3, pytest.param(15, marks=pytest.mark.soak)])
 async def test_a_locked_database(tmp_path: Path, people: int, seed: int, seconds: int) -> None:
     """Another process holds it, for longer than a connection waits: whoever looks can, whoever acts waits."""
-    print(f"seed {seed}")
     process = Process(tmp_path, (studies.short(tmp_path),))
     await asyncio.to_thread(process.start)
     other = sqlite3.connect(tmp_path / "parley.db", isolation_level=None)
@@ -153,23 +150,6 @@ async def test_a_locked_database(tmp_path: Path, people: int, seed: int, seconds
         process.kill()
 
 
-async def test_postgresql_restarted(tmp_path: Path, people: int, seed: int, soak: bool) -> None:
-    print(f"seed {seed}")
-    with one_that_restarts(tmp_path / "postgres") as (address, restart):
-        settings = settings_for(tmp_path, database_url=address)
-        async with serving(settings, studies.short(tmp_path)) as served:
-            async with crowd(served.url, "short", people, seed) as found:
-                for away_s in (0.0, 2.0) * (10 if soak else 1):
-                    await found.more(4 * people)
-                    stopping = asyncio.create_task(asyncio.to_thread(restart, away_s))
-                    await stopping
-                    await found.more(4 * people)
-            heard = b"".join(part for bot in found.arrived for part in bot.heard)
-            assert b"Internal Server Error" not in heard
-            assert b"psycopg" not in heard
-            check_crowd(served.database, found)
-
-
 def kill_one_at_work(address: str, chance: random.Random) -> None:
     """`kill -9` to a process of PostgreSQL's that serves Parley; PostgreSQL then ends all others and recovers."""
     own = connect(address)
@@ -180,28 +160,36 @@ def kill_one_at_work(address: str, chance: random.Random) -> None:
     os.kill(chance.choice(found), signal.SIGKILL)
 
 
-async def test_a_process_of_postgresql_is_killed(tmp_path: Path, people: int, seed: int, soak: bool) -> None:
+async def test_postgresql_is_restarted_and_a_process_of_it_is_killed(
+    tmp_path: Path, people: int, seed: int, soak: bool
+) -> None:
     """Nothing is lost or done twice; with --soak it is 100 times."""
-    print(f"seed {seed}")
     chance = random.Random(seed)
-    with one_that_restarts(tmp_path / "postgres") as (address, _):
+    with one_that_restarts(tmp_path / "postgres") as (address, restart):
         settings = settings_for(tmp_path, database_url=address)
         async with serving(settings, studies.short(tmp_path)) as served:
             async with crowd(served.url, "short", people, seed) as found:
-                for _ in range(100 if soak else 2):
+                for round_ in range(100 if soak else 2):
                     await found.more(4 * people)
-                    await asyncio.to_thread(kill_one_at_work, address, chance)
+                    if round_ % 5 == 0:
+                        await asyncio.to_thread(restart, chance.uniform(0, 2))
+                    else:
+                        await asyncio.to_thread(kill_one_at_work, address, chance)
                     await found.more(4 * people)
-            heard = b"".join(part for bot in found.arrived for part in bot.heard)
-            assert b"Internal Server Error" not in heard
-            assert b"psycopg" not in heard
+            check_told(found)
             check_crowd(served.database, found)
         assert "was terminated by signal 9" in (tmp_path / "postgres/log").read_text(encoding="utf-8")
 
 
+def check_told(found: Crowd) -> None:
+    """Nobody has met an error page, nor heard of what Parley is made of."""
+    heard = b"".join(part for bot in found.arrived for part in bot.heard)
+    assert b"Internal Server Error" not in heard
+    assert b"psycopg" not in heard
+
+
 async def test_a_disk_that_is_full_under_postgresql(tmp_path: Path, people: int, seed: int, soak: bool) -> None:
     """First its tables cannot grow; then its journal cannot, where it stops itself, and is started again by hand."""
-    print(f"seed {seed}")
     folder, others = tmp_path / "postgres", 0
     folder.mkdir()
     with small_disk(folder, 128), one_that_restarts(folder) as (address, restart):
@@ -210,7 +198,7 @@ async def test_a_disk_that_is_full_under_postgresql(tmp_path: Path, people: int,
         try:
             async with (
                 crowd(process.url, "short", people, seed) as found,
-                httpx2.AsyncClient(base_url=process.url, timeout=20) as client,
+                httpx2.AsyncClient(base_url=process.url, timeout=60) as client,
             ):
                 for number, journal in enumerate((False, True) * (5 if soak else 1)):
                     bot = await found.one(f"{seed}:{number}")
@@ -229,9 +217,7 @@ async def test_a_disk_that_is_full_under_postgresql(tmp_path: Path, people: int,
             await asyncio.to_thread(process.stop)
         finally:
             process.kill()
-        heard = b"".join(part for bot in found.arrived for part in bot.heard)
-        assert b"Internal Server Error" not in heard
-        assert b"psycopg" not in heard
+        check_told(found)
         told = (folder / "log").read_text(encoding="utf-8")
         assert "could not extend file" in told
         assert "redo done" in told, (
@@ -263,7 +249,7 @@ async def test_a_clock_that_is_set_back_is_carried_on(tmp_path: Path) -> None:
             assert last_us(served.database) == times[-1] > WorldClock().now_us()
 
 
-@pytest.mark.parametrize("by_s", [-3600, -5, 5, 3600])
+@pytest.mark.parametrize("by_s", [-3600, 5])
 async def test_a_clock_that_jumps_breaks_no_session(tmp_path: Path, by_s: int) -> None:
     """Whatever a clock says, a session goes on to its end, and nothing is lost or answered with an error."""
     clock = VirtualClock(WorldClock().now_us())

@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
-from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +14,8 @@ import pytest
 
 from app.clock import WorldClock
 from app.library import load_study
-from app.replies.turns import Owed, Turns
 from app.runtime import Runtime
-from experiments.core.session import owed
 from storage.engine import Database, open_database
-from storage.errors import StorageError
 from tests.fakes import studies
 from tests.fakes.let_go import let_go
 from tests.fakes.served import settings_for
@@ -133,74 +129,3 @@ async def test_who_asks_sees_that_the_reply_is_stopped_at_the_other(pair: Pair) 
     assert pair.attempts() == [("One", "stopped")]
     *_, reply = (await pair.screen(pair.two)).panel.chat.messages
     assert reply.text == "One"
-
-
-async def test_each_of_many_turns_is_asked_for_once_whoever_is_looked_at(pair: Pair) -> None:
-    for turn in range(1, 6):
-        here, there = (pair.one, pair.two) if turn % 2 else (pair.two, pair.one)
-        await pair.act(here, "say", {"text": "Hello"})
-        await pair.screen(there)
-        await asked(turn)
-        ASKED[-1].set()
-        while (await pair.screen(there)).panel.chat.waiting:
-            await asyncio.sleep(0.01)
-    assert [len(ASKED), pair.talk()["replied"]] == [5, 5]
-    assert len(pair.attempts()) == 5
-
-
-async def test_who_listens_where_nothing_is_known_of_the_click_waits_for_the_reply(pair: Pair) -> None:
-    await pair.screen(pair.two)
-    await pair.act(pair.one, "say", {"text": "Hello"})
-    await asked(1)
-    listening = asyncio.create_task(heard(pair.two, pair.stream))
-    while pair.two.replies_on_the_way() == 0:
-        await asyncio.sleep(0.01)
-    assert not listening.done()
-    ASKED[0].set()
-    assert await listening == ""
-    assert [len(ASKED), pair.talk()["replied"]] == [1, 1]
-
-
-class Lost:
-    """Claims over a database that is away for as many times as it is told, and then gives."""
-
-    def __init__(self, times: int) -> None:
-        self.times, self.left = times, list[tuple[str, ...]]()
-
-    def take(self, *names: str) -> Future[bool]:
-        self.times -= 1
-        future: Future[bool] = Future()
-        if self.times >= 0:
-            future.set_exception(StorageError("away"))
-        else:
-            future.set_result(True)
-        return future
-
-    def leave(self, *names: str) -> None:
-        self.left.append(names)
-
-
-async def test_a_claim_that_cannot_be_asked_for_is_asked_for_again_and_what_is_owed_by_then_counts(
-    pair: Pair, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr("app.replies.turns.AGAIN_S", 0)
-    await pair.say()
-    before = await pair.one.afresh(pair.stream)
-    assert before is not None
-    (job,) = owed(before.study, before.state)
-    key, known = (pair.stream, job.path, job.slot), Owed(before.study, before.state, job)
-    ASKED[0].set()
-    await pair.one.settled(pair.stream)
-
-    claims = Lost(5)
-    turns = Turns(claims, pair.one.afresh)  # type: ignore[arg-type]
-    async with turns.wait(key, known) as found:
-        assert found is None, "it was recorded meanwhile"
-    await pair.act(pair.one, "say", {"text": "And now?"})
-    async with turns.wait(key, known) as found:
-        assert found is not None
-        assert [message["text"] for message in found.job.data["messages"]][-1] == "And now?"
-    assert claims.left == [key, key]
-    assert [record.levelname for record in caplog.records if "no claim" in record.message] == ["ERROR"], "said once"
-    await asked(2)
-    ASKED[1].set()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,6 @@ from storage.engine import open_database
 from tests.fakes.accounts import BETTER, GOOD, HOME
 from tests.fakes.commanding import Done, parley
 from tests.fakes.served import settings_for
-from tests.fakes.terminal import at_a_terminal
 
 LINK = re.compile(r"^  (http\S+)/welcome/([\w-]{43})$", re.MULTILINE)
 
@@ -34,23 +32,6 @@ def test_there_is_no_account_until_one_is_made(tmp_path: Path) -> None:
     assert re.search(r"ada\s+owner\s+\d{4}-\d\d-\d\d \d\d:\d\d\s+–", parley("user", "list", folder=tmp_path).stdout)
     assert accounts_of(tmp_path).logins.log_in("ada", GOOD, HOME)
     assert re.search(r"ada +owner( +\S+ \d\d:\d\d){2} *$", parley("user", "list", folder=tmp_path).stdout, re.MULTILINE)
-
-
-def test_a_password_is_asked_for_twice_and_never_shown(tmp_path: Path) -> None:
-    add(tmp_path)
-    first, again = "characters or more): ", "The same again: "
-    asked = ((first, GOOD), (again, BETTER), (first, GOOD), (again, GOOD))
-    code, shown = at_a_terminal("user", "add", "bob", folder=tmp_path, answers=asked)
-    assert (code, "do not match" in shown) == (0, True), shown
-    assert GOOD not in shown
-    found = {account.name: account.role for account in accounts_of(tmp_path).everybody()}
-    assert found == {"ada": "owner", "bob": "analyst"}
-
-
-def test_the_first_account_is_an_owners_unless_said_otherwise(tmp_path: Path) -> None:
-    for name in ("ada", "bob"):
-        parley("user", "add", name, "--password-stdin", folder=tmp_path, typed=f"{GOOD}\n")
-    assert [account.role for account in accounts_of(tmp_path).everybody()] == ["owner", "analyst"]
 
 
 @pytest.mark.parametrize(
@@ -109,14 +90,3 @@ def test_the_first_start_prints_a_link_and_no_later_one_does(
     accounts_of(tmp_path).accept(found[2], "ada", GOOD)
     invite_first(settings, database)
     assert capsys.readouterr().out == ""
-
-
-def test_no_secret_of_an_account_is_in_the_file(tmp_path: Path) -> None:
-    add(tmp_path)
-    done = parley("user", "invite", folder=tmp_path)
-    with sqlite3.connect(tmp_path / "parley.db") as connection:
-        everything = "\n".join(connection.iterdump())
-    found = LINK.search(done.stdout)
-    assert found is not None
-    assert found[2] not in everything
-    assert GOOD not in everything

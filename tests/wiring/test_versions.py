@@ -20,7 +20,7 @@ from experiments.core.resolve import Study, restore
 from experiments.errors import Refused, StudyError
 from storage.engine import Database
 from storage.operations import decide_on, operations_of
-from storage.publishing import Version, bring, current, difference, publish, standing, versions
+from storage.publishing import Version, bring, current, publish, versions
 from storage.studies import Studies
 from tests.fakes import studies
 from tests.fakes.commanding import parley
@@ -63,8 +63,8 @@ class Shelf:
 
 
 @pytest.fixture
-def shelf(tmp_path: Path, each_database: Database) -> Shelf:
-    return Shelf(tmp_path, each_database)
+def shelf(tmp_path: Path, database: Database) -> Shelf:
+    return Shelf(tmp_path, database)
 
 
 def test_what_was_published_last_is_current_and_the_same_again_is_no_change(shelf: Shelf, tmp_path: Path) -> None:
@@ -73,15 +73,6 @@ def test_what_was_published_last_is_current_and_the_same_again_is_no_change(shel
     assert current(shelf.database, "small").hash == one.hash
     assert versions(shelf.database, "small") == (Version(one.hash, 1, 5, True), Version(two.hash, 2, 3, False))
     assert versions(shelf.database, "other") == ()
-
-
-def test_what_was_only_registered_is_no_version(shelf: Shelf, tmp_path: Path) -> None:
-    one, walked = edition(tmp_path, 1), edition(tmp_path, 2, "A draft?")
-    Studies(shelf.database).register(one)
-    Studies(shelf.database).register(walked)
-    assert current(shelf.database, "small").hash == walked.hash, "as it was before there were versions"
-    shelf.publish(one)
-    assert current(shelf.database, "small").hash == one.hash
 
 
 async def test_a_draft_lets_nobody_begin_until_it_is_piloted_or_opened(shelf: Shelf, tmp_path: Path) -> None:
@@ -100,27 +91,6 @@ async def test_a_draft_lets_nobody_begin_until_it_is_piloted_or_opened(shelf: Sh
     await runtime.close()
 
 
-async def test_a_study_that_people_take_part_in_stays_open_when_its_change_is_published(
-    shelf: Shelf, tmp_path: Path
-) -> None:
-    one, two = edition(tmp_path, 1), edition(tmp_path, 2, "Otherwise?")
-    runtime = Runtime(shelf.database, Settings(_env_file=None), VirtualClock(0))
-    runtime.prepare(one)
-    await runtime.enrol(one, origin="person")
-    shelf.publish(two)
-    assert shelf.state == "open"
-    await runtime.close()
-
-
-def test_a_server_brings_its_file_and_opens_it(shelf: Shelf, tmp_path: Path) -> None:
-    one, two = edition(tmp_path, 1), edition(tmp_path, 2, "Otherwise?")
-    assert [shelf.serve(study).hash for study in (one, two, one)] == [one.hash, two.hash, one.hash]
-    assert shelf.state == "open"
-    shelf.decide("paused", why="lunch")
-    shelf.serve(two)
-    assert shelf.state == "paused", "what was decided is not decided anew"
-
-
 def test_a_server_that_starts_again_undoes_nothing_that_was_published(shelf: Shelf, tmp_path: Path) -> None:
     one, two, three = (edition(tmp_path, n, f"Text {n}") for n in (1, 2, 3))
     shelf.serve(one)
@@ -129,8 +99,8 @@ def test_a_server_that_starts_again_undoes_nothing_that_was_published(shelf: She
     assert shelf.serve(three).hash == three.hash, "a file that is new is brought"
 
 
-def test_two_servers_that_start_at_once_publish_once(shelf: Shelf, tmp_path: Path) -> None:
-    study = edition(tmp_path, 1)
+def test_two_servers_that_start_at_once_publish_once(each_database: Database, tmp_path: Path) -> None:
+    study, shelf = edition(tmp_path, 1), Shelf(tmp_path, each_database)
     Studies(shelf.database).register(study)
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda _: bring(shelf.database, study, at_us=1).hash, range(4)))
@@ -139,17 +109,6 @@ def test_two_servers_that_start_at_once_publish_once(shelf: Shelf, tmp_path: Pat
     with shelf.database.connect() as connection:
         kinds = connection.exec_driver_sql("SELECT kind FROM event ORDER BY seq").scalars().all()
     assert kinds == ["published", "opened"]
-
-
-def test_how_all_studies_stand_is_read_at_once(shelf: Shelf, tmp_path: Path) -> None:
-    shelf.publish(edition(tmp_path, 1))
-    Studies(shelf.database).register(load_study("arena"))
-    found = standing(shelf.database)
-    assert {name: (held.state, held.offered) for name, held in found.items()} == {
-        "small": ("draft", False),
-        "arena": ("open", False),
-    }
-    assert set(standing(shelf.database, ["small"])) == {"small"}
 
 
 async def test_a_study_whose_step_is_gone_closes_no_other(shelf: Shelf, tmp_path: Path) -> None:
@@ -176,24 +135,6 @@ async def offered(shelf: Shelf, folder: Path) -> set[str]:
         return {*await Offered(runtime, shelf.database).names()}
     finally:
         await runtime.close()
-
-
-def test_a_difference_is_read_as_yaml_with_problems_by_their_ids(tmp_path: Path) -> None:
-    file = tmp_path / "items.jsonl"
-    more = {"problems": {"items": {"source": "jsonl", "path": "items.jsonl"}}}
-    rows = [f'{{"id": "{name}", "text": "{name}"}}' for name in "abcd"]
-    file.write_text("\n".join(rows[:3]), encoding="utf-8")
-    one = edition(tmp_path, 1, "First line.\nSecond line.", **more)
-    file.write_text("\n".join([rows[2], rows[0].replace('"text": "a"', '"text": "A"'), rows[3]]), encoding="utf-8")
-    two = edition(tmp_path, 2, "First line.\nAnother line.", **more)
-    said = difference(one, two)
-    assert "\n-      Second line.\n+      Another line.\n" in said
-    assert said.startswith(f"--- version 1 ({one.hash[:12]})\n+++ version 2 ({two.hash[:12]})\n")
-    assert said.endswith(
-        "problems of items removed: b\nproblems of items added: d\n"
-        "problems of items changed: a\nproblems of items in another order: a, c"
-    )
-    assert difference(one, one) == ""
 
 
 def test_the_commands_lead_from_a_template_to_its_second_version(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,10 +18,8 @@ from experiments.core.resolve import Study
 from experiments.core.session import fold, screen
 from experiments.core.telemetry import folded
 from experiments.errors import StudyError
-from storage.engine import Database, open_database, writer
+from storage.engine import Database, open_database
 from storage.log import Log
-from storage.projections import rebuild
-from storage.seating import reseat
 from storage.studies import Studies
 from storage.verify import verify
 from tests.fakes import studies
@@ -30,7 +27,7 @@ from tests.fakes.commanding import parley
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import SECRET, Served, serving, settings_for
 from tests.fakes.sessions import NAMES, study
-from tests.wiring.reading import facts, query, released_rows
+from tests.wiring.reading import facts, query
 
 pytestmark = pytest.mark.anyio
 
@@ -57,8 +54,8 @@ def ground(tmp_path: Path) -> Iterator[Ground]:
 
 
 def some(paths: Sequence[str]) -> list[str]:
-    """The first step, the last, and some between."""
-    return [*paths[:1], *paths[1:-1:5], *paths[-1:]]
+    """The last step, and one in the midst."""
+    return [*paths[len(paths) // 2 : len(paths) // 2 + 1], *paths[-1:]]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -76,105 +73,11 @@ async def test_a_bot_comes_to_a_step_of_any_study(ground: Ground, name: str, soa
     assert not verify(ground.database, found.name).differences, "all that was decided can be derived again"
 
 
-@pytest.mark.parametrize("name", ["chatbench", "demo"])
-async def test_a_bot_is_in_the_condition_that_was_chosen(ground: Ground, name: str) -> None:
-    found = study(name)
-    after_consent = [*steps(outline(found))][1].path
-    for factor in found.file.factors:
-        known = found.file.factors[factor]
-        for value in known if isinstance(known, tuple | dict) else ():
-            state = fold(await ground.walk(found, after_consent, **{factor: value}))
-            assert state.factors[factor] == value
-    both = {"condition": "answer-first", "model": next(iter(found.file.models))}
-    state = fold(await ground.walk(found, after_consent, **both))
-    assert both.items() <= state.factors.items()
-
-
 async def test_a_step_of_one_condition_brings_that_condition(ground: Ground) -> None:
     state = fold(await ground.walk(study("chatbench"), "phase-2/question[*]/alone"))
     assert state.factors["condition"] == "answer-first"
     with pytest.raises(StudyError, match="only with condition: answer-first, not with condition: direct-to-AI"):
         await ground.walk(study("chatbench"), "phase-2/question[*]/alone", condition="direct-to-AI")
-
-
-async def test_a_loops_own_name_does_not_shut_a_step_that_asks_for_it(ground: Ground, tmp_path: Path) -> None:
-    raw = {
-        **_plain("shadow"),
-        "factors": {"colour": ["red", "blue"]},
-        "flow": [
-            {
-                "each": "turn",
-                "take": 2,
-                "beside": {"colour": ["red", "blue"]},
-                "flow": [{"step": "info", "id": "blue", "when": {"colour": "blue"}, "text": "Blue"}],
-            },
-            {"step": "finish", "code": "X"},
-        ],
-    }
-    found = load_study(str(studies.write(tmp_path, raw)))
-    assert screen(found, fold(await ground.walk(found, "turn[*]/blue", colour="red"))).path.endswith("/blue")
-
-
-async def test_a_step_that_is_met_by_who_fails_is_reached(ground: Ground) -> None:
-    found = study(NAMES[-1])
-    assert screen(found, fold(await ground.walk(found, "warned"))).path == "warned"
-
-
-async def test_a_step_that_nobody_meets_is_told_and_leaves_no_trace(ground: Ground, tmp_path: Path) -> None:
-    flow = [
-        {
-            "step": "survey",
-            "id": "about",
-            "questions": [{"ask": "number", "name": "age", "text": "Age?", "maximum": 99}],
-        },
-        {"step": "info", "id": "old", "when": {"about.age": "1000"}, "text": "Old"},
-        {"step": "finish", "code": "X"},
-    ]
-    found = load_study(str(studies.write(tmp_path, {**_plain("never"), "flow": flow})))
-    with pytest.raises(StudyError, match="old: was not met by 8 simulated participants"):
-        await ground.walk(found, "old")
-    with pytest.raises(StudyError, match=r"old_: is no step of this study.*Did you mean 'old'"):
-        await ground.walk(found, "old_")
-    assert not query(ground.database, "SELECT * FROM session")
-
-
-async def test_waiting_times_are_kept_and_all_of_it_is_past(ground: Ground, tmp_path: Path) -> None:
-    flow = [
-        {"step": "info", "id": "slow", "least_s": 1800, "text": "Read this."},
-        {"step": "info", "id": "then", "least_s": 5, "text": "And this."},
-        {"step": "finish", "code": "X"},
-    ]
-    found = load_study(str(studies.write(tmp_path, {**_plain("slow"), "flow": flow})))
-    events = await ground.walk(found, "then")
-    now_us = WorldClock().now_us()
-    assert events == sorted(events, key=lambda event: event.at_us)
-    assert 1800e6 <= events[-1].at_us - events[0].at_us < 1900e6
-    assert now_us - 60e6 < events[-1].at_us <= now_us
-
-
-async def test_what_a_model_costs_is_not_spent(ground: Ground, tmp_path: Path) -> None:
-    priced = {"backend": "openai", "model": "gpt-x", "price": {"prompt": 1000, "completion": 1000}, "options": {}}
-    found = load_study(str(studies.chat(tmp_path, **priced)))
-    events = await ground.walk(found, "finish")
-    replies = [event.data for event in events if event.kind == "replied"]
-    assert replies
-    assert all("cost" not in reply for reply in replies)
-    assert not query(ground.database, "SELECT * FROM attempt")
-
-
-async def test_the_tables_of_a_walk_are_those_that_its_facts_imply(ground: Ground) -> None:
-    found = study("demo")
-    await ground.walk(found, "finish")
-    await ground.walk(found, "background", condition="answer-first")
-    seats = "SELECT * FROM seat ORDER BY stream"
-    before, held = released_rows(ground.database), query(ground.database, seats)
-    assert any(before.values())
-    assert len(held) == 2, "whoever walks is told of where all others are"
-    rebuild(ground.database)
-    with writer(ground.database) as connection, connection.begin():
-        reseat(connection, Studies(ground.database))
-    assert released_rows(ground.database) == before
-    assert query(ground.database, seats) == held
 
 
 async def test_a_link_leads_a_browser_into_the_session_of_a_study_that_is_not_served(served: Served) -> None:
@@ -234,7 +137,3 @@ async def test_the_command_prints_a_link_that_serves(tmp_path: Path) -> None:
     ):
         failed = await asyncio.to_thread(parley, "walk", str(path), *words, folder=tmp_path, PARLEY_SECRET=SECRET)
         assert (failed.returncode, said in failed.stderr) == (2, True), failed.stderr
-
-
-def _plain(name: str) -> dict[str, Any]:
-    return {"study": name, "title": "A small study"}

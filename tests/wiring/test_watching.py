@@ -6,10 +6,8 @@ import asyncio
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor, wait
-from itertools import pairwise
 
-import pytest
-from sqlalchemy import event, insert, update
+from sqlalchemy import event, insert
 
 from app.bots.simulate import START_US
 from experiments.core.flags import flags
@@ -22,19 +20,12 @@ from storage import tables, usage
 from storage.engine import Database, writer
 from storage.log import load
 from storage.operations import decide_on
-from storage.screens import screens, typical
 from storage.watching import Watched, Watching, watch
-from storage.watching.people import MOST_BUCKETS, MOST_WAITING, first_origin, tally_of
+from storage.watching.people import MOST_WAITING, tally_of
 from tests.fakes.databases import busy, fill, rows
 from tests.fakes.sessions import study
 
 NAME, NOW_US = "chatbench", START_US
-LATER_US = 400 * 24 * 3_600_000_000
-
-
-@pytest.fixture
-def database(each_database: Database) -> Database:
-    return each_database
 
 
 def states_of(database: Database, origin: str) -> dict[int, State]:
@@ -44,21 +35,23 @@ def states_of(database: Database, origin: str) -> dict[int, State]:
     return {one.ordinal: fold(load(database, one.stream)) for one in sessions}
 
 
-def test_what_is_watched_is_what_the_sessions_facts_say(database: Database) -> None:
-    asyncio.run(busy(database, NAME))
+def test_what_is_watched_is_what_the_sessions_facts_say(each_database: Database) -> None:
+    asyncio.run(busy(each_database, NAME))
     own = study(NAME)
     for origin in ("person", "bot", "pilot"):
-        states = states_of(database, origin)
+        states = states_of(each_database, origin)
         now_us = max((state.events[-1].at_us for state in states.values()), default=NOW_US) + 5_000_000
-        seen = watch(database, own, origin, now_us)
-        assert seen.tally == tally_of(database, NAME, origin, now_us, own.file.times.lease_s)
+        seen = watch(each_database, own, origin, now_us)
+        assert seen.tally == tally_of(each_database, NAME, origin, now_us, own.file.times.lease_s)
         ended = Counter(state.outcome for state in states.values() if state.outcome)
-        back = sum(row["released_us"] is not None for row in rows(database, tables.seats) if row["origin"] == origin)
+        back = sum(
+            row["released_us"] is not None for row in rows(each_database, tables.seats) if row["origin"] == origin
+        )
         assert seen.tally.outcomes == {"live": len(states) - ended.total() - back, "left": back, **ended}
         assert seen.arrived == len(states)
         check_people(own, seen, states)
-    assert sum(model.calls for model in seen.models) == len(rows(database, tables.attempts))
-    assert sum(late.replies for late in seen.latency.values()) == len(rows(database, tables.attempts))
+    assert sum(model.calls for model in seen.models) == len(rows(each_database, tables.attempts))
+    assert sum(late.replies for late in seen.latency.values()) == len(rows(each_database, tables.attempts))
 
 
 def check_people(own: Study, seen: Watched, states: dict[int, State]) -> None:
@@ -80,54 +73,22 @@ def check_people(own: Study, seen: Watched, states: dict[int, State]) -> None:
     assert sum(met.now for met in seen.funnel.steps) == seen.tally.outcomes["live"]
 
 
-def test_medians_are_those_that_the_screens_have(database: Database) -> None:
-    asyncio.run(fill(database, [NAME], 4, "1"))
-    seen = watch(database, study(NAME), "bot", NOW_US)
-    timed = {one.path: one for one in typical(screens(database, NAME, "bot")) if one.medians["seconds"] is not None}
-    assert {path: found.seconds for path, found in seen.times.items()} == pytest.approx(
-        {path: one.medians["seconds"] for path, one in timed.items()}
-    )
-
-
-def test_however_long_a_study_runs_there_are_few_stretches(database: Database) -> None:
-    asyncio.run(fill(database, ["demo"], 3, "1"))
-    seats = tables.seats
-    for width_us in (60_000_000, 3_600_000_000, LATER_US):
-        with writer(database) as connection, connection.begin():
-            first = min(row["begun_us"] for row in rows(database, seats))
-            last = max(rows(database, seats), key=lambda row: row["begun_us"])["stream"]
-            later = {"begun_us": first + width_us, "last_us": first + width_us + 1}
-            connection.execute(update(seats).where(seats.c.stream == last).values(later))
-        found = watch(database, study("demo"), "bot", NOW_US).over_time
-        assert 1 <= len(found) <= MOST_BUCKETS
-        assert sum(bucket.arrived for bucket in found) == sum(bucket.completed for bucket in found) == 3
-        assert all(b.begin_us - a.begin_us == a.width_us for a, b in pairwise(found))
-
-
-def test_models_are_told_with_failures_and_unknown_costs(database: Database) -> None:
-    asyncio.run(fill(database, ["demo"], 1, "1"))
-    tried = rows(database, tables.attempts)[0]
+def test_models_are_told_with_failures_and_unknown_costs(each_database: Database) -> None:
+    asyncio.run(fill(each_database, ["demo"], 1, "1"))
+    tried = rows(each_database, tables.attempts)[0]
     slow = {**tried, "model": "slow", "first_token_us": 2_000_000, "total_us": 9_000_000, "cost": 0.5}
     failed = {**slow, "number": 11, "reason": "timeout", "total_us": 60_000_000, "cost": None}
-    with writer(database) as connection, connection.begin():
+    with writer(each_database) as connection, connection.begin():
         for attempt in ({**slow, "number": 10}, failed, {**slow, "number": 12, "cost": None}):
             connection.execute(insert(tables.attempts), [attempt])
             usage.add(connection, attempt)
-    decide_on(database, "demo", "budgeted", {"amount": 2.0, "where": {}}, by="researcher", at_us=0)
-    seen = watch(database, study("demo"), "bot", NOW_US)
+    decide_on(each_database, "demo", "budgeted", {"amount": 2.0, "where": {}}, by="researcher", at_us=0)
+    seen = watch(each_database, study("demo"), "bot", NOW_US)
     assert seen.models[0].model == "slow", "the dearest stands first"
     assert (seen.models[0].calls, seen.models[0].failed, seen.models[0].unknown) == (3, 1, 1)
     assert (seen.models[0].first_word_s, seen.models[0].whole_s) == (2.0, 9.0)
     assert (seen.latency["slow"].replies, seen.latency["slow"].whole_p95_s) == (2, 9.0)
     assert (seen.cost, seen.operations.budget) == (0.5, 2.0)
-
-
-def test_nobody_yet_is_shown_as_nothing(database: Database) -> None:
-    seen = watch(database, study("demo"), "person", NOW_US)
-    assert (seen.arrived, seen.waiting, seen.over_time, seen.models) == (0, (), (), ())
-    assert first_origin(database, "demo", ("person", "pilot", "bot")) == "person"
-    asyncio.run(fill(database, ["demo"], 1, "1"))
-    assert first_origin(database, "demo", ("person", "pilot", "bot")) == "bot"
 
 
 def test_many_who_look_at_once_ask_once_in_two_seconds(database: Database) -> None:

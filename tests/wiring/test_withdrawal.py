@@ -31,8 +31,7 @@ async def took_part(served: Served, bot: HttpBot, until: str | None) -> None:
             await bot.look()
 
 
-@pytest.mark.parametrize("until", ["remarks", "with_ai", None], ids=["at a form", "in a chat", "at the end"])
-@pytest.mark.parametrize("how", ["page", "command"])
+@pytest.mark.parametrize(("until", "how"), [("remarks", "page"), ("with_ai", "command"), (None, "page")])
 async def test_nothing_stays_of_who_withdraws(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, until: str | None, how: str
 ) -> None:
@@ -111,25 +110,3 @@ async def test_costs_stay_counted_when_their_session_is_erased(tmp_path: Path) -
         assert before
         assert query(served.database, "SELECT turn, model, prompt_tokens, completion_tokens FROM attempt") == before
         assert query(served.database, "SELECT DISTINCT request, text FROM attempt") == [("{}", "")]
-
-
-async def test_nobody_is_erased_by_a_name_that_nobody_has(tmp_path: Path) -> None:
-    async with serving(settings_for(tmp_path), studies.short(tmp_path)) as served, HttpBot(served.url, "1") as bot:
-        await bot.arrive("short")
-    done = parley("withdraw", "nobody", "--yes", folder=tmp_path, PARLEY_SECRET=SECRET)
-    assert done.returncode == 2
-    assert "no session is called 'nobody'" in done.stderr
-
-
-async def test_exports_count_only_those_who_are_there(tmp_path: Path) -> None:
-    async with serving(settings_for(tmp_path), studies.short(tmp_path)) as served:
-        for name in ("stays", "goes"):
-            async with HttpBot(served.url, name) as bot:
-                await bot.arrive("short")
-                await bot.finish()
-                if name == "goes":
-                    await bot.do("withdraw", {})
-    done = parley("export", "short", "--schema", "chatbench", "-o", "out", folder=tmp_path)
-    assert "1 session of origin person" in done.stdout, done.stderr
-    told = (tmp_path / "out/README.md").read_text(encoding="utf-8")
-    assert "1 session. 1 more was withdrawn and erased." in told

@@ -77,22 +77,3 @@ async def test_withdrawing_with_one_click_that_comes_twice_is_no_fault(two: Two)
     with pytest.raises(Refused):
         await two.act(two.first, "withdraw", key="click-0002")
     assert two.kinds() == ["withdrew"]
-
-
-async def test_a_researcher_writes_no_note_about_who_has_withdrawn(two: Two) -> None:
-    await two.act(two.first, "withdraw")
-    for runtime in (two.first, two.second):
-        with pytest.raises(Refused, match="has withdrawn"):
-            await runtime.note(two.live.stream, {"text": "rang up"})
-    assert two.kinds() == ["withdrew"]
-
-
-async def test_the_clock_acts_by_what_the_database_knows(two: Two) -> None:
-    """A process that knew a screen without a limit ends the one that has come since."""
-    for values in ({"adult": "yes"}, {}, {"clear": "yes"}):
-        two.clock.advance(6)
-        two.live = await two.act(two.first, "submit", **values)
-    assert two.live.screen.path == "quick"
-    two.clock.advance(70)
-    await two.second.sweep()
-    assert "expired" in two.kinds()
