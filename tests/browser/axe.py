@@ -21,6 +21,8 @@ OPTIONS = {
     "runOnly": {"type": "tag", "values": list(TAGS)},
     "rules": {"target-size": {"enabled": True}},
     "resultTypes": ["violations", "incomplete"],
+    "selectors": False,
+    "preload": False,  # of style sheets and films, for rules about films
 }
 REVIEWED = {
     "color-contrast nonBmp": "signs of formulas and icons, in the colour of the text beside them",
@@ -58,13 +60,13 @@ class Look:
         page.set_viewport_size({"width": self.width, "height": 800})
 
 
-Audit = Callable[[Page, int], None]
-"""Look at a page in the look whose turn it is."""
+Audit = Callable[[Page], None]
+"""Look at a page in one look of this run's, or in all."""
 LOOKS = tuple(Look(*one) for one in product(("light", "dark"), (1280, 360, 320)))  # type: ignore[arg-type]
 
 
 def faults(page: Page) -> list[str]:
-    """What axe-core says is broken or cannot decide, and whether the page scrolls sideways."""
+    """What axe-core says is broken or cannot decide, what has no name, and whether the page scrolls sideways."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE_SCRIPT)
     found = page.evaluate(RUN, OPTIONS)
@@ -74,6 +76,7 @@ def faults(page: Page) -> list[str]:
         *_lines(found["violations"]),
         *(f"to be looked at: {reason}" for reason in undecided),
         *([f"{wide} px too wide"] if wide > 0 else []),
+        *nameless(page),
     ]
 
 

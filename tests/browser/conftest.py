@@ -4,6 +4,7 @@ With TRACES=1 in the environment it leaves a trace of all it did as well, which 
 """
 
 import os
+import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,14 +12,22 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from app.library import STUDIES
-from tests.browser.axe import LOOKS, Audit, faults, nameless
-from tests.browser.waiting import MOST_S, quiet
+from tests.browser.axe import LOOKS, Audit, faults
+from tests.browser.waiting import MOST_S, quiet, settled, until
 from tests.fakes import studies
 from tests.fakes.served import Process
+from tests.web.gallery import on_stage
 
 FAILED = pytest.StashKey[bool]()
 TRACES = "TRACES" in os.environ
 Rested = dict[str, BrowserContext]
+READY = "document.documentElement?.dataset.ready === 'yes'"
+CHANGE = """async (name) => {
+  delete document.documentElement.dataset.ready;
+  await fetch(`/show/${name}`, { redirect: "manual" });
+  dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true }));
+}"""
+"""Another screen, for which page.js looks as after the back button."""
 
 
 @pytest.hookimpl(wrapper=True)
@@ -101,7 +110,7 @@ def _serve(folder: Path, first_ms: int, pace_ms: int) -> Iterator[Process]:
         studies.short(folder),
         studies.rated(folder),
         STUDIES / "dices.yaml",
-        STUDIES / "arena.yaml",
+        studies.arena(folder),
     )
     process = Process(folder, served)
     process.start()
@@ -123,15 +132,42 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
 
 
 @pytest.fixture
-def audit(soak: bool) -> Audit:
-    """Look at a page in the look whose turn it is, or in all."""
+def audit(request: pytest.FixtureRequest, soak: bool, seed: int) -> Audit:
+    """Look at a page in a look that the run's seed draws for this test, or in all."""
+    looks = LOOKS if soak else (random.Random(f"{seed} {request.node.nodeid}").choice(LOOKS),)
 
-    def look_at(page: Page, turn: int) -> None:
+    def look_at(page: Page) -> None:
         found: list[str] = []
-        for look in LOOKS if soak else LOOKS[turn % len(LOOKS) :][:1]:
+        for look in looks:
             look.put_on(page)
             quiet(page)
-            found += [f"{look}: {fault}" for fault in (*faults(page), *nameless(page))]
+            found += [f"{look}: {fault}" for fault in faults(page)]
         assert not found, "\n".join(found)
 
     return look_at
+
+
+@pytest.fixture(scope="module")
+def stage() -> Iterator[str]:
+    """The gallery of screens."""
+    with on_stage() as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def screens(browser: Browser, stage: str) -> Iterator[Callable[[str], Page]]:
+    """Show a screen of the gallery, as page.js does when another comes."""
+    context = browser.new_context(reduced_motion="reduce")
+    context.set_default_timeout(MOST_S * 1000)
+    page = context.new_page()
+    page.goto(f"{stage}/show/consent")
+
+    def show(name: str) -> Page:
+        until(page, READY)
+        page.evaluate(CHANGE, name)
+        until(page, READY)
+        settled(page)
+        return page
+
+    yield show
+    context.close()
