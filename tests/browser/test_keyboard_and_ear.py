@@ -33,7 +33,7 @@ def test_a_whole_study_by_keyboard_where_it_is_can_always_be_seen(
     begins at its heading (`arrived_from`), and is as axe-core and a screen reader want it. The language is the study's
     and not the browser's. The first field with a fault has the focus, is said to be wrong, and described by what is.
     """
-    page = new_context(reduced_motion="reduce", locale="ar").new_page()
+    page = new_context(reduced_motion="reduce", locale="ar" if study == "short" else "ja").new_page()
     senses = attend(page)
 
     def look_at(page: Page) -> None:
@@ -76,6 +76,11 @@ def test_two_models_side_by_side_by_keyboard_enlarged_and_told_by_their_letters(
     senses = attend(page)
     visitor = KeyboardVisitor(page, fast.url, fits)
     visitor.arrive("arena")
+    visitor.until("two AI assistants")
+    visitor.ask_both("Please explain the Pythagorean theorem.")
+    until(page, "document.querySelector('#heard').textContent.startsWith('A: ')")
+    visitor.vote("B is better")
+    visitor.end_comparing()
     visitor.finish()
     (told,) = [words for words in senses.said if words.startswith("A: ")]
     assert " B: " in told
