@@ -17,7 +17,7 @@ from playwright.sync_api import Page
 
 TAGS = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
 RUN = "(options) => axe.run(document, options)"
-OPTIONS = {
+OPTIONS: dict[str, Any] = {
     "runOnly": {"type": "tag", "values": list(TAGS)},
     "rules": {"target-size": {"enabled": True}},
     "resultTypes": ["violations", "incomplete"],
@@ -65,11 +65,12 @@ Audit = Callable[[Page], None]
 LOOKS = tuple(Look(*one) for one in product(("light", "dark"), (1280, 360, 320)))  # type: ignore[arg-type]
 
 
-def faults(page: Page) -> list[str]:
+def faults(page: Page, contrast: bool = True) -> list[str]:
     """What axe-core says is broken or cannot decide, what has no name, and whether the page scrolls sideways."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE_SCRIPT)
-    found = page.evaluate(RUN, OPTIONS)
+    rules = {**OPTIONS["rules"], "color-contrast": {"enabled": contrast}}
+    found = page.evaluate(RUN, {**OPTIONS, "rules": rules})
     wide = page.evaluate(TOO_WIDE)
     undecided = sorted({reason for one in found["incomplete"] for reason in _undecided(one)} - set(REVIEWED))
     return [

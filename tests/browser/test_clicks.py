@@ -9,7 +9,7 @@ from tests.browser.told import count
 from tests.browser.visitor import Visitor
 from tests.fakes.served import Process
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 NewContext = Callable[..., BrowserContext]
 
 

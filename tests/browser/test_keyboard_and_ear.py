@@ -13,7 +13,7 @@ from tests.browser.visitor import KeyboardVisitor, Visitor
 from tests.browser.waiting import until
 from tests.fakes.served import Process
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 NewContext = Callable[..., BrowserContext]
 Screens = Callable[[str], Page]
 STOPS = """() => {
@@ -72,7 +72,9 @@ def test_two_models_side_by_side_by_keyboard_enlarged_and_told_by_their_letters(
     fast: Process, new_context: NewContext
 ) -> None:
     """As a window of 1280 by 800 is at 200 %: half as wide and high, each pixel twice as large."""
-    page = new_context(viewport={"width": 640, "height": 400}, device_scale_factor=2).new_page()
+    page = new_context(
+        viewport={"width": 640, "height": 400}, device_scale_factor=2, reduced_motion="reduce"
+    ).new_page()
     senses = attend(page)
     visitor = KeyboardVisitor(page, fast.url, fits)
     visitor.arrive("arena")

@@ -18,7 +18,7 @@ from tests.fakes import studies
 from tests.fakes.served import Process
 from tests.wiring.reading import facts, query
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 CODES = {name: f"C-{name.upper().replace('_', '')}" for name in COMMON}
 STUDY: dict[str, Any] = {
     "study": "ways",

@@ -15,7 +15,7 @@ from tests.browser.waiting import until
 from tests.fakes import studies
 from tests.fakes.served import FAST, Process
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 NewContext = Callable[..., BrowserContext]
 EXPLAIN = "Please explain the Pythagorean theorem."
 TICKED = "form => [...new FormData(form)].filter(([, value]) => value !== '')"

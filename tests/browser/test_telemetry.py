@@ -18,7 +18,7 @@ from tests.fakes import studies
 from tests.fakes.served import Served, serving_aside, settings_for
 from tests.wiring.reading import query
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 NewContext = Callable[..., BrowserContext]
 SECRET = "a sentence from elsewhere"
 ENDPOINT = "**/api/telemetry"
