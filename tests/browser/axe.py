@@ -17,10 +17,12 @@ from playwright.sync_api import Page
 
 TAGS = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
 RUN = "(options) => axe.run(document, options)"
-OPTIONS = {
+OPTIONS: dict[str, Any] = {
     "runOnly": {"type": "tag", "values": list(TAGS)},
     "rules": {"target-size": {"enabled": True}},
     "resultTypes": ["violations", "incomplete"],
+    "selectors": False,
+    "preload": False,  # of style sheets and films, for rules about films
 }
 REVIEWED = {
     "color-contrast nonBmp": "signs of formulas and icons, in the colour of the text beside them",
@@ -58,22 +60,24 @@ class Look:
         page.set_viewport_size({"width": self.width, "height": 800})
 
 
-Audit = Callable[[Page, int], None]
-"""Look at a page in the look whose turn it is."""
+Audit = Callable[[Page], None]
+"""Look at a page in one look of this run's, or in all."""
 LOOKS = tuple(Look(*one) for one in product(("light", "dark"), (1280, 360, 320)))  # type: ignore[arg-type]
 
 
-def faults(page: Page) -> list[str]:
-    """What axe-core says is broken or cannot decide, and whether the page scrolls sideways."""
+def faults(page: Page, contrast: bool = True) -> list[str]:
+    """What axe-core says is broken or cannot decide, what has no name, and whether the page scrolls sideways."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE_SCRIPT)
-    found = page.evaluate(RUN, OPTIONS)
+    rules = {**OPTIONS["rules"], "color-contrast": {"enabled": contrast}}
+    found = page.evaluate(RUN, {**OPTIONS, "rules": rules})
     wide = page.evaluate(TOO_WIDE)
     undecided = sorted({reason for one in found["incomplete"] for reason in _undecided(one)} - set(REVIEWED))
     return [
         *_lines(found["violations"]),
         *(f"to be looked at: {reason}" for reason in undecided),
         *([f"{wide} px too wide"] if wide > 0 else []),
+        *nameless(page),
     ]
 
 

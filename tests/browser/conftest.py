@@ -4,6 +4,7 @@ With TRACES=1 in the environment it leaves a trace of all it did as well, which 
 """
 
 import os
+import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,14 +12,22 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from app.library import STUDIES
-from tests.browser.axe import LOOKS, Audit, faults, nameless
-from tests.browser.waiting import MOST_S, quiet
+from tests.browser.axe import LOOKS, Audit, faults
+from tests.browser.waiting import MOST_S, quiet, settled, until
 from tests.fakes import studies
 from tests.fakes.served import Process
+from tests.web.gallery import on_stage
 
 FAILED = pytest.StashKey[bool]()
 TRACES = "TRACES" in os.environ
 Rested = dict[str, BrowserContext]
+READY = "document.documentElement?.dataset.ready === 'yes'"
+CHANGE = """async (name) => {
+  delete document.documentElement.dataset.ready;
+  await fetch(`/show/${name}`, { redirect: "manual" });
+  dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true }));
+}"""
+"""Another screen, for which page.js looks as after the back button."""
 
 
 @pytest.hookimpl(wrapper=True)
@@ -95,14 +104,7 @@ def _rest(context: BrowserContext) -> BrowserContext:
     return context
 
 
-def _serve(folder: Path, first_ms: int, pace_ms: int) -> Iterator[Process]:
-    served = (
-        studies.demo(folder, first_ms=first_ms, pace_ms=pace_ms),
-        studies.short(folder),
-        studies.rated(folder),
-        STUDIES / "dices.yaml",
-        STUDIES / "arena.yaml",
-    )
+def _serve(folder: Path, *served: Path) -> Iterator[Process]:
     process = Process(folder, served)
     process.start()
     yield process
@@ -113,25 +115,59 @@ def _serve(folder: Path, first_ms: int, pace_ms: int) -> Iterator[Process]:
 @pytest.fixture(scope="session")
 def fast(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
     """The demo with a tutor who answers at once, short studies, and conversations to judge."""
-    yield from _serve(tmp_path_factory.mktemp("fast"), 30, 1)
+    folder = tmp_path_factory.mktemp("fast")
+    demo = studies.demo(folder, first_ms=30, pace_ms=1)
+    others = (studies.short(folder), studies.rated(folder), studies.arena(folder), STUDIES / "dices.yaml")
+    yield from _serve(folder, demo, *others)
 
 
 @pytest.fixture(scope="session")
 def slow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
     """The demo with a tutor who takes some seconds."""
-    yield from _serve(tmp_path_factory.mktemp("slow"), 200, 40)
+    folder = tmp_path_factory.mktemp("slow")
+    yield from _serve(folder, studies.demo(folder, first_ms=200, pace_ms=40), studies.short(folder))
 
 
 @pytest.fixture
-def audit(soak: bool) -> Audit:
-    """Look at a page in the look whose turn it is, or in all."""
+def audit(request: pytest.FixtureRequest, soak: bool, seed: int) -> Audit:
+    """Look at a page in a look that the run's seed draws for this test, and in a third of the tests at its contrast,
+    which takes half of axe-core's time; with --soak in all looks, at all."""
+    chance = random.Random(f"{seed} {request.node.nodeid}")
+    looks = LOOKS if soak else (chance.choice(LOOKS),)
+    contrast = soak or chance.random() < 1 / 3
 
-    def look_at(page: Page, turn: int) -> None:
+    def look_at(page: Page) -> None:
         found: list[str] = []
-        for look in LOOKS if soak else LOOKS[turn % len(LOOKS) :][:1]:
+        for look in looks:
             look.put_on(page)
             quiet(page)
-            found += [f"{look}: {fault}" for fault in (*faults(page), *nameless(page))]
+            found += [f"{look}: {fault}" for fault in faults(page, contrast)]
         assert not found, "\n".join(found)
 
     return look_at
+
+
+@pytest.fixture(scope="module")
+def stage() -> Iterator[str]:
+    """The gallery of screens."""
+    with on_stage() as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def screens(browser: Browser, stage: str) -> Iterator[Callable[[str], Page]]:
+    """Show a screen of the gallery, as page.js does when another comes."""
+    context = browser.new_context(reduced_motion="reduce")
+    context.set_default_timeout(MOST_S * 1000)
+    page = context.new_page()
+    page.goto(f"{stage}/show/consent")
+
+    def show(name: str) -> Page:
+        until(page, READY)
+        page.evaluate(CHANGE, name)
+        until(page, READY)
+        settled(page)
+        return page
+
+    yield show
+    context.close()

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
+from jinja2 import Environment, FileSystemLoader
 from playwright.sync_api import Browser, BrowserContext, expect
 
-from tests.browser.axe import LOOKS, TOO_WIDE, Audit, Look
+from app.analysis.report import html
+from app.web.console.access import TEMPLATES
+from tests.browser.axe import Audit
 from tests.browser.filled import DRAFT, STUDY, filled
-from tests.browser.researcher import LONG_MS, AtConsole
-from tests.browser.waiting import quiet
+from tests.browser.researcher import AtConsole
 from tests.fakes.accounts import GOOD
+from tests.fakes.reports import accuracy, by_turn, report
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -28,67 +31,49 @@ def ada(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 ROOMS = {
-    "studies": (f"study={STUDY}&tab=studies", "", "#bench"),
-    "walk": (f"study={STUDY}&tab=studies", "Walk through", "#walk-go"),
-    "versions": (f"study={STUDY}&tab=studies", "Versions", "#version-shown pre"),
-    "write": (f"study={DRAFT}&tab=studies", "Write", "#study-text .cm-line"),
-    "live": (f"study={STUDY}&tab=live", "", "#live-body table"),
-    "sessions": (f"study={STUDY}&tab=sessions", "", "#sessions-list table"),
-    "session": (f"study={STUDY}&tab=sessions&session=1", "", "#session-story .visit"),
-    "replay": (f"study={STUDY}&tab=sessions&session=1", "Replay", "#session-page iframe"),
-    "data": (f"study={STUDY}&tab=data", "", "#data-preview table"),
-    "results": (f"study={STUDY}&tab=results", "", "#results-plot-0 .marks"),
-    "people": (f"study={STUDY}&tab=people", "", "#people-deeds table"),
-    "nothing": ("study=nowhere&tab=live", "", "#rooms"),
+    "studies": (STUDY, "Studies", "", "#bench"),
+    "walk": (STUDY, "Studies", "Walk through", "#walk-go"),
+    "versions": (STUDY, "Studies", "Versions", "#version-shown pre"),
+    "write": (DRAFT, "Studies", "Write", "#study-text .cm-line"),
+    "live": (STUDY, "Live", "", "#live-body table"),
+    "sessions": (STUDY, "Sessions", "", "#sessions-list table"),
+    "session": (STUDY, "Sessions", "Story", "#session-story .visit"),
+    "replay": (STUDY, "Sessions", "Replay", "#session-page iframe"),
+    "data": (STUDY, "Data", "", "#data-preview table"),
+    "results": (STUDY, "Results", "", "#results-plot-0 .marks"),
+    "people": (STUDY, "People and access", "", "#people-deeds table"),
 }
-"""Where each is, the tab within it, and what shows that it is painted."""
+"""The study and the tab of each, the tab within it, and what shows that it is painted."""
 
 
-@pytest.mark.parametrize(("turn", "room"), list(enumerate(ROOMS)), ids=list(ROOMS))
-def test_a_room(ada: AtConsole, audit: Audit, turn: int, room: str) -> None:
-    place, part, painted = ROOMS[room]
-    LOOKS[turn % len(LOOKS)].put_on(ada.page)
-    enter(ada, place, part, painted)
-    quiet(ada.page)
-    audit(ada.page, turn)
-
-
-def enter(ada: AtConsole, place: str, part: str, painted: str) -> None:
-    """Go to a place of the console; on a narrow screen the last tabs are in a menu."""
-    look = ada.page.viewport_size
+def enter(ada: AtConsole, study: str, tab: str, part: str, painted: str) -> None:
+    """Go to a room by clicks; on a narrow screen the last tabs are in a menu."""
     ada.page.set_viewport_size({"width": 1280, "height": 800})
-    ada.page.goto(f"{ada.url}/?{place}")
+    if ada.at("study").locator("input").input_value() != study:
+        ada.choose("study", study)
+    ada.open(tab)
+    if part and tab == "Sessions":
+        ada.at("sessions-list").locator("tbody a").first.click()
+        ada.reads("session-head", "Session")
     if part:
         ada.open(part)
     ada.page.locator(painted).first.wait_for()
-    ada.page.set_viewport_size(look or {"width": 1280, "height": 800})
 
 
-@pytest.mark.parametrize("turn", [0, 4])
-def test_the_page_before_the_console(
-    ada: AtConsole, new_context: Callable[..., BrowserContext], audit: Audit, turn: int
-) -> None:
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room(ada: AtConsole, audit: Audit, room: str) -> None:
+    enter(ada, *ROOMS[room])
+    audit(ada.page)
+
+
+def test_the_page_before_the_console(ada: AtConsole, new_context: Callable[..., BrowserContext], audit: Audit) -> None:
     page = new_context(reduced_motion="reduce").new_page()
     page.goto(ada.url)
-    audit(page, turn)
     page.get_by_label("Name").fill("nobody")
     page.get_by_label("Password").fill("nothing that is right")
     page.get_by_role("button", name="Log in").click()
     page.get_by_role("alert").wait_for()
-    audit(page, turn + 1)
-
-
-def test_the_report_and_the_page_that_waits_for_it(ada: AtConsole, audit: Audit) -> None:
-    ada.page.route("**/console/waiting.js", lambda route: route.abort())  # or it is replaced while it is looked at
-    ada.page.goto(f"{ada.url}/report/{STUDY}?origin=bot")
-    expect(ada.page.get_by_role("heading", name="The report is being computed")).to_be_visible()
-    audit(ada.page, 2)
-    ada.page.unroute("**/console/waiting.js")
-    ada.page.reload()
-    expect(ada.page.locator("#participants")).to_be_visible(timeout=LONG_MS)
-    audit(ada.page, 0)
-    Look("light", 320).put_on(ada.page)
-    assert ada.page.evaluate(TOO_WIDE) <= 0
+    audit(page)
 
 
 def test_a_group_of_options_in_the_console_is_one_stop_with_arrows(ada: AtConsole) -> None:
@@ -112,3 +97,13 @@ def test_the_editor_is_no_trap(ada: AtConsole) -> None:
     ada.page.keyboard.press("Escape")
     ada.page.keyboard.press("Tab")
     assert not text.evaluate("text => text.contains(document.activeElement)")
+
+
+def test_the_report_and_the_page_that_waits_for_it(new_context: Callable[..., BrowserContext], audit: Audit) -> None:
+    """Of a made-up study: computing a whole one takes long."""
+    templates = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True)
+    waiting = templates.get_template("report_waiting.html.j2").render(study=STUDY, origin="bot")
+    page = new_context(reduced_motion="reduce").new_page()
+    for made in (waiting, html(report(accuracy(), by_turn()))):
+        page.set_content(made)
+        audit(page)

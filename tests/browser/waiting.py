@@ -10,6 +10,14 @@ from playwright.sync_api import Error, Page
 MOST_S = 60.0
 """For a machine that does much else; nobody waits so long for what comes."""
 LOOK_MS = 20
+WAIT = """async ([arg, most_ms]) => {
+  for (const over = performance.now() + most_ms; performance.now() < over; ) {
+    const found = (EXPRESSION);
+    if (typeof found === "function" ? await found(arg) : found) return true;
+    await new Promise((next) => setTimeout(next, LOOK_MS));
+  }
+  return false;
+}""".replace("LOOK_MS", str(LOOK_MS))
 QUIET_MS = 150
 QUIET = """(quiet_ms) => new Promise((done) => {
   setTimeout(done, 20 * quiet_ms);
@@ -30,23 +38,24 @@ PAINTED = """async () => {
 
 
 def until(page: Page, expression: str, arg: Any = None, most_s: float = MOST_S) -> None:
-    """Look again and again until an expression is true.
+    """Wait until an expression is true, also where the page is left for another meanwhile.
 
     Playwright's own `wait_for_function` compiles the expression in the page, which our policy refuses, as it should.
     """
     over = time.monotonic() + most_s
-    while not _is(page, expression, arg):
+    wait = WAIT.replace("EXPRESSION", expression)
+    while not _came(page, wait, [arg, (over - time.monotonic()) * 1000]):
         if time.monotonic() > over:
             raise AssertionError(f"not within {most_s} s: {expression}")
-        page.wait_for_timeout(LOOK_MS)
 
 
-def _is(page: Page, expression: str, arg: Any) -> bool:
+def _came(page: Page, wait: str, given: list[Any]) -> bool:
     try:
-        return bool(page.evaluate(expression, arg))
+        return bool(page.evaluate(wait, given))
     except Error as error:
         if "navigation" not in str(error):  # what was asked is gone: ask the next page
             raise
+        page.wait_for_timeout(LOOK_MS)
         return False
 
 

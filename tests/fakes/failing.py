@@ -11,8 +11,6 @@ from tests.fakes.asking import WAYS, settings_at
 from tests.fakes.served import settings_for
 from tests.fakes.studies import chat, write
 
-OTHERS = ("openai-responses", "anthropic", "http-sse", "http-lines", "http-none")
-CODE = "GOODBYE-42"
 SHORT: Mapping[str, Any] = {
     "connect_timeout_s": 10,
     "first_token_timeout_s": 1,
@@ -44,7 +42,7 @@ def talk(folder: Path, name: str, models: Mapping[str, Any], screens: Mapping[st
 def columns(folder: Path, name: str, models: Mapping[str, Any]) -> Path:
     """A conversation with several models side by side."""
     compare = {"step": "compare", "id": "compare", "text": "Write a message: two assistants answer it."}
-    flow = [{"step": "consent", "text": "Do you agree?"}, compare, {"step": "finish", "code": CODE}]
+    flow = [{"step": "consent", "text": "Do you agree?"}, compare, {"step": "finish", "code": "GOODBYE-42"}]
     return write(folder, {"study": name, "title": "Two talks", "models": dict(models), "flow": flow})
 
 

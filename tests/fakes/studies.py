@@ -38,6 +38,13 @@ def demo(folder: Path, *, first_ms: int = 1, pace_ms: int = 0) -> Path:
     return write(folder, raw)
 
 
+def arena(folder: Path) -> Path:
+    """The study in which two models answer side by side, with one conversation in place of three."""
+    raw = read_yaml(STUDIES / "arena.yaml")
+    raw["flow"][2] |= {"take": 1}
+    return write(folder, raw)
+
+
 def short(folder: Path, name: str = "short") -> Path:
     """One screen of most kinds, in a few clicks: consent, a survey, confidence, an answer, a chat, the end."""
     raw = _talk(name, {"backend": "scripted", "options": {"first_ms": 0, "pace_ms": 0}})

@@ -8,6 +8,7 @@ from experiments.core.screen import (
     Chat,
     Code,
     Message,
+    Notice,
     Panel,
     Progress,
     Reply,
@@ -18,7 +19,6 @@ from experiments.core.screen import (
 )
 from experiments.core.session import screen
 from tests.fakes.sessions import STUDIES, play, study
-from tests.web.checks import CHECKS
 
 CONSENT = """You are invited to take part in a research study on **how people work with AI chatbots**. It is run by the \
 Department of Examples and was approved by its ethics committee (number 2026-17).
@@ -175,8 +175,17 @@ def _played(name: str, step: str) -> Screen:
     return next(seen for seen in screens if f"/{seen.path}".endswith(f"/{step}"))
 
 
-LONG_TALK = TALK * 3
-
+CUT = Message("Bot", "Yes: it is", "cut_off")
+CHECKED = (
+    Single(
+        name="tools",
+        text="May you use other tools, websites or people?",
+        options={"yes": "Yes, all of them", "some": "Only a pocket calculator", "no": "No"},
+    ),
+    Number(name="count", text="How many questions will you answer?"),
+)
+AGAIN = Notice("You have one more try. This was not right yet:", (CHECKED[0].text,))
+WARNING = Notice("Some of your answers were not as expected. You may **not** use other tools.")
 SCREENS: dict[str, Screen] = {
     "consent": _screen(
         "consent",
@@ -184,17 +193,6 @@ SCREENS: dict[str, Screen] = {
         "submit",
         "decline",
         progress=Progress("", 0.0),
-    ),
-    "info": _screen(
-        "info",
-        Panel(
-            "Before you begin",
-            (Text("Please work **on your own**.\n\n1. Read each question.\n2. Talk with the chatbot.\n3. Answer."),),
-            (Tick(name="promised", text="I will not use any other tool, website or person."),),
-            button="Start",
-        ),
-        "submit",
-        progress=Progress("Introduction", 0.05),
     ),
     "survey": _screen("survey", Panel("About you", (Text("A few questions about yourself."),), SURVEY), "submit"),
     "confidence": _screen(
@@ -206,37 +204,28 @@ SCREENS: dict[str, Screen] = {
         ),
         "submit",
     ),
-    "answer": _screen(
-        "answer",
-        Panel(
-            "",
-            (Text("Now, answer this question to the best of your ability."), Asked(PROBLEM, copying=False)),
-            (Single(name="answer", options=OPTIONS),),
-        ),
-        "submit",
-    ),
     "theorem": _screen(
         "theorem",
         Panel("A theorem", (Asked(THEOREM),), (Scale.model_validate({"ask": "scale", "scale": "solo_solve"}),)),
         "submit",
     ),
     "chat": _working(_chat(), "say"),
-    "chat-talk": _working(_chat(messages=TALK, remaining=18), "say", "submit"),
-    "chat-answer": _working(_chat(messages=TALK, remaining=18), "say", "submit", answer=True),
-    "chat-long": _working(_chat(messages=LONG_TALK, remaining=0), "submit", answer=True),
+    "chat-answer": _working(_chat(messages=TALK, remaining=0), "say", "submit", answer=True),
     "chat-rate": _working(_chat(messages=TALK, remaining=18, rating=(HELPFULNESS, CORRECTNESS)), "rate"),
     "chat-failed": _working(
-        _chat(messages=TALK[:3], remaining=18, failed="The assistant could not answer. Your message is saved."),
+        _chat(
+            messages=(*TALK[:3], CUT, TALK[2]),
+            remaining=18,
+            failed="The assistant could not answer. Your message is saved.",
+        ),
         "retry",
         "submit",
     ),
-    "chat-cut": _working(_chat(messages=(*TALK[:3], Message("Bot", "Yes: it is", "cut_off"))), "say", "submit"),
     "chat-waiting": _working(_chat(messages=TALK[:3], remaining=18, waiting=True)),
     "compare": _compared("say", rounds=()),
     "compare-waiting": _compared(rounds=_second(Reply("a", "A", waiting=True), Reply("b", "B", waiting=True))),
     "compare-vote": _compared("vote", rounds=_second(LEFT, Reply("b", "B", TALK[1].text)), rating=(VOTE,)),
     "compare-failed": _compared("retry", "submit", rounds=_second(LEFT, Reply("b", "B", failed=SORRY))),
-    "compare-done": _compared("say", "submit", rounds=(FIRST,)),
     "compare-scores": _compared("vote", rounds=(Round("And is it the only one?", THREE),), columns=3, rating=SCORES),
     "rate-turns": _screen(
         "rate-turns",
@@ -284,7 +273,16 @@ SCREENS: dict[str, Screen] = {
     "rate-dialogue": _played("dices", "rate_dialogue"),
     "label-turns": _played(str(STUDIES / "everything.yaml"), "label_turns"),
     "guess": _played(str(STUDIES / "everything.yaml"), "which"),
-    **CHECKS,
+    "check-again": _screen(
+        "check",
+        Panel(
+            "Did we explain it?",
+            (AGAIN, Text("Please answer.")),
+            CHECKED,
+        ),
+        "submit",
+    ),
+    "check-warning": _screen("check", Panel("Did we explain it?", (WARNING,)), "submit"),
     "finish": _screen(
         "finish",
         Panel(
