@@ -2,8 +2,8 @@
 
 The page is mounted by Gradio's public `mount_gradio_app`. What is not in Gradio's documentation and Parley still rests
 on is written down here and nowhere else: which addresses the page asks for, how its HTML begins, and by what its
-components are found in the browser. `tests/browser/test_gradio_page.py` looks at each of these with the Gradio that is
-installed, so a release that changes one fails there, by its name.
+components are found in the browser. `tests/browser/test_gradio_page.py` and `test_console.py` look at each of these
+with the Gradio that is installed, so a release that changes one fails there, by its name.
 
 The application that this gives is to be mounted in another one. Starlette runs no lifespan of what is mounted, and the
 gates refuse `/gradio_api/startup-events`, so Gradio's queue is never started: no event of ours goes through it, and it

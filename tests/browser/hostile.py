@@ -31,8 +31,8 @@ from tests.fakes.hostile.bombs import MESSAGE
 from tests.fakes.served import SECRET
 from tests.fakes.studies import write
 
-A_CHAT = 70
-"""How many texts one session has: a chat has at most 100 messages."""
+A_CHAT = 35
+"""How many texts one session has: a chat has at most 100 messages, and all are to be seen in one window."""
 SHORT, NOTE = 500, 2_000
 PIECES, PAUSE_S = 4, 0.07
 HARMS = (Path(__file__).parent / "harms.js").read_text(encoding="utf-8")
@@ -95,6 +95,11 @@ def study(folder: Path, name: str, model: str) -> Path:
     models = {name: {"backend": "echo", "model": model} for name in ("echo", "other")}
     problems = {"questions": {"source": "chatbench"}}
     return write(folder, {"study": name, "title": "Words", "models": models, "problems": problems, "flow": flow})
+
+
+def squeezed(text: str) -> str:
+    """Without its space, of which a page shows less."""
+    return "".join(text.split())
 
 
 @dataclass(frozen=True)
@@ -171,7 +176,7 @@ def excluded(database: Database, session: Session) -> None:
     log, studies = Log(database), Studies(database)
     for number, text in enumerate(session.words):
         note_on(log, studies, session.stream, Note("noted", text[:NOTE], "Ada", number))
-    note_on(log, studies, session.stream, Note("excluded", session.words[0], "Ada", len(session.texts)))
+    note_on(log, studies, session.stream, Note("excluded", session.words[0][:NOTE], "Ada", len(session.texts)))
     log.close()
 
 

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Callable
 
 from playwright.sync_api import ConsoleMessage, Locator, Page, expect
 
-from tests.browser.waiting import settled
-
-LONG_MS = 60_000
+LONG_MS = 180_000
 
 
 class AtConsole:
-    """Works with the mouse; `pictures` is the folder for what the screen showed, if that is kept."""
+    """Works with the mouse. `at_each` is called, with a name, with each screen that is worth a look."""
 
-    def __init__(self, page: Page, url: str, pictures: Path | None = None) -> None:
+    def __init__(self, page: Page, url: str, at_each: Callable[[Page, str], None] = lambda page, name: None) -> None:
         self.page = page
         self.url = url
         self.complaints: list[str] = []
         """What the browser's console said of errors."""
-        self._pictures = pictures
+        self._at_each = at_each
         page.set_default_timeout(LONG_MS)
         page.on("console", self._console)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
@@ -67,9 +65,6 @@ class AtConsole:
         """Wait until a part of the page says something."""
         expect(self.at(elem_id)).to_contain_text(words, timeout=LONG_MS)
 
-    def picture(self, name: str) -> None:
-        """Keep what is on the screen, whole."""
-        if not self._pictures:
-            return
-        settled(self.page)
-        self.page.screenshot(path=self._pictures / f"{name}.png", full_page=True)
+    def look(self, name: str) -> None:
+        """Look at what is on the screen."""
+        self._at_each(self.page, name)

@@ -1,45 +1,34 @@
-"""The contract with the Gradio that is installed: all that `app/web/gradio_page.py` takes for granted of its page."""
+"""The contract with the Gradio that is installed: what `app/web/gradio_page.py` takes for granted of its page.
+
+What it does of the console's is looked for by test_console, on the way through its rooms.
+"""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Request
+from playwright.sync_api import BrowserContext
 from pygments.token import STANDARD_TYPES
 
 from app.web import gradio_page
 from app.web.gate import ALLOWED
-from tests.browser.filled import DRAFT, STUDY, filled
-from tests.browser.researcher import AtConsole
 from tests.browser.visitor import Visitor
 from tests.browser.waiting import quiet, until
-from tests.fakes.accounts import GOOD
 from tests.fakes.served import Process
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 NewContext = Callable[..., BrowserContext]
 WEB = Path(gradio_page.__file__).parent
-PLACES = (
-    (f"study={STUDY}&tab=studies", "", "#bench"),
-    (f"study={DRAFT}&tab=studies", "Write", "#study-text .cm-line"),
-    (f"study={STUDY}&tab=live", "", "#live-body table"),
-    (f"study={STUDY}&tab=sessions&session=1", "", "#session-story .visit"),
-    (f"study={STUDY}&tab=sessions&session=1", "Replay", "#session-page iframe"),
-    (f"study={STUDY}&tab=data", "", "#data-preview table"),
-    (f"study={STUDY}&tab=results", "", "#results-plot-0 .marks"),
-    (f"study={STUDY}&tab=people", "", "#people-deeds table"),
-)
 
 
-@pytest.fixture(scope="module")
-def talking(browser: Browser, fast: Process) -> Iterator[tuple[Page, list[str]]]:
-    """The participants' page in the middle of a conversation, and what it asked the server for."""
-    context = browser.new_context(reduced_motion="reduce")
-    page, asked = context.new_page(), list[str]()
-    page.on("request", lambda request: asked.append(path_of(request)))
+def test_the_participants_page_is_as_assumed(fast: Process, new_context: NewContext) -> None:
+    """In the middle of a conversation; it asks for nothing that the gate refuses, and no event of its is Gradio's."""
+    page, asked = new_context(reduced_motion="reduce").new_page(), list[tuple[str, str]]()
+    page.on("request", lambda request: asked.append((request.method, urlsplit(request.url).path)))
     visitor = Visitor(page, fast.url)
-    visitor.arrive("demo")
+    visitor.arrive("short")
     visitor.until("chat")
     visitor.say("Please explain the Pythagorean theorem.")
     visitor.hear_out()
@@ -47,55 +36,10 @@ def talking(browser: Browser, fast: Process) -> Iterator[tuple[Page, list[str]]]
     page.locator("#preview strong").wait_for()
     quiet(page)
     assert visitor.complaints == []
-    yield page, asked
-    context.close()
-
-
-@pytest.fixture(scope="module")
-def researching(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> tuple[set[str], list[str]]:
-    """What was found in the rooms of the console, and what its page asked the server for."""
-    asked: list[str] = []
-    with filled(tmp_path_factory.mktemp("filled")) as console:
-        context = browser.new_context(reduced_motion="reduce")
-        ada = AtConsole(context.new_page(), console.url)
-        ada.page.on("request", lambda request: asked.append(path_of(request)))
-        ada.log_in("Ada", GOOD)
-        found: set[str] = set()
-        for place, part, painted in PLACES:
-            ada.page.goto(f"{ada.url}/?{place}")
-            if part:
-                ada.open(part)
-            ada.page.locator(painted).first.wait_for()
-            quiet(ada.page)
-            found |= {one for one in (*gradio_page.BOTH, *gradio_page.CONSOLE) if ada.page.locator(one).count()}
-        assert ada.complaints == []
-        context.close()
-    return found, asked
-
-
-def path_of(request: Request) -> str:
-    return f"{request.method} /{request.url.split('/', 3)[3].partition('?')[0]}"
-
-
-@pytest.mark.parametrize("assumed", [*gradio_page.BOTH, *gradio_page.PARTICIPANTS])
-def test_the_participants_page_has(talking: tuple[Page, list[str]], assumed: str) -> None:
-    assert talking[0].locator(assumed).count()
-
-
-@pytest.mark.parametrize("assumed", [*gradio_page.BOTH, *gradio_page.CONSOLE])
-def test_the_console_has(researching: tuple[set[str], list[str]], assumed: str) -> None:
-    assert assumed in researching[0]
-
-
-def test_the_participants_page_asks_for_nothing_that_the_gate_refuses(talking: tuple[Page, list[str]]) -> None:
-    for asked in talking[1]:
-        method, _, path = asked.partition(" ")
-        assert ALLOWED[method].fullmatch(path), asked
-    assert not [asked for asked in talking[1] if "gradio" in asked], "no event reaches Gradio's server"
-
-
-def test_the_console_sends_its_events_past_the_queue(researching: tuple[set[str], list[str]]) -> None:
-    assert {asked for asked in researching[1] if "gradio" in asked} == {f"POST {gradio_page.EVENTS}"}
+    assumed = (*gradio_page.BOTH, *gradio_page.PARTICIPANTS)
+    assert [one for one in assumed if not page.locator(one).count()] == []
+    assert [(method, path) for method, path in asked if not ALLOWED[method].fullmatch(path)] == []
+    assert [path for _, path in asked if "gradio" in path] == []
 
 
 def test_the_page_does_not_run_without_what_its_policy_allows(fast: Process, new_context: NewContext) -> None:

@@ -1,6 +1,8 @@
-"""Hostile texts in a real browser: whoever wrote them, and wherever they are shown, they are text and nothing more.
+"""Hostile texts in a real browser: whoever wrote them, and wherever they are shown, they are text and nothing more, and
+stay in their boxes.
 
-Most are on the screen at once, as after a reload; some are also said and answered one by one. With --soak it is all.
+All of them as the page's painter and the console's reader draw them; some as they are served, after a reload, and as
+they are said and answered one by one. With --soak it is all. And what a reply in pieces leaves alone.
 """
 
 from __future__ import annotations
@@ -14,54 +16,73 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext
 
-from tests.browser.hostile import A_CHAT, Echo, Session, Watched, seeded, study
+from app.web.console.reading import Reading
+from app.web.look import StudyLook
+from app.web.paint import paint
+from experiments.core.fields import Short, Single
+from experiments.core.screen import Chat, Message, Panel, Progress, Reply, Round, Screen, Text, Transcript
+from tests.browser.boxes import WINDOW, spilled
+from tests.browser.hostile import A_CHAT, Echo, Session, Watched, seeded, squeezed, study
 from tests.browser.visitor import REPLIED, Visitor
 from tests.browser.waiting import until
 from tests.fakes.backends import registered
-from tests.fakes.hostile import ALL, LIGHT, Payload
-from tests.fakes.hostile.bombs import MESSAGE, letters
+from tests.fakes.hostile import LIGHT, Payload
+from tests.fakes.hostile.bombs import BOMBS, MESSAGE, letters
+from tests.fakes.hostile.overflow import OVERFLOW
 from tests.fakes.hostile.plain import plain
 from tests.fakes.served import Served, serving_aside, settings_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 NewContext = Callable[..., BrowserContext]
-GROUPS = [LIGHT[start : start + A_CHAT] for start in range(0, len(LIGHT), A_CHAT)]
-FILL = "texts => document.querySelectorAll('#left input[type=text]').forEach((box, n) => box.value = texts[n] ?? '')"
+PLAIN = [Payload("plain", str(number), plain(random.Random(number)), "read otherwise") for number in range(500)]
+STEPS = {
+    "again": ("#left .field",),
+    "told": ("#left .text",),
+    "talk": ("#chat .message.you", "#chat .message.bot"),
+    "rated": ("#left .message.you", "#left .message.bot"),
+    "both": ("#talk .message.you", "#talk .message.bot"),
+}
+"""The screens on which texts are shown again, and the boxes that they are in there."""
 BUBBLES = "#chat .message .text"
-SOME, BOMBS = 8, 3
+SOME, PIECEWISE = 10, 3
 MOST_MS, HUNG_MS = 1_000, 60_000
 """A second, measured where nothing else runs; the short test, beside others, only sees that nothing hangs."""
 SAID = "n => document.querySelectorAll('#chat .message.you').length >= n"
 ANSWERED = f"({REPLIED})() && document.querySelectorAll('#chat .message.you').length === 1"
-MARKDOWN = "*_`[]#\\~|$!\ue000"
+CODE = "x = 1\ny = 2"
+SELECT = "() => getSelection().selectAllChildren(document.querySelector('#chat .message.bot .text p'))"
+SELECTED = "getSelection().toString()"
+MARKDOWN = "*_`[]#\\~|$!&\ue000"
 
 
 @dataclass(frozen=True)
 class Place:
-    """The participants' server, and who has been there."""
+    """The participants' server, and its studies, one of whose models answers at once and the other's in pieces."""
 
     served: Served
+    quick: Path
     slow: Path
-    """The study whose model answers in pieces."""
-    talked: list[Session]
-    asked: list[Session]
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     folder = tmp_path_factory.mktemp("hostile")
     settings = settings_for(folder, max_reply_chars=20_000)
-    with registered("echo", Echo):
-        quick, slow = study(folder, "hostile", "quick"), study(folder, "live", "slow")
-        talked = seeded(settings, quick, GROUPS, "talk")
-        asked = seeded(settings, quick, GROUPS, "again")
-        with serving_aside(settings, quick, slow) as served:
-            yield Place(served, slow, talked, asked)
+    quick, slow = study(folder, "hostile", "quick"), study(folder, "live", "slow")
+    with registered("echo", Echo), serving_aside(settings, quick, slow) as served:
+        yield Place(served, quick, slow)
 
 
-def at(place: Place, session: Session, new_context: NewContext) -> Watched:
+@pytest.fixture
+def groups(seed: int, soak: bool) -> list[list[Payload]]:
+    """The texts of some sessions: all, or some of each kind."""
+    chance = random.Random(seed)
+    told = [*LIGHT, *PLAIN] if soak else [one for kind in (OVERFLOW, LIGHT, PLAIN) for one in chance.sample(kind, SOME)]
+    return [told[start : start + A_CHAT] for start in range(0, len(told), A_CHAT)]
+
+
+def at(place: Place, session: Session, context: BrowserContext) -> Watched:
     """Somebody's browser, at their screen."""
-    context = new_context()
     session.sit_down(context, place.served.url)
     watched = Watched(context.new_page(), place.served.url)
     watched.page.goto(f"{place.served.url}/")
@@ -69,59 +90,61 @@ def at(place: Place, session: Session, new_context: NewContext) -> Watched:
     return watched
 
 
-def squeezed(text: str) -> str:
-    return "".join(text.split())
+def drawn(text: str) -> str:
+    """A text wherever a participant's page or the console shows one."""
+    said = (Message("You", text), Message("Bot", text))
+    asked = (Short(name="s", text=text), Single(name="o", text=text, help=text, options={"A": text, "B": "b"}))
+    panels = (
+        Panel(text, (Text(text), Transcript(text, said, text)), asked, button=text),
+        Panel(chat=Chat("AI", said, remaining=1, max_chars=4_000)),
+        Panel(
+            chat=Chat(
+                "AI", (), remaining=1, max_chars=4_000, columns=2, rounds=(Round(text, (Reply("a", "A", text),)),)
+            )
+        ),
+    )
+    look, parts = StudyLook("A study", dollar_maths=True), [str(Reading(dollars=True)(text))]
+    for panel in panels:
+        screen = Screen("step", 3, panel, Progress("", 0.5), ())
+        parts += [
+            str(part["value"]) for part in paint(screen, study=look, shown=None, draft={"s": text}).updates.values()
+        ]
+    return "".join(parts)
 
 
-@pytest.mark.parametrize("number", range(len(GROUPS)))
-def test_a_conversation_of_hostile_texts_is_inert(place: Place, new_context: NewContext, number: int) -> None:
-    """Each as a message and as the reply to it, after a reload; and what has no mark of Markdown reads as typed."""
-    session = place.talked[number]
-    watched = at(place, session, new_context)
-    for kind in ("you", "bot"):
-        shown = watched.page.locator(f"#chat .message.{kind} .text")
-        assert shown.count() == len(session.texts)
-        for payload, words, text in zip(session.texts, session.words, shown.all_text_contents(), strict=True):
-            if not set(words) & set(MARKDOWN) and not words.startswith((">", "-", "+", "=")):
-                assert squeezed(words) in squeezed(text), payload.name
-    harms = watched.harms(BUBBLES)
+def test_no_text_is_more_than_text_wherever_it_is_drawn(new_context: NewContext) -> None:
+    """All at once, without the policy that would hold a script back; what was typed into a field stands in it."""
+    page = new_context().new_page()
+    watched = Watched(page, "http://drawn.test")
+    body = "".join(f"<div>{drawn(one.text)}</div>" for one in LIGHT)
+    page.route(
+        "http://drawn.test/",
+        lambda route: route.fulfill(
+            body=f"<!doctype html><meta charset=utf-8><body hidden>{body}", content_type="text/html"
+        ),
+    )
+    page.goto("http://drawn.test/")
+    typed = page.locator("input[name=s]").evaluate_all("boxes => boxes.map((box) => box.value)")
+    assert list(map(squeezed, typed)) == [squeezed(one.text) for one in LIGHT]
+    harms = watched.harms(".text")
     assert harms == [], "\n".join(harms)
 
 
-@pytest.mark.parametrize("number", range(len(GROUPS)))
-def test_free_answers_that_are_shown_again_are_inert(place: Place, new_context: NewContext, number: int) -> None:
-    """In the words of later questions, and in a page's text; what was typed into a form stays in it as typed."""
-    session = place.asked[number]
-    watched = at(place, session, new_context)
-    labels = watched.page.locator("#left .field").all_inner_texts()
-    for payload, words, text in zip(session.texts, session.words, labels, strict=False):
-        if not set(words) & set(MARKDOWN + "&"):
-            assert squeezed(words) in squeezed(text), payload.name
-    boxes = watched.page.locator("#left .field input[type=text]")
-    watched.page.evaluate(FILL, session.words)
-    kept = [" ".join(words.split("\n")) for words in session.words]
-    with watched.page.expect_response("**/api/draft"):
-        boxes.nth(0).fill(kept[0] + " ")
-    watched.page.reload()
-    Visitor(watched.page, place.served.url).ready()
-    assert [squeezed(boxes.nth(n).input_value()) for n in range(len(kept))] == list(map(squeezed, kept))
-    watched.page.locator("#left form button[type=submit]").click()
-    until(watched.page, "document.querySelector('#left form [data-field=f0]') === null")
-    assert watched.harms("#left .text") == []
-
-
-def test_signs_that_mean_nothing_are_shown_as_they_are(place: Place, new_context: NewContext, soak: bool) -> None:
-    """In messages and in replies, after a reload; with --soak 500 texts."""
-    texts = [Payload("plain", str(number), plain(random.Random(number)), "read otherwise") for number in range(500)]
-    told = texts if soak else texts[:A_CHAT]
-    groups = [told[start : start + A_CHAT] for start in range(0, len(told), A_CHAT)]
-    quick = place.slow.parent / "hostile.yaml"
-    for session in seeded(place.served.settings, quick, groups, "talk"):
-        watched = at(place, session, new_context)
-        for kind in ("you", "bot"):
-            shown = watched.page.locator(f"#chat .message.{kind} .text").all_text_contents()
-            wrong = [w for w, text in zip(session.words, shown, strict=True) if squeezed(w) not in squeezed(text)]
-            assert wrong == []
+@pytest.mark.parametrize("step", STEPS)
+def test_texts_are_inert_and_stay_in_their_boxes(
+    place: Place, new_context: NewContext, groups: list[list[Payload]], step: str
+) -> None:
+    """As they are shown after a reload; and what has no mark of Markdown reads as typed."""
+    context = new_context(**WINDOW)
+    for session in seeded(place.served.settings, place.quick, groups, step):
+        watched = at(place, session, context)
+        shown = squeezed("".join(watched.page.locator(", ".join(STEPS[step])).all_text_contents()))
+        for payload, words in zip(session.texts, session.words, strict=True):
+            plainly = payload.kind == "plain" and step != "told"  # which is the study's text, that may have entities
+            if plainly or not (set(words) & set(MARKDOWN) or words.startswith((">", "-", "+", "="))):
+                assert squeezed(words) in shown, payload.name
+        assert spilled(watched.page, *STEPS[step], unrolled="#chat") == {}
+        assert watched.harms(*(f"{box} .text" for box in STEPS[step])) == []
         watched.page.close()
 
 
@@ -140,17 +163,17 @@ def paste(watched: Watched, text: str) -> None:
     page.locator("#send").click()
 
 
-def talking(place: Place, new_context: NewContext) -> Watched:
+def talking(place: Place, context: BrowserContext) -> Watched:
     """Somebody at the beginning of a conversation with a model that answers in pieces."""
     (session,) = seeded(place.served.settings, place.slow, [()], "talk")
-    return at(place, session, new_context)
+    return at(place, session, context)
 
 
 def test_words_that_come_in_pieces_are_inert(place: Place, new_context: NewContext, seed: int, soak: bool) -> None:
     """As they are typed, with the preview beside the box, and as the model repeats them piece by piece."""
-    told = list(LIGHT) if soak else random.Random(seed).sample(LIGHT, SOME)
+    told = list(LIGHT) if soak else random.Random(seed).sample(LIGHT, PIECEWISE)
     for start in range(0, len(told), A_CHAT):
-        watched = talking(place, new_context)
+        watched = talking(place, new_context())
         for number, payload in enumerate(told[start : start + A_CHAT], 1):
             say(watched, payload.text)
             until(watched.page, SAID, number)
@@ -160,12 +183,10 @@ def test_words_that_come_in_pieces_are_inert(place: Place, new_context: NewConte
 
 def test_a_bomb_holds_nobody_up(place: Place, new_context: NewContext, seed: int, soak: bool) -> None:
     """Typed, sent and answered; the page listens again within a second, and shows the text."""
-    bombs = [one for one in ALL if one.kind == "bomb"]
-    told = bombs if soak else random.Random(seed).sample(bombs, BOMBS)
     slow: dict[str, float] = {}
     lost: list[str] = []
-    for payload in told:
-        watched = talking(place, new_context)
+    for payload in BOMBS if soak else [random.Random(seed).choice(BOMBS)]:
+        watched = talking(place, new_context())
         held_ms = watched.longest_ms(partial(paste, watched, payload.text[:MESSAGE]), ANSWERED)
         if held_ms > (MOST_MS if soak else HUNG_MS):
             slow[payload.name] = held_ms
@@ -178,3 +199,21 @@ def test_a_bomb_holds_nobody_up(place: Place, new_context: NewContext, seed: int
         assert watched.harms(BUBBLES) == [], payload.name
         watched.page.close()
     assert (slow, lost) == ({}, [])
+
+
+def test_what_is_selected_stays_so_and_code_can_be_copied(place: Place, new_context: NewContext) -> None:
+    """While the next reply comes."""
+    watched = talking(place, new_context(own=True))
+    page = watched.page
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    say(watched, f"Hello **you**\n\n```python\n{CODE}\n```\n\n\\(x^2\\)")
+    until(page, ANSWERED)
+    page.locator("#chat .message.bot .copy").click()
+    until(page, "async code => (await navigator.clipboard.readText()).trim() === code", CODE)
+    say(watched, "Again, in several paragraphs.\n\nOne.\n\nTwo.\n\n\\(y^2\\)\n\nThree.")
+    until(page, SAID, 2)
+    page.evaluate(SELECT)
+    assert page.evaluate(SELECTED) == "Hello you"
+    until(page, REPLIED)
+    assert page.evaluate(SELECTED) == "Hello you"
+    assert page.locator("#chat .message.bot math").count() == 2

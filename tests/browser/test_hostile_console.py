@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -14,52 +13,54 @@ from app.analysis.intervals import Interval
 from app.analysis.report import html
 from app.web.gate import POLICY
 from storage.engine import open_database
-from tests.browser.hostile import A_CHAT, Echo, Session, Watched, excluded, seeded, study
+from tests.browser.boxes import WINDOW, spilled
+from tests.browser.hostile import A_CHAT, NOTE, Echo, Session, Watched, excluded, seeded, squeezed, study
 from tests.browser.researcher import AtConsole
 from tests.browser.waiting import quiet
 from tests.fakes.accounts import GOOD, ada_and_bob
 from tests.fakes.backends import registered
 from tests.fakes.hostile import ALL, LIGHT, Payload
+from tests.fakes.hostile.bombs import BOMBS
+from tests.fakes.hostile.overflow import OVERFLOW
 from tests.fakes.reports import figure, finding, report
 from tests.fakes.served import Process, settings_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
-NewContext = Callable[..., BrowserContext]
-BOMBS = [one for one in ALL if one.kind == "bomb"]
 TOLD = "#session-story .text, #session-story .given, #session-story dt, #session-head .why-excluded, .remark"
-SOME, MOST_MS, HUNG_MS = 8, 5_000, 60_000
+STORY = (
+    "#session-story .message.you",
+    "#session-story .message.bot",
+    "#session-story dl.answers > div",
+    "#session-story .remark",
+)
+SOME, BOMBED, MOST_MS, HUNG_MS = 10, 3, 5_000, 60_000
 """As in test_hostile."""
-STORY = "document.querySelectorAll('#session-story .remark').length > 1"
+TOLD_ALL = "document.querySelectorAll('#session-story .remark').length > 1"
 DRAFTS = [one for one in LIGHT if "\x00" not in one.text][::17]
 
 
-@dataclass(frozen=True)
-class Console:
-    """The console's server, and whose sessions it shows."""
-
-    process: Process
-    sessions: list[Session]
-
-
 @pytest.fixture(scope="module")
-def console(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest, soak: bool) -> Iterator[Console]:
+def sessions(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest, soak: bool
+) -> Iterator[tuple[str, list[Session]]]:
+    """Where the console is, and whose sessions it shows."""
     chance = random.Random(int(request.config.option.hypothesis_seed))
-    texts = ALL if soak else (*chance.sample(LIGHT, A_CHAT - SOME), *chance.sample(BOMBS, SOME))
-    groups = [texts[start : start + A_CHAT] for start in range(0, len(texts), A_CHAT)]
+    some = [*chance.sample(OVERFLOW, SOME), *chance.sample(LIGHT, SOME), *chance.sample(BOMBS, BOMBED)]
+    texts = list(ALL) if soak else some
     folder = tmp_path_factory.mktemp("console")
     settings = settings_for(folder, max_reply_chars=20_000)
     with registered("echo", Echo):
-        path = study(folder, "hostile", "quick")
-        sessions = seeded(settings, path, groups, "talk")
+        groups = [texts[start : start + A_CHAT] for start in range(0, len(texts), A_CHAT)]
+        found = seeded(settings, study(folder, "hostile", "quick"), groups, "talk")
     database = open_database(settings.database_url)
-    for session in sessions:
+    for session in found:
         excluded(database, session)
     database.dispose()
     draft(folder, DRAFTS)
     process = Process(folder, (), command="console")
     with ada_and_bob(process.database_url):
         process.start()
-        yield Console(process, sessions)
+        yield process.url, found
         process.stop()
     assert "Traceback" not in process.log
 
@@ -75,64 +76,57 @@ def draft(folder: Path, texts: list[Payload]) -> None:
     (place / "study.yaml").write_text(raw, encoding="utf-8")
 
 
-@pytest.fixture
-def ada(console: Console, browser: Browser) -> Iterator[tuple[AtConsole, Watched]]:
-    """At the console, without a trace: for that Playwright puts a script into the replay's frame, which refuses it."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    page = context.new_page()
-    watched = Watched(page, console.process.url)
-    ada = AtConsole(page, console.process.url)
+def test_what_the_console_tells_of_hostile_texts_is_inert_and_stays_in_its_boxes(
+    sessions: tuple[str, list[Session]], browser: Browser, soak: bool
+) -> None:
+    """Each as an answer, a message, a reply, a note and a reason to exclude; answers and notes read as typed. The same
+    in the replay. Of a draft it is the title, the plan and the faults.
+
+    There is no trace of it: for that Playwright puts a script into the replay's frame, which refuses it.
+    """
+    url, told = sessions
+    context = browser.new_context(**WINDOW)
+    watched = Watched(context.new_page(), url)
+    ada = AtConsole(watched.page, url)
     ada.log_in("Ada", GOOD)
-    yield ada, watched
+    for number, session in enumerate(told, 1):
+        ada.page.goto(f"{url}/?study=hostile&tab=sessions")
+        ada.reads("session-head", "Choose")
+        row = ada.at("sessions-list").locator(f"[data-session='{number}']")
+        assert watched.longest_ms(row.click, TOLD_ALL) < (MOST_MS if soak else HUNG_MS)
+        ada.reads("session-head", f"Session {number}")
+        assert squeezed(session.words[0][:NOTE]) in squeezed(ada.at("session-head").inner_text())
+        notes = {squeezed(text) for text in ada.page.locator("#session-story .remark.noted").all_text_contents()}
+        for words in session.words:
+            assert any(squeezed(words[:NOTE]) in note for note in notes), words[:80]
+        assert spilled(ada.page, *STORY) == {}
+        assert watched.harms(TOLD) == []
+        ada.page.get_by_role("tab", name="Replay").click()
+        frame = ada.page.locator("iframe.replay")
+        frame.wait_for()
+        assert spilled(ada.page, ".message.you", ".message.bot", unrolled="iframe.replay", frame=frame) == {}
+        assert watched.harms(TOLD) == []
+    ada.page.set_viewport_size({"width": 1280, "height": 900})
+    ada.page.goto(f"{url}/?study=draft&tab=studies")
+    ada.reads("study-title", "draft")
+    ada.open("Write")
+    ada.reads("faults", "fault")
+    quiet(ada.page)
+    assert watched.harms("#study-title .title", "#faults li") == []
     context.close()
 
 
-def squeezed(text: str) -> str:
-    return "".join(text.split())
-
-
-def test_sessions_of_hostile_texts_are_told_and_replayed(
-    console: Console, ada: tuple[AtConsole, Watched], soak: bool
-) -> None:
-    """Each as an answer, a message, a reply, a note and a reason to exclude; answers and notes read as typed."""
-    at, watched = ada
-    for number, session in enumerate(console.sessions, 1):
-        at.page.goto(f"{console.process.url}/?study=hostile&tab=sessions")
-        at.reads("session-head", "Choose")
-        row = at.at("sessions-list").locator(f"[data-session='{number}']")
-        assert watched.longest_ms(row.click, STORY) < (MOST_MS if soak else HUNG_MS)
-        at.reads("session-head", f"Session {number}")
-        assert squeezed(session.words[0]) in squeezed(at.at("session-head").inner_text())
-        notes = {squeezed(text) for text in at.page.locator("#session-story .remark.noted").all_text_contents()}
-        for words in session.words:
-            assert any(squeezed(words[:2000]) in note for note in notes), words[:80]
-        assert watched.harms(TOLD) == []
-        at.page.get_by_role("tab", name="Replay").click()
-        at.at("session-page").locator("iframe").wait_for()
-        quiet(at.page)
-        assert watched.harms(TOLD) == []
-
-
-def test_a_draft_of_hostile_texts_is_shown(console: Console, ada: tuple[AtConsole, Watched]) -> None:
-    """Its title, its plan and its faults."""
-    at, watched = ada
-    at.page.goto(f"{console.process.url}/?study=draft&tab=studies")
-    at.reads("study-title", "draft")
-    at.open("Write")
-    at.reads("faults", "fault")
-    quiet(at.page)
-    assert watched.harms("#study-title .title", "#faults li") == []
-
-
-def test_a_report_of_hostile_labels_is_inert(new_context: NewContext) -> None:
-    """Under the policy of the console's pages."""
-    page = new_context().new_page()
+def test_labels_of_a_report_are_inert_and_stay_in_their_boxes(new_context: Callable[..., BrowserContext]) -> None:
+    """Under the policy of the console's pages; names of groups are shown as they were typed."""
+    page = new_context(**WINDOW).new_page()
     watched = Watched(page, "http://report.test")
-    figures = [figure(f"x.{n}", one.text, Interval(0.3, 0.2, 0.4), model=one.text) for n, one in enumerate(LIGHT)]
+    labels = [*OVERFLOW, *(one for one in LIGHT if one not in OVERFLOW)]
+    figures = [figure(f"x.{n}", one.text, Interval(0.3, 0.2, 0.4), model=one.text) for n, one in enumerate(labels)]
     told = html(report(finding("arena.win_rate", figures)))
     policy = {"content-security-policy": POLICY.format(nonce="none", more="")}
     page.route("http://report.test/", lambda route: route.fulfill(body=told, content_type="text/html", headers=policy))
     page.goto("http://report.test/")
     text = squeezed(page.locator("body").text_content() or "")
     assert [one.name for one in LIGHT if squeezed(one.text) not in text] == []
+    assert spilled(page, "h1, h2, h3, p, ul", "th, td:not(.plot)") == {}
     assert watched.harms("td", "th") == []

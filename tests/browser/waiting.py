@@ -7,7 +7,7 @@ from typing import Any
 
 from playwright.sync_api import Error, Page
 
-MOST_S = 60.0
+MOST_S = 120.0
 """For a machine that does much else; nobody waits so long for what comes."""
 LOOK_MS = 20
 WAIT = """async ([arg, most_ms]) => {

@@ -15,7 +15,7 @@ from app.web import markdown
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.latex import BROKEN, latex
-from tests.fakes.model_faults import FAULTS, WORDS
+from tests.fakes.model_faults import WORDS
 from tests.fakes.model_server import Server, serve
 from tests.fakes.served import Served, serving, settings_for
 from tests.wiring.reading import facts, query
@@ -106,13 +106,6 @@ def said_by(study: str) -> str:
     return (latex(WORDS) if study == "latex" else broken).strip()
 
 
-def test_each_extreme_is_one_that_the_fake_knows() -> None:
-    assert {*RUNAWAY, "latex-broken"} <= {*FAULTS}
-
-
-@pytest.mark.parametrize("name", BROKEN)
-def test_broken_formulas_are_shown_in_no_more_than_some_times_their_length(name: str) -> None:
-    text = BROKEN[name]
-    for images in (True, False):
-        shown = markdown.html(text, images=images, dollars=True)
-        assert 0 < len(shown) < 10 * len(text)
+def test_broken_formulas_are_shown_in_no_more_than_some_times_their_length() -> None:
+    for name, text in BROKEN.items():
+        assert 0 < len(markdown.html(text, images=False, dollars=True)) < 10 * len(text), name

@@ -16,9 +16,9 @@ from tests.wiring.reading import query
 pytestmark = pytest.mark.anyio
 
 
-@pytest.mark.parametrize("forge", ["same cookie", "no cookie", "another forged cookie each time"])
+@pytest.mark.parametrize("forge", ["no cookie", "another forged cookie each time"])
 async def test_a_flood_is_stopped_and_harms_nobody_else(tmp_path: Path, forge: str) -> None:
-    settings = settings_for(tmp_path, requests_per_second=0.02, request_burst=30, people_per_address=4)
+    settings = settings_for(tmp_path, requests_per_second=0.02, request_burst=30, people_per_address=2)
     async with AsyncExitStack() as stack:
         served = await stack.enter_async_context(serving(settings, studies.chat(tmp_path)))
         other = await stack.enter_async_context(HttpBot(served.url, "1", patience_s=20))
@@ -27,7 +27,7 @@ async def test_a_flood_is_stopped_and_harms_nobody_else(tmp_path: Path, forge: s
         most = settings.people_per_address * settings.request_burst
 
         async def knock(number: int) -> httpx2.Response:
-            cookie = {"no cookie": "", "same cookie": "parley=forged"}.get(forge, f"parley=forged{number}")
+            cookie = "" if forge == "no cookie" else f"parley=forged{number}"
             return await client.post("/api/look", json={}, headers={"cookie": cookie})
 
         answers, begun = [], time.monotonic()

