@@ -2,28 +2,19 @@
 
 from dataclasses import replace
 
-import pytest
-from sqlalchemy import func, insert, select
-from sqlalchemy.exc import DatabaseError
+from sqlalchemy import insert, select
 
 from experiments.core.events import Event
 from storage import tables
 from storage.ai_tables import answers
 from storage.alone.cells import StoredCell, cells_of, keep_cells
-from storage.engine import open_database, writer
+from storage.engine import writer
 from storage.erasure import erase
 from tests.fakes.sampled import sampled, write_sampled
 
 STREAM = "11111111-1111-4111-8111-111111111111"
 ALONE = StoredCell("a" * 64, "alone", "free_text", "gpt", 1, 50, "physics", "p1", data={"right": "B"})
 ABOUT = StoredCell("b" * 64, "annotation", "hedging", "gpt", 0, 1, stream=STREAM, path="chat")
-
-
-@pytest.fixture
-def database(database_url):
-    made = open_database(database_url)
-    yield made
-    made.dispose()
 
 
 def test_cells_come_back_in_the_order_of_their_plan(database):
@@ -34,17 +25,10 @@ def test_cells_come_back_in_the_order_of_their_plan(database):
     assert list(cells_of(database, "mine", "annotation")) == [ABOUT]
 
 
-def test_a_cell_keeps_the_most_samples_that_were_wanted(database):
-    for samples in (50, 5, 60, 10):
-        keep_cells(database, "mine", [replace(ALONE, samples=samples, name=f"{samples}")])
-    (found,) = cells_of(database, "mine")
-    assert (found.samples, found.name) == (60, "10")
-
-
-def test_what_was_asked_about_somebody_goes_with_them_and_nothing_else(database):
-    keep_cells(database, "mine", [ALONE, ABOUT])
-    write_sampled(database, [sampled(one.cell, 0, 0, "B") for one in (ALONE, ABOUT)])
-    with writer(database) as connection:
+def test_what_was_asked_about_somebody_goes_with_them_and_nothing_else(each_database):
+    keep_cells(each_database, "mine", [ALONE, ABOUT])
+    write_sampled(each_database, [sampled(one.cell, 0, 0, "B") for one in (ALONE, ABOUT)])
+    with writer(each_database) as connection:
         with connection.begin():
             made = [{"study": "mine", "cell": one.cell, "sample": 0, "outcome": "answered"} for one in (ALONE, ABOUT)]
             connection.execute(insert(answers), made)
@@ -52,16 +36,7 @@ def test_what_was_asked_about_somebody_goes_with_them_and_nothing_else(database)
             enrolled = {"stream": STREAM, "study": "mine", "hash": "h", "origin": "person", "ordinal": 1}
             connection.execute(insert(tables.sessions), [enrolled])
             erase(connection, STREAM, Event(1, 0, "participant", "", "withdrew", {}))
-    assert list(cells_of(database, "mine")) == [ALONE]
-    with database.connect() as connection:
+    assert list(cells_of(each_database, "mine")) == [ALONE]
+    with each_database.connect() as connection:
         for table in (tables.attempts, answers):
             assert connection.execute(select(table.c.cell)).scalars().all() == [ALONE.cell]
-
-
-def test_without_a_withdrawal_nothing_goes(database):
-    keep_cells(database, "mine", [ABOUT])
-    write_sampled(database, [sampled(ABOUT.cell, 0, 0, "B")])
-    with writer(database) as connection:
-        with pytest.raises(DatabaseError, match="only by an erasure"), connection.begin():
-            connection.execute(tables.attempts.delete())
-        assert connection.execute(select(func.count()).select_from(tables.attempts)).scalar() == 1

@@ -26,7 +26,7 @@ from tests.wiring.full import fill_disk, free_disk, refused_at_work, small_disk
 from tests.wiring.reading import check_sound, query
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
-PEOPLE = 4
+PEOPLE = 3
 PRICE = {"prompt": 1.0, "completion": 1.0}
 ASKED: list[asyncio.Event] = []
 """For each time that a model was asked, what lets it answer."""
@@ -109,7 +109,7 @@ async def test_replies_that_come_when_the_disk_is_full_are_kept_and_paid_for_onc
         await refused_at_work(typist, PATIENCE_S)
         for let in ASKED:
             let.set()
-        for _ in range(20):
+        for _ in range(8):
             assert (await client.get("/healthz/ready")).status_code == 503
             for bot in bots:
                 assert (await bot.look()).panel.chat.waiting  # type: ignore[union-attr]
@@ -126,7 +126,7 @@ async def test_replies_that_come_when_the_disk_is_full_are_kept_and_paid_for_onc
     check_sound(served.database)
 
 
-SAMPLES, FULL_AFTER = 200, 40
+SAMPLES, FULL_AFTER = 100, 30
 
 
 async def test_models_alone_are_not_asked_while_nothing_can_be_kept(tmp_path: Path) -> None:
