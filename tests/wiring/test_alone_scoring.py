@@ -102,18 +102,6 @@ def test_the_rows_are_the_same_after_a_rebuild_and_a_change_of_them_is_found(eac
     assert "free_text_acc is 0.75" in told
 
 
-def test_hundreds_of_cells_are_read_in_blocks_and_none_is_lost(database: Database) -> None:
-    found = cells(STUDY, Wish(repeats=2))
-    letters = [cell for cell in found if cell.name != "free_text"]
-    keep(database, STUDY, found, [row(cell.key, n, 0, "A") for cell in letters for n in range(2)])
-    assert score(database, STUDY.name) == 2 * len(letters) == 480
-    rows = alone_table(database)
-    assert len(rows) == 120
-    assert [one["model"] for one in rows] == ["tutor-a"] * 60 + ["tutor-b"] * 60
-    assert all(one["letter_only_few_shot_count"] == 2 and one["free_text_count"] is None for one in rows)
-    assert sum(one["letter_only_zero_shot_acc"] for one in rows) == 30
-
-
 PROBLEM = plan()[0].problem
 CALLS = st.lists(
     st.tuples(st.sampled_from(["B", "C", "x", READ % "B", ""]), st.sampled_from([None, None, "refusal", "status_429"])),

@@ -240,6 +240,13 @@ def test_people_verify_a_random_sample_and_the_agreement_is_told(tmp_path: Path,
     drawn = annotate(tmp_path, "sample", "talk", "--with", "user_effort", "-n", "4", "--seed", "7", "-o", str(folder))
     assert drawn.returncode == 0, drawn.stderr
     first = (folder / "conversations.jsonl").read_text()
+    written = "".join(path.read_text() for path in folder.iterdir())
+    with database.connect() as connection:
+        streams = connection.execute(text("SELECT stream FROM session")).scalars().all()
+        workers = connection.execute(text("SELECT DISTINCT worker_id FROM conversations")).scalars().all()
+    assert not any(name in written for name in (*streams, *workers)), "nothing but what was said and asked"
+    sampled = [json.loads(line) for line in first.splitlines()]
+    assert {tuple(sorted(one)) for one in sampled} == {("dataset", "dialogue", "id", "text")}
     annotate(tmp_path, "sample", "talk", "--with", "user_effort", "-n", "4", "--seed", "7", "-o", str(folder))
     assert (folder / "conversations.jsonl").read_text() == first, "the same seed draws the same"
 
@@ -261,23 +268,6 @@ def test_people_verify_a_random_sample_and_the_agreement_is_told(tmp_path: Path,
     found = json.loads(annotate(tmp_path, *same, "--json").stdout)["user_effort"]
     assert (found["n"], found["raters"], found["agreement"]["value"]) == (16, 4, 0.5)
     assert found["people"]["value"] < 0.5
-
-
-def test_a_sample_holds_nothing_but_what_was_said_and_asked(tmp_path: Path, database: Database) -> None:
-    BY_MODEL["good"] = json.dumps({"personal_data": False, "kinds": []})
-    annotate(tmp_path, "talk", "--with", "personal_data", "--model", "judge:good")
-    folder = tmp_path / "verify"
-    done = annotate(tmp_path, "sample", "talk", "--with", "personal_data", "-o", str(folder))
-    assert done.returncode == 0, done.stderr
-    written = "".join(path.read_text() for path in folder.iterdir())
-    with database.connect() as connection:
-        streams = connection.execute(text("SELECT stream FROM session")).scalars().all()
-        workers = connection.execute(text("SELECT DISTINCT worker_id FROM conversations")).scalars().all()
-    assert not any(name in written for name in (*streams, *workers))
-    rows = [json.loads(line) for line in (folder / "conversations.jsonl").read_text().splitlines()]
-    assert len(rows) == 6
-    assert {tuple(sorted(row)) for row in rows} == {("dataset", "dialogue", "id", "text")}
-    assert all(re.fullmatch("c[0-9a-f]{16}", row["id"]) for row in rows)
 
 
 def withdraw(database: Database, stream: str) -> None:

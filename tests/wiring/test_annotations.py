@@ -255,7 +255,7 @@ async def test_imported_conversations_are_annotated_where_they_were_not(tmp_path
     assert list(differences(beside.database)) == []
 
 
-@pytest.mark.parametrize(("name", "kinds"), [("arena", {"a", "b"}), ("demo", {""})])
+@pytest.mark.parametrize(("name", "kinds"), [("arena", {"a", "b"})])
 async def test_the_chats_of_any_study_are_conversations(tmp_path: Path, name: str, kinds: set[str]) -> None:
     database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
     clock = VirtualClock(START_US)

@@ -135,7 +135,7 @@ VALUES: dict[str, tuple[str, dict[str, Any], dict[str, str]]] = {
 
 
 async def test_values_are_checked_again(served: Served, bot: HttpBot) -> None:
-    for path in ("consent", "confidence", "alone", "remarks"):
+    for path in ("consent", "remarks", "confidence", "alone"):
         await at(bot, path)
         for number, (where, values, faults) in enumerate(VALUES.values()):
             if where == path:

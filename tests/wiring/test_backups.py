@@ -88,6 +88,7 @@ async def test_a_backup_under_load_is_a_prefix_of_the_log_and_sound(tmp_path: Pa
         copied.dispose()
 
 
+@pytest.mark.timeout(300)  # a busy machine starts a process slowly
 async def test_who_was_there_goes_on_after_a_restore(tmp_path: Path, seed: int) -> None:
     process = Process(tmp_path, (studies.short(tmp_path),))
     await asyncio.to_thread(process.start)

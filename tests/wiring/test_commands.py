@@ -31,28 +31,6 @@ def taken_port() -> Iterator[int]:
         yield server.getsockname()[1]
 
 
-CHECKED = """
-study: checked
-title: Checked
-recruitment: {by: [prolific]}
-flow:
-  - step: check
-    kind: comprehension
-    questions: [{ask: short, name: word, text: "Which word?"}]
-    right: {word: indeed}
-  - {step: info, text: "Through."}
-  - {step: finish, code: DONE}
-"""
-
-
-def test_check_tells_what_is_worth_a_look(tmp_path: Path) -> None:
-    (tmp_path / "checked.yaml").write_text(CHECKED)
-    done = parley("check", "checked.yaml", folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.index("Worth a look:") < done.stdout.index("outcomes.screened_out: has no code.")
-    assert "Worth a look" not in parley("check", "demo", "--bots", "1", folder=tmp_path).stdout
-
-
 def test_check_tells_all_faults_and_exits_with_2(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("study: x\ntitle: t\nflow:\n  - step: consnt\nmodells: {}\n")
     done = process("check", "mine.yaml", folder=tmp_path)

@@ -9,7 +9,7 @@ import httpx2
 import pytest
 
 from tests.fakes import studies
-from tests.fakes.http_bot import Heard, HttpBot, take
+from tests.fakes.http_bot import HttpBot
 from tests.fakes.model_server import Server
 from tests.fakes.model_server import serve as serve_models
 from tests.fakes.served import Served, serving, settings_for
@@ -119,33 +119,6 @@ async def test_a_retry_that_succeeds_goes_on_as_if_nothing_had_been(tmp_path: Pa
         assert [e.kind for e in facts(served.database, bot.stream)][-4:] == ["said", "failed", "retried", "replied"]
         assert [m["content"] for m in models.requests[-1].body["messages"] if m["role"] != "system"] == ["Hello"]
         await bot.finish()
-
-
-async def listen_some(bot: HttpBot, offset: int, pieces: int) -> Heard:
-    """Listen on from an offset, and hang up after so many pieces."""
-    heard = Heard(offset=offset)
-    async with bot.client.stream("GET", "/api/reply", params={"offset": offset}) as response:
-        async for line in response.aiter_lines():
-            take(line, heard)
-            pieces -= line.startswith("data: ")
-            if not pieces or heard.done:
-                break
-    return heard
-
-
-async def test_a_stream_is_read_on_from_where_it_broke(tmp_path: Path) -> None:
-    study = studies.chat(tmp_path, options={"first_ms": 0, "pace_ms": 10})
-    async with AsyncExitStack() as stack:
-        served = await stack.enter_async_context(serving(settings_for(tmp_path), study))
-        bot = await talker(stack, served)
-        await bot.do("say", {"text": "Please explain the Pythagorean theorem."})
-        parts = [await listen_some(bot, 0, 1)]
-        while not parts[-1].done:
-            assert len(parts) < 100
-            parts.append(await listen_some(bot, parts[-1].offset, 2))
-        assert len(parts) > 2
-        (reply,) = (e for e in facts(served.database, bot.stream) if e.kind == "replied")
-        assert "".join(part.text for part in parts).strip() == reply.data["text"]
 
 
 async def test_two_listeners_hear_the_same_and_the_model_is_asked_once(tmp_path: Path, models: Server) -> None:

@@ -13,7 +13,9 @@ import pytest
 
 from app.bots.simulate import START_US
 from app.clock import VirtualClock
+from app.web.console.rooms.live import where_of
 from storage.engine import open_database
+from storage.errors import StorageError
 from storage.operations import decide_on, operations_of
 from storage.studies import Studies
 from tests.fakes.console import Room, room
@@ -120,8 +122,10 @@ async def test_an_owner_lets_nobody_new_into_a_cell_and_everybody_again(olga: Re
 
 
 async def test_a_cell_or_a_number_that_was_not_offered_is_refused(olga: Researcher, console: Room) -> None:
-    for cell in (None, "", '{"condition": "no-such"}', "{", 7, {"condition": "answer-first"}):
-        assert (await limit(olga, cell, 0))["note"]
+    assert (await limit(olga, None, 0))["note"]
+    for cell in ("", '{"condition": "no-such"}', "{", 7, {"condition": "answer-first"}):
+        with pytest.raises(StorageError):
+            where_of(study(NAME), cell)
     for most in (-1, 2_000_000):
         assert (await limit(olga, json.dumps({"condition": "answer-first"}), most))["note"]
     assert operations_of(console.desk.database, NAME).caps == {}
