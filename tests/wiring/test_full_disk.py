@@ -26,7 +26,7 @@ from tests.wiring.full import fill_disk, free_disk, refused_at_work, small_disk
 from tests.wiring.reading import check_sound, query
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
-PEOPLE = 3
+PEOPLE = 4
 PRICE = {"prompt": 1.0, "completion": 1.0}
 ASKED: list[asyncio.Event] = []
 """For each time that a model was asked, what lets it answer."""
