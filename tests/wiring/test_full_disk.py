@@ -109,7 +109,7 @@ async def test_replies_that_come_when_the_disk_is_full_are_kept_and_paid_for_onc
         await refused_at_work(typist, PATIENCE_S)
         for let in ASKED:
             let.set()
-        for _ in range(8):
+        for _ in range(20):
             assert (await client.get("/healthz/ready")).status_code == 503
             for bot in bots:
                 assert (await bot.look()).panel.chat.waiting  # type: ignore[union-attr]
@@ -126,7 +126,7 @@ async def test_replies_that_come_when_the_disk_is_full_are_kept_and_paid_for_onc
     check_sound(served.database)
 
 
-SAMPLES, FULL_AFTER = 100, 30
+SAMPLES, FULL_AFTER = 200, 40
 
 
 async def test_models_alone_are_not_asked_while_nothing_can_be_kept(tmp_path: Path) -> None:
