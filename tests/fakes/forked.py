@@ -17,7 +17,7 @@ from typing import Any
 from app.cli import MODULES
 
 IMPORTED = (*(f"app.cli.{name}" for name in MODULES), "app.web.server", "tests.fakes.asked_alone")
-END_S = 60.0
+END_S = 300.0
 
 
 def forking() -> ForkServerContext:

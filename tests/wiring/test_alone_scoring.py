@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import select, update
@@ -17,7 +15,7 @@ from app.library import load_study
 from storage.ai_tables import answers
 from storage.alone.answers import standings
 from storage.alone.replies import Stored
-from storage.engine import Database, open_database, writer
+from storage.engine import Database, writer
 from storage.projections import differences, rebuild
 from storage.schemas.registry import released
 from tests.fakes.databases import read_tables
@@ -30,13 +28,6 @@ READ = '{"attempted_answer": true, "answer_val": "13", "answer_letter": "%s"}'
 
 def plan(*methods: str, repeats: int = 6, most: int = 1) -> list[AloneCell]:
     return cells(STUDY, Wish(("tutor-a",), methods or registry.RELEASED, repeats, (DATASET,), most))
-
-
-@pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    opened = open_database(database_url)
-    yield opened
-    opened.dispose()
 
 
 def alone_table(database: Database) -> list[dict[str, Any]]:
@@ -94,15 +85,8 @@ def test_the_released_row_counts_what_the_release_counts(database: Database) -> 
         assert {name: found[f"{method}_{name}"] for name in told} == told
 
 
-def test_reading_again_changes_nothing_and_needs_nobody(database: Database) -> None:
-    filled(database)
-    score(database, STUDY.name)
-    before = stored(database), alone_table(database)
-    score(database, STUDY.name)
-    assert (stored(database), alone_table(database)) == before
-
-
-def test_the_rows_are_the_same_after_a_rebuild_and_a_change_of_them_is_found(database: Database) -> None:
+def test_the_rows_are_the_same_after_a_rebuild_and_a_change_of_them_is_found(each_database: Database) -> None:
+    database = each_database
     filled(database)
     score(database, STUDY.name)
     before = read_tables(database)
@@ -116,44 +100,6 @@ def test_the_rows_are_the_same_after_a_rebuild_and_a_change_of_them_is_found(dat
         connection.execute(update(table).values(free_text_acc=0.75))
     (told,) = differences(database)
     assert "free_text_acc is 0.75" in told
-
-
-def test_what_was_corrected_in_the_reading_shows_when_it_is_read_again(database: Database) -> None:
-    filled(database)
-    score(database, STUDY.name)
-    with writer(database) as connection, connection.begin():
-        connection.execute(update(answers).values(outcome="answered", right=1, answer="B"))
-    score(database, STUDY.name)
-    assert alone_table(database)[0]["letter_only_few_shot_count"] == 5
-    assert alone_table(database)[0]["free_text_acc"] == 1 / 2
-
-
-def test_replies_beyond_those_that_were_wanted_do_not_count(database: Database) -> None:
-    (cell,) = plan("letter_only_few_shot", repeats=2)
-    keep(database, STUDY, [cell], [row(cell.key, n, 0, "B") for n in range(5)])
-    assert score(database, STUDY.name) == 2
-    assert alone_table(database)[0]["letter_only_few_shot_count"] == 2
-
-
-def test_a_method_that_the_release_does_not_know_is_told_by_the_status_alone(database: Database) -> None:
-    (cell,) = plan("zero_shot_cot")
-    keep(database, STUDY, [cell], [row(cell.key, 0, 0, "So it is 13."), row(cell.key, 0, 1, "B")])
-    score(database, STUDY.name)
-    assert alone_table(database) == []
-    (one,) = standings(database, STUDY.name)
-    assert (one.name, one.right, one.counted, one.cost) == ("zero_shot_cot", 1, 1, pytest.approx(0.02))
-
-
-def test_hundreds_of_cells_are_read_in_blocks_and_none_is_lost(database: Database) -> None:
-    found = cells(STUDY, Wish(repeats=2))
-    letters = [cell for cell in found if cell.name != "free_text"]
-    keep(database, STUDY, found, [row(cell.key, n, 0, "A") for cell in letters for n in range(2)])
-    assert score(database, STUDY.name) == 2 * len(letters) == 480
-    rows = alone_table(database)
-    assert len(rows) == 120
-    assert [one["model"] for one in rows] == ["tutor-a"] * 60 + ["tutor-b"] * 60
-    assert all(one["letter_only_few_shot_count"] == 2 and one["free_text_count"] is None for one in rows)
-    assert sum(one["letter_only_zero_shot_acc"] for one in rows) == 30
 
 
 PROBLEM = plan()[0].problem

@@ -21,9 +21,15 @@ from app.library import load_study
 from app.marked import marked
 from app.runtime import Runtime
 from app.settings import Settings
+from experiments.core.events import Action
+from experiments.core.session import decide, fold
 from storage.conversations import annotated_in, conversations
 from storage.engine import Database, open_database
+from storage.log import Log
 from storage.projections import differences
+from storage.seating import seat_changes
+from storage.studies import Studies
+from storage.work import Append
 from storage.yaml_text import yaml_text
 from tests.fakes import studies
 from tests.fakes.backends import registered
@@ -70,18 +76,32 @@ def judge() -> Iterator[None]:
 
 async def _simulated(folder: Path, file: Path, count: int) -> None:
     clock = VirtualClock(START_US)
-    runtime = Runtime(open_database(settings_for(folder).database_url), Settings(), clock)
+    database = open_database(settings_for(folder).database_url)
+    runtime = Runtime(database, Settings(), clock)
     found = load_study(str(file))
     runtime.prepare(found)
     async for _ in simulate(runtime, clock, found, count, "1"):
         pass
     await runtime.close()
+    database.dispose()
 
 
-def simulated(folder: Path, count: int = 6) -> Database:
-    """A database of sessions of the study `talk`, each of which has one conversation."""
-    asyncio.run(_simulated(folder, studies.chat(folder), count))
-    return open_database(settings_for(folder).database_url)
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A database of six sessions of the study `talk`, each of which has one conversation."""
+    folder = tmp_path_factory.mktemp("filled")
+    asyncio.run(_simulated(folder, studies.chat(folder), 6))
+    return (folder / "parley.db").read_bytes()
+
+
+@pytest.fixture
+def database(filled: bytes, tmp_path: Path) -> Iterator[Database]:
+    """A copy of it, beside the study's file."""
+    studies.chat(tmp_path)
+    (tmp_path / "parley.db").write_bytes(filled)
+    made = open_database(settings_for(tmp_path).database_url)
+    yield made
+    made.dispose()
 
 
 def annotate(folder: Path, *words: str) -> Done:
@@ -99,8 +119,7 @@ def facts(database: Database) -> int:
         return int(connection.execute(text("SELECT count(*) FROM event WHERE kind = 'annotated'")).scalar_one())
 
 
-def test_a_study_is_annotated_once_and_again_by_another_model(tmp_path: Path) -> None:
-    database = simulated(tmp_path)
+def test_a_study_is_annotated_once_and_again_by_another_model(tmp_path: Path, database: Database) -> None:
     dry = annotate(tmp_path, "talk", "--with", "user_effort", "--model", "judge:good", "--dry-run")
     assert (dry.returncode, "6 calls now" in dry.stdout, ASKED, facts(database)) == (0, True, [], 0)
     done = annotate(tmp_path, "talk", "--with", "user_effort", "--model", "judge:good")
@@ -118,8 +137,7 @@ def test_a_study_is_annotated_once_and_again_by_another_model(tmp_path: Path) ->
     assert re.search(r"user_effort\s+│\s+good\s+│\s+6 │\s+6 │", status)
 
 
-def test_unparsed_refused_and_failed_are_three_things_and_none_is_filled_in(tmp_path: Path) -> None:
-    database = simulated(tmp_path)
+def test_unparsed_refused_and_failed_are_three_things_and_none_is_filled_in(tmp_path: Path, database: Database) -> None:
     busy = BackendUnavailable("busy", reason="status_503")
     told = ['{"user_effort": "tried"}', "They tried.", '{"user_effort": "Tried"}', "", busy, '{"user_effort": "known"}']
     met: list[str] = []
@@ -143,8 +161,7 @@ def test_unparsed_refused_and_failed_are_three_things_and_none_is_filled_in(tmp_
     assert Counter(reasons) == {"empty_reply": 2, "status_503": 5}, "each try is kept"
 
 
-def test_what_needs_no_model_and_what_cannot_be_judged_is_told(tmp_path: Path) -> None:
-    database = simulated(tmp_path)
+def test_what_needs_no_model_and_what_cannot_be_judged_is_told(tmp_path: Path, database: Database) -> None:
     BY_MODEL["good"] = '{"corrected": false, "corrections": []}'
     short = sum(len(one.said) <= 2 for one in conversations(database, "talk", "bot"))
     done = annotate(tmp_path, "talk", "--with", "corrected", "--model", "judge:good")
@@ -161,8 +178,7 @@ OWN: dict[str, Any] = {
 }  # fmt: skip
 
 
-def test_one_of_ones_own_comes_from_the_study_file_or_from_another(tmp_path: Path) -> None:
-    database = simulated(tmp_path)
+def test_one_of_ones_own_comes_from_the_study_file_or_from_another(tmp_path: Path, database: Database) -> None:
     BY_MODEL["own"] = '{"hedges": true}'
     own = studies.write(tmp_path, {"study": "own", "annotators": {"hedging": OWN}})
     raw = marked(own.read_text()).value
@@ -175,36 +191,21 @@ def test_one_of_ones_own_comes_from_the_study_file_or_from_another(tmp_path: Pat
     assert "0 new annotations, 6 that were there" in again.stdout, again.stderr
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (("talk", "--with", "user_efort", "--model", "judge:good"), "Did you mean 'user_effort'"),
-        (("talk", "--with", "user_effort"), "has no model"),
-        (("talk", "--model", "judge:good"), "--with is missing"),
-        (("talk", "--with", "user_effort", "--model", "gpt"), "no model of the study"),
-        (("tallk", "--with", "user_effort", "--model", "judge:good"), "Did you mean 'talk'"),
-        (("sample", "talk", "--with", "user_effort", "-o", "x"), "nothing of 'talk'"),
-        (("talk", "--from", "bad.yaml"), "names neither"),
-    ],
-)
-def test_what_is_wrong_is_told_with_what_is_allowed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], told: str
-) -> None:
-    simulated(tmp_path, 1)
+@pytest.mark.usefixtures("database")
+def test_what_is_wrong_is_told_with_what_is_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bad.yaml").write_text(yaml_text({"annotators": {"a": OWN | {"prompt": "?"}}}))
-    done = annotate(tmp_path, *words)
-    assert done.returncode == 2
-    assert told in " ".join(done.stderr.split())
-
-
-def test_everything_runs_with_the_scripted_model_and_no_server(tmp_path: Path) -> None:
-    database = simulated(tmp_path)
-    names = "user_effort,answer,corrected,first_prompt,personal_data"
-    done = annotate(tmp_path, "talk", "--with", names, "--model", "scripted:anybody")
-    assert done.returncode == 0, done.stderr
-    assert facts(database) > 6
-    assert list(differences(database)) == []
+    for words, told in (
+        (("talk", "--with", "user_efort", "--model", "judge:good"), "'user_effort'"),
+        (("talk", "--with", "user_effort"), "has no model"),
+        (("talk", "--model", "judge:good"), "--with"),
+        (("talk", "--with", "user_effort", "--model", "gpt"), "no model of the study"),
+        (("tallk", "--with", "user_effort", "--model", "judge:good"), "'talk'"),
+        (("sample", "talk", "--with", "user_effort", "-o", "x"), "nothing of 'talk'"),
+        (("talk", "--from", "bad.yaml"), "names neither"),
+    ):
+        done = annotate(tmp_path, *words)
+        assert (done.returncode, told in " ".join(done.stderr.split())) == (2, True), done.stderr
 
 
 async def _labelled(folder: Path, study_file: Path, answers: list[Any]) -> None:
@@ -232,20 +233,22 @@ def words_of(screen: Any) -> str:
                     for message in block.messages)  # fmt: skip
 
 
-def test_people_verify_a_random_sample_and_the_agreement_is_told(tmp_path: Path) -> None:
-    database = simulated(tmp_path, 8)
+def test_people_verify_a_random_sample_and_the_agreement_is_told(tmp_path: Path, database: Database) -> None:
     BY_MODEL["good"] = lambda prompt: json.dumps({"user_effort": LABELS[len(prompt) % 2]})
     annotate(tmp_path, "talk", "--with", "user_effort", "--model", "judge:good")
     folder = tmp_path / "verify"
-    drawn = annotate(tmp_path, "sample", "talk", "--with", "user_effort", "-n", "5", "--seed", "7", "-o", str(folder))
+    drawn = annotate(tmp_path, "sample", "talk", "--with", "user_effort", "-n", "4", "--seed", "7", "-o", str(folder))
     assert drawn.returncode == 0, drawn.stderr
     first = (folder / "conversations.jsonl").read_text()
-    annotate(tmp_path, "sample", "talk", "--with", "user_effort", "-n", "5", "--seed", "7", "-o", str(folder))
+    written = "".join(path.read_text() for path in folder.iterdir())
+    with database.connect() as connection:
+        streams = connection.execute(text("SELECT stream FROM session")).scalars().all()
+        workers = connection.execute(text("SELECT DISTINCT worker_id FROM conversations")).scalars().all()
+    assert not any(name in written for name in (*streams, *workers)), "nothing but what was said and asked"
+    sampled = [json.loads(line) for line in first.splitlines()]
+    assert {tuple(sorted(one)) for one in sampled} == {("dataset", "dialogue", "id", "text")}
+    annotate(tmp_path, "sample", "talk", "--with", "user_effort", "-n", "4", "--seed", "7", "-o", str(folder))
     assert (folder / "conversations.jsonl").read_text() == first, "the same seed draws the same"
-    annotate(tmp_path, "sample", "talk", "--with", "user_effort", "-n", "5", "--seed", "8", "-o", str(tmp_path / "8"))
-    assert (tmp_path / "8" / "conversations.jsonl").read_text() != first
-    checked = parley("check", str(folder / "study.yaml"), "--bots", "2", folder=tmp_path)
-    assert (checked.returncode, "No faults" in checked.stdout) == (0, True), checked.stdout + checked.stderr
 
     told = annotated_in(database, "talk", "user_effort")
     said = {" ".join(message.text for message in one.said): told[one.stream, one.about].data["values"]["user_effort"]
@@ -260,40 +263,41 @@ def test_people_verify_a_random_sample_and_the_agreement_is_told(tmp_path: Path)
     asyncio.run(_labelled(tmp_path, folder / "study.yaml", [agrees, agrees]))
     same = ("agreement", "talk", "--with", "user_effort", "--study", "verify-user_effort")
     found = json.loads(annotate(tmp_path, *same, "--json").stdout)["user_effort"]
-    assert (found["n"], found["conversations"], found["raters"], found["agreement"]["value"]) == (10, 5, 2, 1.0)
+    assert (found["n"], found["conversations"], found["raters"], found["agreement"]["value"]) == (8, 4, 2, 1.0)
     asyncio.run(_labelled(tmp_path, folder / "study.yaml", [contradicts, contradicts]))
     found = json.loads(annotate(tmp_path, *same, "--json").stdout)["user_effort"]
-    assert (found["n"], found["raters"], found["agreement"]["value"]) == (20, 4, 0.5)
+    assert (found["n"], found["raters"], found["agreement"]["value"]) == (16, 4, 0.5)
     assert found["people"]["value"] < 0.5
-    assert "50.0" in annotate(tmp_path, *same).stdout
 
 
-def test_a_sample_holds_nothing_but_what_was_said_and_asked(tmp_path: Path) -> None:
-    database = simulated(tmp_path)
-    BY_MODEL["good"] = json.dumps({"personal_data": False, "kinds": []})
-    annotate(tmp_path, "talk", "--with", "personal_data", "--model", "judge:good")
-    folder = tmp_path / "verify"
-    done = annotate(tmp_path, "sample", "talk", "--with", "personal_data", "-o", str(folder))
-    assert done.returncode == 0, done.stderr
-    written = "".join(path.read_text() for path in folder.iterdir())
+def withdraw(database: Database, stream: str) -> None:
+    """Erase a session as its participant does."""
+    log = Log(database)
+    state = fold(log.load(stream))
+    study = Studies(database).get(state.enrolled["hash"])
+    events = decide(study, state, Action("withdraw", "", {}, state.events[-1].at_us + 1))
+    seat = seat_changes(study, state, fold(events, state))
+    log.append(Append(stream, study.name, events, origin="bot", seat=seat, erases=True)).result()
+    log.close()
+
+
+def test_what_came_about_somebody_after_they_withdrew_is_deleted(tmp_path: Path, database: Database) -> None:
     with database.connect() as connection:
-        streams = connection.execute(text("SELECT stream FROM session")).scalars().all()
-        workers = connection.execute(text("SELECT DISTINCT worker_id FROM conversations")).scalars().all()
-    assert not any(name in written for name in (*streams, *workers))
-    rows = [json.loads(line) for line in (folder / "conversations.jsonl").read_text().splitlines()]
-    assert len(rows) == 6
-    assert {tuple(sorted(row)) for row in rows} == {("dataset", "dialogue", "id", "text")}
-    assert all(re.fullmatch("c[0-9a-f]{16}", row["id"]) for row in rows)
+        gone, *_ = streams = connection.execute(text("SELECT stream FROM session ORDER BY ordinal")).scalars().all()
+    left = [gone]
 
+    def reply(prompt: str) -> str:
+        if left:
+            withdraw(database, left.pop())
+        return json.dumps({"user_effort": "tried"})
 
-@pytest.mark.parametrize("name", ["answer", "first_prompt", "corrected"])
-def test_every_annotators_sample_can_be_walked_by_bots(tmp_path: Path, name: str) -> None:
-    simulated(tmp_path)
-    annotate(tmp_path, "talk", "--with", name, "--model", "scripted:anybody")
-    folder = tmp_path / "verify"
-    assert annotate(tmp_path, "sample", "talk", "--with", name, "-o", str(folder)).returncode == 0
-    told = "Right answer" in (folder / "conversations.jsonl").read_text()
-    assert told == (name == "first_prompt"), "people are told what the annotator was"
-    asyncio.run(_simulated(tmp_path, folder / "study.yaml", 2))
-    done = annotate(tmp_path, "agreement", "talk", "--with", name, "--study", str(folder / "study.yaml"))
-    assert (done.returncode, "equal" in done.stdout) == (0, True), done.stderr
+    BY_MODEL["good"] = reply
+    done = annotate(tmp_path, "talk", "--with", "user_effort", "--model", "judge:good", "--concurrency", "1")
+    assert done.returncode == 0, done.stderr
+    assert "of who withdrew: 1" in done.stdout
+    assert facts(database) == len(streams) - 1
+    with database.connect() as connection:
+        kept = connection.execute(text("SELECT count(*) FROM attempt WHERE cell IS NOT NULL")).scalar()
+        about = connection.execute(text("SELECT stream FROM ai_cell")).scalars().all()
+    assert (kept, sorted(about)) == (5, sorted(streams[1:]))
+    assert list(differences(database)) == []

@@ -6,7 +6,6 @@ import logging
 
 import pytest
 
-from app.web.offered import Offered
 from app.web.server import APOLOGY, BROKEN
 from experiments.core.place import Place
 from experiments.core.screen import Panel
@@ -48,24 +47,3 @@ async def test_a_screen_that_fails_is_told_calmly_and_with_its_session(
     ours = [one.getMessage() for one in caplog.records if one.name == "app.web.server"]
     assert ours == [f"POST /api/act, session {bot.stream}: {told} [{reference.strip('()')}]"]
     assert "Traceback" not in response.text
-
-
-@FAULTS
-async def test_a_start_page_that_fails_is_told_calmly(
-    error: Exception,
-    said: str,
-    told: str,
-    bot: HttpBot,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    async def fail(self: Offered, name: str) -> None:
-        raise error
-
-    monkeypatch.setattr(Offered, "get", fail)
-    with caplog.at_level(logging.ERROR):
-        response = await bot.send("GET", "/s/talk")
-    assert response.status_code == 503
-    assert said in response.text
-    ours = [one.getMessage() for one in caplog.records if one.name == "app.web.server"]
-    assert [one.split(" [")[0] for one in ours] == [f"GET /s/talk, session none: {told}"]

@@ -22,7 +22,9 @@ PID = "5f3a0c6e9d1b2a7c4e8f0d12"
 RECRUITERS = {"PROLIFIC_PID": "prolific", "participantId": "connect", "survey_code": "sona", "pid": "panel"}
 
 
-@pytest.mark.parametrize("parameter", RECRUITERS)
+@pytest.mark.parametrize(
+    "parameter", [*RECRUITERS][:1] + [pytest.param(one, marks=pytest.mark.soak) for one in [*RECRUITERS][1:]]
+)
 async def test_a_recruiters_id_leads_back_and_is_nowhere(served: Served, tmp_path: Path, parameter: str) -> None:
     pid = f"{PID}{parameter}"
     link = f"?{parameter}={pid}&STUDY_ID=s&SESSION_ID=t"
@@ -60,23 +62,6 @@ async def test_clicking_start_twice_makes_one_session(served: Served) -> None:
         assert len({answer.cookies["parley"] for answer in answers}) == 1
         again = re.findall(r'name="ticket" value="([\w.-]{32,})"', (await client.get("/s/short")).text)[0]
         assert again != ticket
-
-
-async def test_going_to_another_study_and_back_is_the_same_session(served: Served, bot: HttpBot) -> None:
-    first = bot.stream
-    answer = await bot.client.get("/s/short")
-    assert "Continue where I was" in answer.text
-    await bot.arrive("short")
-    assert bot.stream == first
-
-
-@pytest.mark.parametrize("how", ["finished", "withdrew"])
-async def test_who_has_ended_is_not_asked_to_go_on(served: Served, bot: HttpBot, how: str) -> None:
-    await (bot.finish() if how == "finished" else bot.do("withdraw", {}))
-    page = (await bot.client.get("/s/short")).text
-    assert "For you this study has ended" in page
-    assert "To the last page" in page
-    assert "is saved" not in page
 
 
 async def test_another_process_is_not_taken_for_a_second_tab(served: Served, bot: HttpBot) -> None:

@@ -63,17 +63,15 @@ async def test_a_backup_under_load_is_a_prefix_of_the_log_and_sound(tmp_path: Pa
 
     async with serving(settings, studies.short(tmp_path)) as served:
         going = [asyncio.create_task(take_part(number)) for number in range(3)]
-        await asyncio.sleep(1)
-        with served.database.connect() as connection:
-            before = connection.exec_driver_sql("SELECT count(*) FROM event").scalar_one()
+        while (before := query(served.database, "SELECT count(*) FROM event")[0][0]) < 30:
+            await asyncio.sleep(0.05)
 
         def told(copied: int, total: int) -> None:
             steps.append(copied)
             time.sleep(0.01)
 
         checked = await asyncio.to_thread(back_up, tmp_path / "parley.db", tmp_path / "backup.db", told)
-        with served.database.connect() as connection:
-            after = connection.exec_driver_sql("SELECT count(*) FROM event").scalar_one()
+        after = query(served.database, "SELECT count(*) FROM event")[0][0]
         done.set()
         bots = [bot for came in await asyncio.gather(*going) for bot in came]
         assert steps == sorted(steps), "no commit began the copy anew"
@@ -90,6 +88,7 @@ async def test_a_backup_under_load_is_a_prefix_of_the_log_and_sound(tmp_path: Pa
         copied.dispose()
 
 
+@pytest.mark.timeout(300)  # a busy machine starts a process slowly
 async def test_who_was_there_goes_on_after_a_restore(tmp_path: Path, seed: int) -> None:
     process = Process(tmp_path, (studies.short(tmp_path),))
     await asyncio.to_thread(process.start)
@@ -124,11 +123,15 @@ async def test_who_was_there_goes_on_after_a_restore(tmp_path: Path, seed: int) 
 
 def test_a_backup_takes_nobodys_place_and_leaves_nothing_behind(file: Path, tmp_path: Path) -> None:
     made = back_up(file, tmp_path / "backup.db")
-    assert made.file.stat().st_mode & 0o777 == 0o600
+    beside = tmp_path / "backup.db.sha256"
+    assert beside.read_text(encoding="utf-8") == f"{sha256(made.file.read_bytes()).hexdigest()}  backup.db\n"
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (made.file, beside)} == {0o600}
     with pytest.raises(StorageError, match="there is a file of this name"):
         back_up(file, made.file)
     with pytest.raises(StorageError, match="no database to back up"):
         back_up(tmp_path / "other.db", tmp_path / "backup2.db")
+    with pytest.raises(StorageError, match=r"cannot be written"):
+        back_up(file, Path("/proc/monday.db"))
     assert {path.name for path in tmp_path.iterdir()} == {"parley.db", "backup.db", "backup.db.sha256"}
 
 
@@ -151,31 +154,22 @@ def test_what_is_damaged_is_neither_kept_nor_restored(file: Path, tmp_path: Path
     assert not (tmp_path / "aside.db").exists()
 
 
-def test_who_withdrew_since_the_backup_is_named(file: Path, tmp_path: Path) -> None:
-    backup = back_up(file, tmp_path / "backup.db").file
-    with closing(sqlite3.connect(file)) as connection, connection:
-        connection.execute("INSERT INTO erasure VALUES ('gone', 0, 'participant', 'withdrew')")
-    assert "  gone" in parley("restore", str(backup), folder=tmp_path).stdout.splitlines()
-
-
-def test_what_is_put_back_is_told_and_belongs_to_whom_the_database_did(tmp_path: Path) -> None:
-    words = ("simulate", "demo", "-n", "2")
-    Forked(command, *words, folder=tmp_path, out=tmp_path / "said.txt").wait()  # it lets go of the file
+def test_what_is_put_back_is_told_and_belongs_to_whom_the_database_did(lab: Path, tmp_path: Path) -> None:
+    file = tmp_path / "parley.db"
+    file.write_bytes(lab.read_bytes())
     told = parley("backup", "monday.db", folder=tmp_path).stdout
     held = re.search(r"2 sessions and \d+ facts of demo, the newest of \d{4}-\d\d-\d\d \d\d:\d\d UTC", told)
     assert held, told
-    file = tmp_path / "parley.db"
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("INSERT INTO erasure VALUES ('gone', 0, 'participant', 'withdrew')")
     file.chmod(0o640)
     if os.geteuid() == 0:
         os.chown(file, NOBODY, NOBODY)
     owned = (file.stat().st_uid, file.stat().st_gid, stat.S_IMODE(file.stat().st_mode))
-    assert held[0] in parley("restore", "monday.db", folder=tmp_path).stdout
+    restored = parley("restore", "monday.db", folder=tmp_path).stdout
+    assert held[0] in restored
+    assert "  gone" in restored.splitlines(), "who withdrew since is named"
     assert (file.stat().st_uid, file.stat().st_gid, stat.S_IMODE(file.stat().st_mode)) == owned
-
-
-def test_a_folder_that_takes_no_backup_is_told(file: Path) -> None:
-    with pytest.raises(StorageError, match=r"^/proc/monday\.db: cannot be written: "):
-        back_up(file, Path("/proc/monday.db"))
 
 
 def test_a_backup_is_put_where_no_database_is(file: Path, tmp_path: Path) -> None:
@@ -189,18 +183,12 @@ def test_a_backup_is_put_where_no_database_is(file: Path, tmp_path: Path) -> Non
     assert load(open_database(f"sqlite:///{tmp_path}/new/parley.db"), "s") == ()
 
 
-def test_of_postgresql_the_error_names_the_tool(tmp_path: Path) -> None:
-    for words in (("backup",), ("restore", "backup.db")):
-        refused = parley(*words, folder=tmp_path, PARLEY_DATABASE_URL="postgresql+psycopg://nobody@127.0.0.1:1/none")
-        assert refused.returncode == 2
-        assert "pg_dump" in refused.stderr
-
-
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A database with two sessions, closed."""
     folder = tmp_path_factory.mktemp("lab")
-    Forked(command, "simulate", "demo", "-n", "2", folder=folder, out=folder / "said.txt").wait()
+    made = Forked(command, "simulate", "demo", "-n", "2", folder=folder, out=folder / "said.txt")
+    assert made.wait() == 0, "it has let go of the file"
     return folder / "parley.db"
 
 
@@ -212,7 +200,7 @@ def flipped(file: Path, rng: random.Random, count: int) -> None:
     file.write_bytes(written)
 
 
-@pytest.mark.parametrize("count", [1, 400])
+@pytest.mark.parametrize("count", [1, pytest.param(400, marks=pytest.mark.soak)])
 def test_a_backup_with_flipped_bytes_is_never_restored(
     lab: Path, tmp_path: Path, seed: int, soak: bool, count: int
 ) -> None:
@@ -220,7 +208,7 @@ def test_a_backup_with_flipped_bytes_is_never_restored(
     backup = back_up(lab, tmp_path / "backup.db").file
     good = backup.read_bytes()
     file = tmp_path / "parley.db"
-    for number in range(300 if soak else 20):
+    for number in range(300 if soak else 8):
         file.write_bytes(lab.read_bytes())
         backup.write_bytes(good)
         flipped(backup, rng, count)
@@ -231,16 +219,7 @@ def test_a_backup_with_flipped_bytes_is_never_restored(
             assert not (tmp_path / f"aside{number}.db").exists()
         else:
             taken += 1
-    print(f"{taken} damaged backups were restored")
     assert taken == 0
-
-
-def test_a_checksum_is_as_other_programs_read_it(lab: Path, tmp_path: Path) -> None:
-    backup = back_up(lab, tmp_path / "monday.db").file
-    beside = tmp_path / "monday.db.sha256"
-    assert beside.read_text(encoding="utf-8") == f"{sha256(backup.read_bytes()).hexdigest()}  monday.db\n"
-    assert stat.S_IMODE(beside.stat().st_mode) == 0o600
-    assert {path.name for path in tmp_path.iterdir()} == {"monday.db", "monday.db.sha256"}
 
 
 def test_a_backup_without_a_checksum_is_taken_only_if_it_is_said_and_sound(lab: Path, tmp_path: Path) -> None:

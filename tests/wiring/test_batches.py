@@ -95,14 +95,3 @@ def test_what_is_typed_and_sent_in_one_batch_is_no_draft(connection: Connection)
     together(connection, [fact(4, spent=Spent("here"))])
     with connection.begin():
         assert connection.execute(drafts).all() == []
-
-
-def test_attempts_for_a_reply_and_sessions_of_a_study_count_from_1(connection: Connection) -> None:
-    enrolled: list[Work] = [fact(1, "enrolled", stream, enrolment=NEW) for stream in (STREAM, OTHER)]
-    together(connection, [*enrolled, attempt(), attempt(OTHER), attempt()])
-    together(connection, [attempt()])
-    t, session = tables.attempts.c, tables.sessions.c
-    with connection.begin():
-        tried = connection.execute(select(t.stream, t.number).order_by(t.stream, t.number)).all()
-        assert tried == [(STREAM, 1), (STREAM, 2), (STREAM, 3), (OTHER, 1)]
-        assert connection.execute(select(session.ordinal).order_by(session.stream)).scalars().all() == [1, 2]

@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from app.web.api import ANOTHERS
 from storage import tables
-from tests.fakes import studies
-from tests.fakes.http_bot import Act, HttpBot
-from tests.fakes.served import Served, serving, settings_for
+from tests.fakes.http_bot import HttpBot
+from tests.fakes.served import Served
 from tests.wiring.sound import logs_of, rows
 
 pytestmark = pytest.mark.anyio
 PRIVATE = "zqprivateqz"
 Tabs = tuple[HttpBot, HttpBot]
-
-
-@pytest.fixture
-async def served(tmp_path: Path) -> AsyncIterator[Served]:
-    async with serving(settings_for(tmp_path), studies.short(tmp_path)) as served:
-        yield served
 
 
 @pytest.fixture
@@ -84,11 +75,3 @@ async def test_what_is_typed_there_and_what_it_tells_of_itself_is_dropped(served
     assert kept(served)[0] == stood[0]
     assert PRIVATE not in repr(kept(served))
     assert kept(served)[2] == stood[2]
-
-
-async def test_who_says_nothing_of_it_is_believed_as_before(tabs: Tabs) -> None:
-    """A program that talks to the API has one cookie and no tabs."""
-    _, now = tabs
-    act: Act = replace(now.intend("say", {"text": "Hello"}), whose="")
-    body = {name: value for name, value in act.body.items() if name != "whose"}
-    assert not (await now.send("POST", "/api/act", body)).json()["note"]

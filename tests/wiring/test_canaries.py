@@ -245,6 +245,8 @@ async def test_only_what_is_due_leaves_the_server(tmp_path: Path, models: Server
                 told |= due(served, bot)
                 await look_everywhere(bot, PUBLIC if soak else chance.sample(PUBLIC, 2))
                 assert seen(bot.heard) <= told, f"at {bot.screen.path}"
+                ended = any(event.kind == "finished" for event in facts(served.database, bot.stream))
+                assert (canary("code") in seen(bot.heard)) == ended, "no answer has it before the log holds the end"
                 if not await bot.step():
                     break
             for path in {*ONCE, *PUBLIC}:
@@ -256,18 +258,3 @@ async def test_only_what_is_due_leaves_the_server(tmp_path: Path, models: Server
             assert told <= seen(bot.heard) | {shown_with(word) for word in ("confidence", "before", "chat")}
         systems = {m["content"] for r in models.requests for m in r.body["messages"] if m["role"] == "system"}
         assert systems == {canary("system", 0), canary("system", 1)}, "the models were told what participants were not"
-
-
-async def test_the_code_comes_with_the_finishing_commit(tmp_path: Path, models: Server, seed: int) -> None:
-    """No answer holds the code unless the log already holds the end."""
-    settings = settings_for(tmp_path, openai_base_url=models.base_url, openai_api_key="k")
-    async with AsyncExitStack() as stack:
-        served = await stack.enter_async_context(serving(settings, blind_study(tmp_path)))
-        bot = await stack.enter_async_context(HttpBot(served.url, str(seed)))
-        await bot.arrive("blind")
-        more = True
-        while more:
-            more = await bot.step()
-            ended = any(event.kind == "finished" for event in facts(served.database, bot.stream))
-            assert (canary("code") in seen(bot.heard)) == ended
-        assert ended

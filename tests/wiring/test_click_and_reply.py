@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.fakes import studies
-from tests.fakes.http_bot import HttpBot, screen_of
-from tests.fakes.served import Served, serving, settings_for
+from tests.fakes.http_bot import HttpBot
+from tests.fakes.served import serving, settings_for
 from tests.wiring.reading import facts
 
 pytestmark = pytest.mark.anyio
@@ -53,34 +53,6 @@ async def test_the_screen_comes_first_then_the_words_then_the_screen_after_them(
             assert [screen["slots"], after["slots"]] == [[""], []]
             assert screen["updates"], "all of the page is new"
             assert set(after["updates"]) < set(screen["updates"]), "what the page shows is not painted again"
-
-
-async def test_where_nothing_has_to_be_waited_for_it_is_a_plain_answer(served: Served, bot: HttpBot) -> None:
-    response = await sent(bot, {"agreed": "on"})
-    assert not is_of_events(response)
-    assert response.json()["screen"]["path"] != bot.screen.path
-    await bot.look()
-    await bot.until(path="with_ai")
-    refused = await sent(bot, {"text": ""})
-    assert not is_of_events(refused)
-    assert refused.json()["note"]
-
-
-async def test_several_replies_have_each_a_stream_of_their_own(tmp_path: Path) -> None:
-    model = {"backend": "scripted", "options": {"first_ms": 200}}
-    raw = {
-        "study": "duel",
-        "title": "Duel",
-        "models": {"left": model, "right": model},
-        "flow": [{"step": "compare"}, {"step": "finish"}],
-    }
-    async with serving(settings_for(tmp_path), studies.write(tmp_path, raw)) as duel, HttpBot(duel.url, "two") as bot:
-        await bot.arrive("duel")
-        response = await sent(bot, {"text": "Hello"})
-        assert not is_of_events(response)
-        chat = screen_of(response.json()["screen"]).panel.chat
-        assert chat is not None
-        assert len(chat.slots) == 2
 
 
 async def test_the_same_click_again_hears_the_same_reply(tmp_path: Path) -> None:

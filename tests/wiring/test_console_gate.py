@@ -95,11 +95,11 @@ async def test_a_visitor_reaches_what_is_listed_and_nothing_else(door: ASGIApp, 
     assert let_through == (PUBLIC | FOR_VISITORS) - {("POST", "/logout")}
 
 
-@pytest.mark.parametrize("path", ["/report/demo", "/download/x", "/config", "/anything"])
-async def test_a_stranger_who_opens_a_page_is_led_to_the_login(stranger: Browser, path: str) -> None:
-    response = await stranger.get(path)
-    assert (response.status_code, response.headers["location"]) == (303, "/login")
-    assert (await stranger.client.get(path)).status_code == 401
+async def test_a_stranger_who_opens_a_page_is_led_to_the_login(stranger: Browser) -> None:
+    for path in ("/report/demo", "/download/x", "/config", "/anything"):
+        response = await stranger.get(path)
+        assert (response.status_code, response.headers["location"]) == (303, "/login")
+        assert (await stranger.client.get(path)).status_code == 401
 
 
 async def test_the_way_goes_on_where_it_was_meant_to(stranger: Browser) -> None:
@@ -110,48 +110,47 @@ async def test_the_way_goes_on_where_it_was_meant_to(stranger: Browser) -> None:
     assert (await stranger.get("/login?study=x")).headers["location"] == "/?study=x", "who is logged in is led on"
 
 
-@pytest.mark.parametrize(
-    "query", ["//evil.example", "next=https://evil.example", "\\evil.example", "%0d%0aset-cookie:a=b"]
-)
-async def test_the_login_leads_nowhere_else(stranger: Browser, query: str) -> None:
-    response = await stranger.log_in("ada", GOOD, f"/login?{query}")
-    assert response.headers["location"].startswith("/?")
-    assert "\n" not in response.headers["location"]
+async def test_the_login_leads_nowhere_else(stranger: Browser) -> None:
+    for query in ("//evil.example", "next=https://evil.example", "\\evil.example", "%0d%0aset-cookie:a=b"):
+        stranger.client.cookies.clear()
+        response = await stranger.log_in("ada", GOOD, f"/login?{query}")
+        assert response.headers["location"].startswith("/?")
+        assert "\n" not in response.headers["location"]
 
 
-@pytest.mark.parametrize(
-    ("headers", "passes"),
-    [
-        ({"origin": "http://console.example:7861"}, True),
-        ({"sec-fetch-site": "same-origin"}, True),
-        ({"origin": "null", "sec-fetch-site": "same-origin"}, True),
-        ({}, False),
-        ({"origin": "null"}, False),
-        ({"sec-fetch-site": "same-site"}, False),
-        ({"sec-fetch-site": "none"}, False),
-        ({"origin": "http://console.example"}, False),
-        ({"origin": "http://evil.example"}, False),
-        ({"origin": "http://console.example:7861.evil.example"}, False),
-        ({"origin": "http://evil.example", "sec-fetch-site": "same-origin"}, False),
-    ],
+SAME = {"origin": "http://console.example:7861"}
+OTHERS: tuple[dict[str, str], ...] = (
+    {},
+    {"origin": "null"},
+    {"sec-fetch-site": "same-site"},
+    {"sec-fetch-site": "none"},
+    {"origin": "http://console.example"},
+    {"origin": "http://evil.example"},
+    {"origin": "http://console.example:7861.evil.example"},
+    {"origin": "http://evil.example", "sec-fetch-site": "same-origin"},
 )
-async def test_only_a_page_of_this_host_changes_anything(ada: Browser, headers: dict[str, str], passes: bool) -> None:
-    for path in ("/gradio_api/run/predict", "/login", f"/welcome/{TOKEN}", "/logout"):
-        response = await ada.client.post(path, headers=headers)
-        assert (response.status_code != 403 or "This form was open" in response.text) == passes, path
-        assert "access-control-allow-origin" not in response.headers
-    assert (await ada.get("/")).status_code == (303 if passes else 200), "logged out only if it passed"
+
+
+async def test_only_a_page_of_this_host_changes_anything(ada: Browser) -> None:
+    for headers in OTHERS:
+        for path in ("/gradio_api/run/predict", "/login", f"/welcome/{TOKEN}", "/logout"):
+            response = await ada.client.post(path, headers=headers)
+            assert (response.status_code, "<form" in response.text) == (403, False), (path, headers)
+            assert "access-control-allow-origin" not in response.headers
+    for headers in (SAME, {"sec-fetch-site": "same-origin"}, {"origin": "null", "sec-fetch-site": "same-origin"}):
+        assert (await ada.get("/")).status_code == 200, "nothing has logged them out"
+        assert (await ada.client.post("/logout", headers=headers)).status_code == 303
+        assert (await ada.get("/")).status_code == 303
+        await ada.log_in("ada", GOOD)
 
 
 async def test_large_bodies_are_refused(ada: Browser) -> None:
-    origin = {"origin": "http://console.example:7861"}
-
     async def pieces() -> AsyncIterator[bytes]:
         for _ in range(MOST_BODY // 65_536 + 1):
             yield b" " * 65_536
 
     async def post(content: Any) -> httpx2.Response:
-        return await ada.client.post("/gradio_api/run/predict", content=content, headers=origin)
+        return await ada.client.post("/gradio_api/run/predict", content=content, headers=SAME)
 
     assert (await post(b" " * MOST_BODY)).json() == {
         "reached": "/gradio_api/run/predict", "by": "ada", "bytes": MOST_BODY,
@@ -186,9 +185,9 @@ async def test_who_is_behind_a_request_is_told_by_the_cookie_alone(door: ASGIApp
 FORGED = ["", "x", TOKEN, "a.b.c", "../..", "ada", "é".encode().decode("latin-1"), "x" * 5_000]
 
 
-@pytest.mark.parametrize("token", FORGED)
-async def test_a_forged_token_is_a_strangers(door: ASGIApp, ada: Browser, token: str) -> None:
-    assert (await raw(door, "GET", "/theme.css", cookie=f"parley-console={token}"))[0] == 401
+async def test_a_forged_token_is_a_strangers(door: ASGIApp, ada: Browser) -> None:
+    for token in FORGED:
+        assert (await raw(door, "GET", "/theme.css", cookie=f"parley-console={token}"))[0] == 401
 
 
 @pytest.mark.parametrize("how", ["logged out", "removed", "idle", "old", "password changed"])

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 from starlette.types import ASGIApp
@@ -29,11 +28,12 @@ VALUES = {"session": "1", "study": "short", "said": "to see", "person": PEOPLE[0
 """What is asked with, by the last word of a component's elem_id."""
 
 
-@pytest.fixture
-async def app(tmp_path: Path) -> AsyncIterator[ASGIApp]:
+@pytest.fixture(scope="module")
+async def app(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[ASGIApp]:
     """A console over a study in which two people from Prolific have taken part."""
-    settings = settings_for(tmp_path)
-    async with serving(settings, studies.short(tmp_path)) as served:
+    folder = tmp_path_factory.mktemp("identity")
+    settings = settings_for(folder)
+    async with serving(settings, studies.short(folder)) as served:
         for person in PEOPLE:
             async with HttpBot(served.url, person) as bot:
                 await bot.arrive("short", f"?PROLIFIC_PID={person}&STUDY_ID=s&SESSION_ID={SUBMISSION}")

@@ -1,7 +1,7 @@
 """A connection that is cut in the middle of a reply: the whole of it is read once it is mended, and the model was asked
 once.
 
-With --soak also for 5 and for 30 seconds.
+With --soak at ten moments, and also for 5 and for 30 seconds.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.fakes.served import Served, serving, settings_for
 from tests.wiring.reading import check_facts, facts, query
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(300)]
-MOMENTS = 10
+MOMENTS = 4
 LASTS_S = 1.0
 """Less than the reply takes."""
 
@@ -51,13 +51,13 @@ async def cut_at(served: Served, line: Cable, bot: HttpBot, at_s: float, for_s: 
 
 @pytest.mark.parametrize("for_s", [1, *(pytest.param(s, marks=pytest.mark.soak) for s in (5, 30))])
 async def test_a_reply_is_whole_after_a_cut_and_the_model_was_asked_once(
-    tmp_path: Path, seed: int, for_s: float
+    tmp_path: Path, seed: int, for_s: float, soak: bool
 ) -> None:
     chance = random.Random(seed)
     study = studies.chat(tmp_path, options={"first_ms": 100, "pace_ms": 25})
     async with serving(settings_for(tmp_path), study) as served, AsyncExitStack() as stack:
         port = urlsplit(served.url).port or 0
-        lines = [stack.enter_context(cable(port)) for _ in range(MOMENTS)]
+        lines = [stack.enter_context(cable(port)) for _ in range(10 if soak else MOMENTS)]
         made = [HttpBot(line.url, f"{seed}:{n}", patience_s=for_s + 60) for n, line in enumerate(lines)]
         bots = [await stack.enter_async_context(bot) for bot in made]
         moments = [chance.uniform(0, LASTS_S) for _ in bots]

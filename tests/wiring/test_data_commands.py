@@ -8,11 +8,10 @@ import signal
 import sqlite3
 import time
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
-
-import pytest
 
 from app.bots.random_bot import RandomBot
 from app.bots.simulate import START_US
@@ -70,48 +69,14 @@ def test_a_file_is_imported_once_and_comes_out_to_the_byte(tmp_path: Path, share
     assert b"what the log implies" in parley(tmp_path, "db", "verify")
 
 
-def test_a_name_that_a_study_has_must_be_said(tmp_path: Path, shared: Path) -> None:
-    file = str(shared / "mathconverse_part.csv")
-    parley(tmp_path, "simulate", "mathconverse", "-n", "1")
-    assert b"--study mathconverse-released" in parley(tmp_path, "import", "mathconverse", file, code=2)
-    assert b"--origin import" in parley(tmp_path, "import", "mathconverse", file, "--study", "mathconverse")
-
-
 def test_validate_exits_with_0_for_a_right_file_and_1_for_a_wrong_one(tmp_path: Path, shared: Path) -> None:
     real = shared / "dices_350_rows.csv"
     assert b"No deviations from dices-350 in 1 file." in parley(tmp_path, "validate", "dices-350", real)
     wrong = tmp_path / "wrong.csv"
     wrong.write_bytes(real.read_bytes().replace(b"Phase3", b"Phase7", 1).replace(b",Man,", b",Mam,", 1))
     told = parley(tmp_path, "validate", "dices-350", wrong, code=1).decode()
-    assert "2 deviations" in told
-    assert "wrong.csv, row 1 (line 2), column 'phase': 'Phase7'; allowed: 'Phase1', 'Phase2', 'Phase3'" in told
-    assert "column 'rater_gender': 'Mam'; allowed: 'Man', 'Woman'" in told
+    assert all(fact in told for fact in ("wrong.csv", "(line 2)", "'phase'", "'Phase7'", "'rater_gender'", "'Mam'"))
     assert not (tmp_path / "parley.db").exists(), "to validate needs no database"
-
-
-def test_validate_tells_what_does_not_hold_between_cells(tmp_path: Path, shared: Path) -> None:
-    wrong = tmp_path / "wrong.csv"
-    content = (shared / "dices_990_rows.csv").read_text(encoding="utf-8")
-    last = content.rstrip("\n").rsplit(",", 1)
-    wrong.write_text(f"{last[0]},{'Yes' if last[1] != 'Yes' else 'No'}\n", encoding="utf-8")
-    told = parley(tmp_path, "validate", "dices-990", wrong, code=1).decode()
-    assert f"row 4 (line {content.count(chr(10))}), column 'Q_overall'" in told
-    assert f"{last[1]!r}, which follows from" in told
-
-
-@pytest.mark.parametrize("command", ["validate", "import"])
-@pytest.mark.parametrize(
-    ("schema", "said"),
-    [
-        ("dices350", ("no schema is called 'dices350'", "Did you mean 'dices-350'?")),
-        ("taxonomy", ("x.csv: there is no such file",)),
-    ],
-)
-def test_what_cannot_be_read_is_told_and_exits_with_2(
-    command: str, schema: str, said: tuple[str, ...], tmp_path: Path
-) -> None:
-    told = parley(tmp_path, command, schema, "x.csv", code=2).decode()
-    assert all(words in told for words in said)
 
 
 def test_a_wrong_file_is_not_imported_and_exits_with_2(tmp_path: Path, shared: Path) -> None:
@@ -120,8 +85,7 @@ def test_a_wrong_file_is_not_imported_and_exits_with_2(tmp_path: Path, shared: P
     wrong = tmp_path / FILE
     wrong.write_bytes((shared / "mathconverse_part.csv").read_bytes()[:-2])
     told = parley(tmp_path, "import", "mathconverse", wrong, "--study", "mine", code=2).decode()
-    assert "1 deviation from mathconverse; nothing was imported" in told
-    assert "column 'seen_problem_sets'" in told
+    assert "'seen_problem_sets'" in told
     assert dump(tmp_path / "parley.db") == before
 
 
@@ -141,7 +105,27 @@ def test_every_file_of_a_release_streams_and_lies_in_the_zip(tmp_path: Path) -> 
     for name in (ANSWERS, FILTERED, "full_study/conversations.json", "questions.csv"):
         assert (tmp_path / "again" / name).read_bytes() == packed[name]
     said = parley(tmp_path, "export", "copy", "--schema", "chatbench", "-o", "-", "--file", "questons.csv", code=2)
-    assert b"Did you mean 'questions.csv'?" in said
+    assert b"'questions.csv'" in said
+
+
+def test_the_options_choose_sessions_and_what_they_leave_out_is_told(tmp_path: Path) -> None:
+    parley(tmp_path, "simulate", "chatbench", "-n", "4")
+    with closing(sqlite3.connect(tmp_path / "parley.db")) as connection, connection:
+        connection.execute("UPDATE seat SET excluded = 'a bot' WHERE stream IN (SELECT stream FROM seat LIMIT 1)")
+    words = ("export", "chatbench", "--schema", "chatbench", "-o")
+
+    def people(folder: str, *options: str) -> tuple[int, bytes]:
+        told = parley(tmp_path, *words, folder, *options)
+        return len({row["worker_id"] for row in rows(tmp_path / folder / ANSWERS)}), told
+
+    assert people("all", "--with-excluded")[0] == 4
+    kept, told = people("kept")
+    assert (kept, b"left out: 1 excluded by a researcher" in told) == (3, True)
+    arms = [people(arm, "--where", f"condition={arm}")[0] for arm in ("answer-first", "direct-to-AI")]
+    assert sum(arms) == 3
+    for wrong in (("--where", "conditon=x"), ("--since", "tomorrow"), ("--language", "fr")):
+        parley(tmp_path, *words, "no", *wrong, code=2)
+        assert not (tmp_path / "no").exists()
 
 
 def test_safe_for_spreadsheets_leaves_no_text_that_runs(tmp_path: Path) -> None:
@@ -245,12 +229,12 @@ def test_an_import_that_is_interrupted_leaves_nothing_behind(tmp_path: Path, sha
     before = dump(database)
     header = ",".join(schema_of("chatbench").tables[0].header)
     row = "w{},gpt-4o,answer-first,math,3,2,4,user-AI,d,d-redux-{},very-confident,A,1"
-    big.write_text("\n".join([header, *(row.format(n // 22, n) for n in range(400_000))]) + "\n")
+    big.write_text("\n".join([header, *(row.format(n // 22, n) for n in range(60_000))]) + "\n")
     words, env = ("import", "chatbench", str(big)), {"PARLEY_DATABASE_URL": f"sqlite:///{database}"}
     importing = Forked(command, *words, folder=tmp_path, out=tmp_path / "said.txt", env=env)
     written = database.with_name("parley.db-wal")
     deadline = time.monotonic() + 60
-    while not (written.exists() and written.stat().st_size > 1_000_000):
+    while not (written.exists() and written.stat().st_size > 400_000):
         assert importing.alive, "it was done before it was interrupted"
         assert time.monotonic() < deadline
         time.sleep(0.02)

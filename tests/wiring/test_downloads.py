@@ -7,8 +7,7 @@ import os
 import shutil
 import signal
 import stat
-import subprocess
-import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -24,16 +23,16 @@ from starlette.applications import Starlette
 from starlette.types import Receive, Scope, Send
 
 from app.bots.simulate import START_US
-from app.clock import VirtualClock
-from app.web.console.downloads import EXPIRED, LIFE_S, LOCK, PATIENCE_S, STOPPED, Downloads, Link
+from app.clock import VirtualClock, WorldClock
+from app.web.console.downloads import EXPIRED, LIFE_S, LOCK, STOPPED, Downloads, Link
 from app.web.console.gate import KNOWN
 from app.web.console.visitor import VISITOR, Visitor
 from storage.engine import Database, open_database
 from storage.exports.exporting import export
 from storage.exports.planning import Wish
-from storage.exports.selecting import Selection
-from tests.fakes.console import CANARY, begin_as_canary
+from tests.fakes.console import begin_as_canary
 from tests.fakes.databases import fill
+from tests.fakes.forked import Forked
 from tests.fakes.served import SECRET
 
 pytestmark = pytest.mark.anyio
@@ -132,33 +131,26 @@ async def test_a_link_expires_and_its_file_goes(room: Room, lab: Database) -> No
     assert room.files() == []
 
 
-KILLED = """
-import os, sys, time
-from app.clock import WorldClock
-from app.web.console.downloads import Downloads
-from app.web.console.visitor import Visitor
-from storage.engine import open_database
-from storage.exports.planning import Wish
-
-downloads, ann = Downloads("a secret of a console", WorldClock()), Visitor("ann", "owner")
-downloads.start(ann, open_database(sys.argv[1]), Wish("mathconverse", "mathconverse", "bot"))
-while not (job := downloads.job(ann)).done:
-    time.sleep(0.01)
-print(downloads.links(ann)[0].path, flush=True)
-os.kill(os.getpid(), 9)
-"""
+def killed(url: str, folder: str) -> None:
+    """Make an export, say where it is, and be killed."""
+    tempfile.tempdir = folder
+    downloads = Downloads("a secret of a console", WorldClock())
+    downloads.start(ANN, open_database(url), WISH)
+    while not (job := downloads.job(ANN)) or not job.done:
+        time.sleep(0.01)
+    print(downloads.links(ANN)[0].path, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 async def test_a_killed_consoles_exports_go_at_the_next_start_and_nobody_elses(
     room: Room, lab: Database, tmp_path: Path
 ) -> None:
     own = room.made(lab, WISH)
-    words = [sys.executable, "-c", KILLED, lab.url.render_as_string()]
-    done = subprocess.run(
-        words, env={**os.environ, "TMPDIR": str(tmp_path)}, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == -signal.SIGKILL, done.stderr
-    left = Path(done.stdout.strip())
+    out = tmp_path / "said.txt"
+    console = Forked(killed, lab.url.render_as_string(), str(tmp_path), folder=tmp_path, out=out)
+    left = Path(console.said().strip())
+    assert console.wait() == -signal.SIGKILL
+    out.unlink()
     assert left.is_relative_to(tmp_path)
     assert left.is_file()
     kept = tmp_path / "kept"
@@ -192,28 +184,6 @@ async def test_a_token_that_nobody_signed_leads_nowhere(room: Room, lab: Databas
     assert (await Room(again, room.clock, room.root).get(token)).status_code == 410, "after a restart it is gone"
 
 
-async def test_what_an_analyst_fetches_holds_no_identity(room: Room, lab: Database) -> None:
-    link = room.made(lab, Wish("mathconverse", "mathconverse", "person"), BOB)
-    assert link.sessions == 1
-    content = (await room.get(link.token, "bob")).content
-    with ZipFile(BytesIO(content)) as packed:
-        parts = [content, *(packed.read(name) for name in packed.namelist())]
-    assert len(parts) > 4
-    for part in parts:
-        assert CANARY.encode() not in part
-        assert b"prolific" not in part.lower()
-
-
-class Slow(VirtualClock):
-    """A clock on which time passes whenever somebody looks."""
-
-    step_s = 0.0
-
-    def now_us(self) -> int:
-        self.advance(self.step_s)
-        return super().now_us()
-
-
 class Held(VirtualClock):
     """A clock that keeps an export waiting until it is let go."""
 
@@ -225,22 +195,6 @@ class Held(VirtualClock):
         if threading.current_thread().name == "parley-export":
             self.go.wait()
         return super().now_us()
-
-
-async def test_who_leaves_stops_the_export(lab: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    clock = Slow(START_US)
-    downloads = Downloads(SECRET, clock)
-    clock.step_s = PATIENCE_S
-    downloads.start(ANN, lab, WISH)
-    while (job := downloads._jobs["ann"]) and not job.done:
-        time.sleep(0.01)
-    assert job.said == STOPPED
-    assert {path.name for path in tmp_path.rglob("*") if path.is_file()} == {LOCK}
-    assert downloads.links(ANN) == []
-    clock.step_s = 0
-    assert downloads.start(ANN, lab, WISH), "and may begin again"
-    downloads.close()
 
 
 async def test_one_export_is_made_at_a_time_for_each_and_can_be_stopped(room: Room, lab: Database) -> None:
@@ -260,10 +214,3 @@ async def test_one_export_is_made_at_a_time_for_each_and_can_be_stopped(room: Ro
     assert held.downloads.links(ANN) == []
     held.downloads.close()
     assert held.files() == []
-
-
-async def test_an_export_that_cannot_be_made_says_why(room: Room, lab: Database) -> None:
-    assert room.downloads.start(ANN, lab, Wish("mathconverse", "mathconverse", selection=Selection(language="xx")))
-    assert "nobody took 'mathconverse' in 'xx'" in room.ended(ANN)
-    assert room.downloads.links(ANN) == []
-    assert room.files() == []

@@ -1,6 +1,5 @@
 """What asks models alone: everything once, whatever happened before; failures are told apart; the budget holds."""
 
-import asyncio
 import os
 import signal
 from collections import Counter
@@ -10,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select
 
-from app.alone.engine.plan import Limits, Plan
+from app.alone.engine.plan import Limits
 from app.errors import PriceUnknown
 from storage.alone.runs import runs
 from storage.tables import attempts
@@ -45,6 +44,10 @@ def test_everything_is_asked_once_and_then_never_again(each_database):
     with asking() as model:
         ended = ask(each_database, CELLS)
         assert sorted(model.asked) == sorted(seeds(CELLS))
+        told = {text for text in model.texts if text.startswith("c")}
+        assert any(text.startswith("c | reply") and text.count("|") == 2 for text in told), (
+            "a step is told those before it"
+        )
         assert (ended.why, ended.asked, ended.reused, ended.failed) == ("done", 13, 0, 0)
         again = ask(each_database, CELLS)
         assert len(model.asked) == 13
@@ -52,13 +55,7 @@ def test_everything_is_asked_once_and_then_never_again(each_database):
     assert sorted(seed for seed, *_ in rows(each_database, CELLS)) == sorted(seeds(CELLS))
 
 
-def test_each_step_is_told_the_texts_before_it(database):
-    with asking() as model:
-        ask(database, [Talk("x", steps=3, last="two")])
-    assert model.texts == ["x", "x | reply 0.0", "x | reply 0.0 | reply 0.1"]
-
-
-@settings(max_examples=20)
+@settings(max_examples=8)
 @given(st.data())
 def test_after_any_prefix_of_rows_exactly_the_missing_is_asked(tmp_path_factory, data):
     database = database_in(tmp_path_factory.mktemp("prefix"))
@@ -79,34 +76,14 @@ def test_after_any_prefix_of_rows_exactly_the_missing_is_asked(tmp_path_factory,
     database.dispose()
 
 
-def test_more_samples_ask_only_for_more(database):
+def test_more_samples_ask_only_for_more_and_another_temperature_for_all(database):
     with asking() as model:
         ask(database, [Talk("x", 5)])
         model.asked.clear()
         ended = ask(database, [Talk("x", 10)])
-    assert sorted(int(seed.split(":")[1]) for seed in model.asked) == [5, 6, 7, 8, 9]
-    assert (ended.asked, ended.reused) == (5, 5)
-
-
-def test_another_temperature_shares_nothing(database):
-    with asking() as model:
-        ask(database, [Talk("x", 5)])
-        ask(database, [Talk("x", 5, temperature=0.8)])
-    assert len({*model.asked}) == 10
-
-
-def test_two_cells_that_ask_the_same_are_asked_as_one(database):
-    with asking() as model:
-        ended = ask(database, [Talk("x", 2), Talk("x", 3)])
-    assert len(model.asked) == 3
-    assert ended.progress.samples == 3
-
-
-def test_breadth_comes_first(database):
-    cells = [Talk(f"{number}", 3) for number in range(5)]
-    with asking() as model:
-        ask(database, cells, Limits(concurrency=1))
-    assert [int(seed.split(":")[1]) for seed in model.asked] == [0] * 5 + [1] * 5 + [2] * 5
+        assert sorted(int(seed.split(":")[1]) for seed in model.asked) == [5, 6, 7, 8, 9]
+        assert (ended.asked, ended.reused) == (5, 5)
+        assert ask(database, [Talk("x", 5, temperature=0.8)]).asked == 5
 
 
 def test_no_more_calls_are_made_at_once_than_allowed(database):
@@ -122,9 +99,7 @@ def test_being_told_to_wait_is_no_try(database):
     assert len(model.asked) == 21
 
 
-@pytest.mark.parametrize(
-    ("errors", "requests"), [([DOWN, GONE], 3), ([GARBLED], 2), ([DOWN, GARBLED], 3), ([GARBLED, DOWN], 3)]
-)
+@pytest.mark.parametrize(("errors", "requests"), [([DOWN, GONE], 3), ([GARBLED, DOWN], 3)])
 def test_what_passes_is_tried_again(errors, requests, database):
     cell = Talk("x")
     with asking(first(seeds([cell])[0], *errors)) as model:
@@ -136,7 +111,7 @@ def test_what_passes_is_tried_again(errors, requests, database):
     assert found[-1].text == "reply 0.0"
 
 
-@pytest.mark.parametrize(("error", "requests"), [(DOWN, 3), (GONE, 3), (GARBLED, 2), (BAD, 1)])
+@pytest.mark.parametrize(("error", "requests"), [(DOWN, 3), (GARBLED, 2), (BAD, 1)])
 def test_what_stays_is_a_failed_row_and_asked_again_by_the_next_run(error, requests, database):
     cells = [Talk("x"), Talk("y")]
     hurt = seeds(cells)[0]
@@ -191,13 +166,13 @@ def test_a_model_that_rejects_one_text_after_another_is_given_up(database):
 def test_a_server_that_is_away_is_given_up(database):
     with asking(lambda seed: DOWN):
         limits = Limits(4, tries=1, patience_s=0.05)
-        ended = ask(database, [Talk("x", 500)], limits, breaker_pause_s=0.001)
+        ended = ask(database, [Talk("x", 200)], limits, breaker_pause_s=0.001)
     assert ended.why == "stopped"
-    assert 0 < ended.failed < 500
+    assert 0 < ended.failed < 200
 
 
 def test_the_budget_is_never_exceeded_and_nearly_used(database):
-    cells = [Talk("x", 1_000)]  # each reply costs 0.001, and could cost 0.01
+    cells = [Talk("x", 200)]  # each reply costs 0.001, and could cost 0.01
     with asking():
         ended = ask(database, cells, Limits(8, budget=0.05))
         assert ended.why == "budget"
@@ -240,25 +215,6 @@ def test_a_run_is_a_fact(database):
     assert runs(database, "another") == []
 
 
-def test_progress_is_told_to_the_end(database):
-    told = []
-    with asking():
-        ask(database, CELLS, tell=told.append)
-    assert (told[-1].samples, told[-1].done, told[-1].calls, told[-1].seconds_left) == (7, 7, 13, 0.0)
-
-
 def read(database):
     with database.connect() as connection:
         return connection.execute(select(attempts).order_by(attempts.c.turn, attempts.c.number)).all()
-
-
-def test_asking_leaves_no_task_behind(database):
-    async def inside():
-        from app.alone.engine.running import run
-        from app.settings import Settings
-
-        await run(database, Settings(_env_file=None), Plan("trial", "alone", CELLS), Limits(4), lambda progress: None)
-        return len(asyncio.all_tasks())
-
-    with asking():
-        assert asyncio.run(inside()) == 1

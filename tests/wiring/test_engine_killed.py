@@ -15,7 +15,7 @@ from tests.fakes.forked import Forked
 from tests.fakes.model_server import serve
 
 pytestmark = pytest.mark.timeout(300)  # what the processes are forked from may have to import first
-CELLS, SAMPLES = 30, 5
+CELLS, SAMPLES = 24, 5
 LATE = 20
 """More than how many replies come in a tenth of a second: 16 at once, 0.3 s each."""
 
@@ -55,8 +55,9 @@ def wait_for(server, requests):
         time.sleep(0.005)
 
 
+@pytest.mark.parametrize("database_url", ["sqlite", pytest.param("postgresql", marks=pytest.mark.soak)], indirect=True)
 def test_what_was_stored_before_kill_9_is_never_asked_again(begin, server, database_url):
-    for more in (30, 35, 45):
+    for more in (25, 35):
         process, before = begin(), len(server.requests)
         wait_for(server, before + more)
         process.kill()
@@ -67,12 +68,12 @@ def test_what_was_stored_before_kill_9_is_never_asked_again(begin, server, datab
     )
     assert all(one.text for one in found)
     lost = len(server.requests) - len(found)
-    assert 0 <= lost <= 3 * (CONCURRENCY + LATE)
-    assert [one.ended and one.ended["why"] for one in told] == [None, None, None, "done"]
+    assert 0 <= lost <= 2 * (CONCURRENCY + LATE)
+    assert [one.ended and one.ended["why"] for one in told] == [None, None, "done"]
     assert sum(one.replied for one in told) == CELLS * SAMPLES
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.soak), signal.SIGTERM])
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_a_run_that_is_told_to_end_waits_for_what_is_on_its_way(number, begin, server, database_url):
     process = begin()
@@ -82,15 +83,3 @@ def test_a_run_that_is_told_to_end_waits_for_what_is_on_its_way(number, begin, s
     found, (told,) = answers(database_url)
     assert len(found) == len(server.requests) == told.replied
     assert told.ended["asked"] == len(found) < CELLS * SAMPLES
-
-
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_told_twice_it_ends_at_once(begin, server, database_url):
-    process = begin()
-    wait_for(server, 40)
-    process.tell(signal.SIGINT)
-    time.sleep(0.02)
-    process.tell(signal.SIGINT)
-    assert process.said().split() == ["begins", "interrupted"]
-    found, (told,) = answers(database_url)
-    assert told.replied == len(found) < len(server.requests)

@@ -11,16 +11,15 @@ from typing import Any
 
 import httpx2
 import pytest
-from sqlalchemy import event
 
 from app.library import load_study, read_yaml
 from experiments.core.resolve import Study
-from storage.engine import Database, open_database
+from storage.engine import Database
 from storage.operations import decide_on
 from storage.publishing import publish
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
-from tests.fakes.served import Process, serving, settings_for, ticket
+from tests.fakes.served import serving, settings_for, ticket
 from tests.wiring.reading import check_facts, facts
 
 pytestmark = pytest.mark.anyio
@@ -94,19 +93,6 @@ async def test_a_change_is_published_beside_a_live_session(tmp_path: Path) -> No
         assert hash_of(again.database, later) == second.hash, "a server that starts again undoes nothing"
 
 
-async def test_a_click_asks_nothing_of_what_is_published(tmp_path: Path) -> None:
-    async with serving(settings_for(tmp_path), studies.short(tmp_path)) as one, HttpBot(one.url, "1") as bot:
-        await bot.arrive("short")
-        await bot.step()  # the consent takes a place, for which one looks
-        asked: list[str] = []
-        event.listen(one.database, "before_cursor_execute", lambda *known: asked.append(known[2]))
-        await asyncio.sleep(2.1)
-        await bot.until(path="with_ai")
-        await bot.look()
-        assert asked
-        assert [statement for statement in asked if "event.kind IN" in statement] == []
-
-
 async def test_without_names_all_that_is_published_is_served(tmp_path: Path) -> None:
     one, two = load_study(str(studies.short(tmp_path))), load_study(str(studies.chat(tmp_path)))
     async with serving(settings_for(tmp_path)) as served:
@@ -148,28 +134,3 @@ async def test_what_this_server_lacks_is_logged_and_nobody_is_let_into_half_a_st
     ]
     assert len(told) == 1, "it is told once"
     assert "PARLEY_OPENAI_API_KEY" in told[0]
-
-
-@pytest.mark.slow
-async def test_a_process_without_names_follows_the_database(tmp_path: Path) -> None:
-    process = Process(tmp_path, ())
-    database = open_database(process.database_url)
-    try:
-        await asyncio.to_thread(process.start)
-        study = load_study(str(studies.short(tmp_path)))
-        await answers(process.url, "/s/short", 404)
-        release(database, study)
-        decide(database, "short", "opened")
-        await answers(process.url, "/s/short", 200)
-        async with HttpBot(process.url, "1") as bot:
-            await bot.arrive("short")
-            await asyncio.to_thread(process.kill)
-            await asyncio.to_thread(process.start)
-            await bot.look()
-            await bot.finish()
-            check_facts(database, bot)
-    finally:
-        await asyncio.to_thread(process.stop)
-        database.dispose()
-    assert "short (open): http://" in process.log
-    assert "Traceback" not in process.log

@@ -5,6 +5,7 @@ nobody outside learns how the servers are."""
 from __future__ import annotations
 
 import asyncio
+import itertools
 import shutil
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager
@@ -16,9 +17,7 @@ import httpx2
 import pytest
 
 from app.web.logged import WITH_TOKEN
-from tests.fakes import studies
 from tests.fakes.nginx import CALM, Nginx, before, front
-from tests.fakes.served import serving, settings_for, ticket
 
 pytestmark = pytest.mark.anyio
 ONE, OTHER = "127.0.0.50", "127.0.0.60"
@@ -69,38 +68,15 @@ def client(at: Nginx, address: str) -> httpx2.AsyncClient:
 
 
 @each_way
-@pytest.mark.parametrize("claimed", ["", CLAIMED, f"{CLAIMED}, 127.0.0.1", "nonsense"])
-async def test_the_address_that_arrives_is_whose_it_is(nginx: str, tmp_path: Path, way: str, claimed: str) -> None:
+async def test_the_address_that_arrives_is_whose_it_is_and_no_log_has_it(nginx: str, tmp_path: Path, way: str) -> None:
     async with echoing() as echo:
-        with reached(nginx, way, tmp_path, echo.port) as (at, _):
-            for address in (ONE, OTHER):
+        with reached(nginx, way, tmp_path, echo.port) as (at, shipped):
+            for address, claimed in itertools.product((ONE, OTHER), ("", CLAIMED, f"{CLAIMED}, 127.0.0.1", "nonsense")):
                 async with client(at, address) as who:
                     claim = {"x-forwarded-for": claimed, "x-real-ip": CLAIMED, "forwarded": f"for={CLAIMED}"}
                     assert (await who.get("/", headers=claim if claimed else {})).status_code == 204
                 assert echo.headers["x-forwarded-for"] == address
                 assert echo.headers["x-forwarded-proto"] == ("http" if "itself" in way else "https")
-
-
-@each_way
-async def test_a_stranger_who_begins_many_sessions_keeps_nobody_else_out(nginx: str, tmp_path: Path, way: str) -> None:
-    settings = settings_for(tmp_path, sessions_per_address=2, trusted_proxies="127.0.0.1")
-    async with serving(settings, studies.short(tmp_path)) as served:
-        with reached(nginx, way, tmp_path, int(served.url.rpartition(":")[2])) as (at, _):
-            told = [await begin(at, ONE, f"198.51.100.{number}") for number in range(4)]
-            assert told == [303, 303, 429, 429]
-            assert await begin(at, OTHER, CLAIMED) == 303
-
-
-async def begin(at: Nginx, address: str, claimed: str) -> int:
-    """What becomes of somebody's try to take part."""
-    async with client(at, address) as who:
-        return (await who.post("/s/short", data=ticket("short"), headers={"x-forwarded-for": claimed})).status_code
-
-
-@each_way
-async def test_no_log_says_who_came(nginx: str, tmp_path: Path, way: str) -> None:
-    async with echoing() as echo:
-        with reached(nginx, way, tmp_path, echo.port) as (at, shipped):
             async with client(at, ONE) as who:
                 assert (await who.get(f"/s/demo?PROLIFIC_PID={CANARY}&parley_sig=x")).status_code == 204
                 for place in WITH_TOKEN:
@@ -117,16 +93,6 @@ async def test_no_log_says_who_came(nginx: str, tmp_path: Path, way: str) -> Non
         assert [name for name, text in logs.items() if CANARY in text or ONE in text] == []
 
 
-@each_way
-async def test_as_it_is_shipped_no_request_is_logged(nginx: str, tmp_path: Path, way: str) -> None:
-    async with echoing() as echo:
-        with reached(nginx, way, tmp_path, echo.port, logged="") as (at, shipped):
-            async with client(at, ONE) as who:
-                assert (await who.get(f"/s/demo?PROLIFIC_PID={CANARY}")).status_code == 204
-        assert shipped.complaints == ""
-        assert not [*shipped.folder.glob("*.log")]
-
-
 SPELLINGS = (
     "/healthz", "/healthz/ready", "/healthz/live", "//healthz", "/%68ealthz/ready", "/./healthz/ready", "/x/../healthz",
     "/healthz/ready?x=/", "/parley/..%2fhealthz/ready", "/healthz%2fready", "/api/act/../../healthz",
@@ -134,9 +100,11 @@ SPELLINGS = (
 
 
 @each_way
-async def test_nobody_outside_learns_how_the_servers_are(nginx: str, tmp_path: Path, way: str) -> None:
+async def test_nobody_outside_learns_how_the_servers_are_and_no_request_is_logged(
+    nginx: str, tmp_path: Path, way: str
+) -> None:
     async with echoing() as echo:
-        with reached(nginx, way, tmp_path, echo.port) as (at, _):
+        with reached(nginx, way, tmp_path, echo.port, logged="") as (at, shipped):
             reader, writer = await asyncio.open_connection(
                 "127.0.0.1", int(at.url.rpartition(":")[2]), ssl=at.trusted if at.url.startswith("https") else None
             )
@@ -147,3 +115,5 @@ async def test_nobody_outside_learns_how_the_servers_are(nginx: str, tmp_path: P
             writer.close()
     assert answers.count(b"HTTP/1.1 404 ") == len(SPELLINGS)
     assert echo.paths == ["/end"]
+    assert shipped.complaints == ""
+    assert not [*shipped.folder.glob("*.log")]

@@ -113,7 +113,7 @@ def check_dead(process: Process, found: Crowd, folder: Path) -> None:
 @pytest.mark.parametrize("database_url", ["sqlite", pytest.param("postgresql", marks=pytest.mark.soak)], indirect=True)
 async def test_killed_at_random_moments(tmp_path: Path, database_url: str, seed: int, soak: bool) -> None:
     print(f"seed {seed}")
-    cycles, people = (500, 20) if soak else (3, 5)
+    cycles, people = (500, 20) if soak else (2, 4)
     chance = random.Random(seed)
     env = {"PARLEY_DATABASE_URL": database_url}
     process = Process(tmp_path, (studies.demo(tmp_path, first_ms=30, pace_ms=4),), env=env)
@@ -134,7 +134,7 @@ async def test_killed_at_random_moments(tmp_path: Path, database_url: str, seed:
 
 async def test_a_server_is_restarted_under_many_who_go_on_by_themselves(tmp_path: Path, seed: int, soak: bool) -> None:
     """Each was somewhere else on the way; none has to consent again, and with --soak none waits for long."""
-    people, soon_s = (50, SOON_S) if soak else (12, PATIENCE_S)
+    people, soon_s = (50, SOON_S) if soak else (5, PATIENCE_S)
     chance = random.Random(seed)
     process = Process(tmp_path, (studies.demo(tmp_path, first_ms=30, pace_ms=4),))
     await asyncio.to_thread(process.start)
