@@ -33,7 +33,7 @@ settings.register_profile(
 )
 LONG = (
     *("accessibility_console", "trouble", "keyboard_and_ear", "seats", "page"),
-    *("accessibility", "nginx", "console", "backend_faults", "hostile"),
+    *("accessibility", "console", "backend_faults", "hostile"),
     *("failures", "replicas", "hostile_console", "whole", "outcomes", "report_command", "telemetry", "pages"),
 )
 """Files that take half a minute or more, those with a browser between the others; they come first, so that nobody waits
