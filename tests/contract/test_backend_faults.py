@@ -186,7 +186,8 @@ def becomes_its_error(fault, name, settings, server):
     assert (type(error), error.reason) == expected, str(error)
     assert str(error).endswith((".", "?")), "a message is whole sentences"
     assert KEY[:12] not in str(error)
-    assert len(server.requests) == before + 1, "backends never ask again"
+    asked = len(server.requests) - before
+    assert asked in ((0, 1) if fault in IN_TIME else (1,)), "backends never ask again"
 
 
 @pytest.mark.parametrize("form", SOUND)
