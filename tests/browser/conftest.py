@@ -125,7 +125,9 @@ def fast(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
 def slow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
     """The demo with a tutor who takes some seconds."""
     folder = tmp_path_factory.mktemp("slow")
-    yield from _serve(folder, studies.demo(folder, first_ms=200, pace_ms=40), studies.short(folder))
+    yield from _serve(
+        folder, studies.demo(folder, first_ms=200, pace_ms=40), studies.short(folder), studies.rated(folder)
+    )
 
 
 @pytest.fixture

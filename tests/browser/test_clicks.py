@@ -30,6 +30,7 @@ def test_a_double_click_is_one_step_and_answers_nothing_on_the_screen_that_comes
     steps, before, button = count(fast, "submitted"), visitor.mark, submit.bounding_box()
     assert button is not None
     at = button["x"] + button["width"] / 2, button["y"] + button["height"] / 2
+    page.mouse.click(1, 1)  # or the browser would count on from the double click
     page.mouse.click(*at)
     visitor.arrived_from(before)
     page.mouse.move(*at)

@@ -156,10 +156,12 @@ def test_what_is_damaged_is_neither_kept_nor_restored(file: Path, tmp_path: Path
 
 def test_what_is_put_back_is_told_and_belongs_to_whom_the_database_did(lab: Path, tmp_path: Path) -> None:
     file = tmp_path / "parley.db"
-    file.write_bytes(lab.read_bytes())
-    told = parley("backup", "monday.db", folder=tmp_path).stdout
+    with closing(sqlite3.connect(lab)) as source, closing(sqlite3.connect(file)) as copy:
+        source.backup(copy)  # what is in its journal as well
+    done = parley("backup", "monday.db", folder=tmp_path)
+    told = done.stdout
     held = re.search(r"2 sessions and \d+ facts of demo, the newest of \d{4}-\d\d-\d\d \d\d:\d\d UTC", told)
-    assert held, told
+    assert held, done
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute("INSERT INTO erasure VALUES ('gone', 0, 'participant', 'withdrew')")
     file.chmod(0o640)

@@ -285,10 +285,9 @@ def test_a_revision_that_would_lose_something_changes_nothing(database_url: str,
     make_first(database_url)
     before = contents(database_url)
     for number, (words, said) in enumerate(WRONG):
+        (aside := tmp_path / f"aside{number}").mkdir()
         with pytest.raises(StorageError, match=f"nothing was migrated: {said}"):
-            migrate(
-                database_url, (tmp_path / f"{number}.db").with_stem, revisions=losing(tmp_path / f"{number}", words)
-            )
+            migrate(database_url, (aside / "a.db").with_stem, revisions=losing(tmp_path / f"{number}", words))
         assert contents(database_url) == before
         assert standing(database_url).revision == "0001"
 
