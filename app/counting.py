@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from experiments.core.assign import places
-from experiments.core.events import Action, Data, Event, Job
-from experiments.core.operations import Operations
-from experiments.core.participation import Cap
-from experiments.core.place import State, holds_place, language_of
-from experiments.core.resolve import Study
-from experiments.core.screen import Screen
-from experiments.core.session import decide, fold, owed, screen
 from experiments.errors import Refused
+from experiments.events import Action, Data, Event, Job
+from experiments.session.assignment import places
+from experiments.session.engine import decide, fold, owed, screen
+from experiments.session.state import State, holds_place, language_of
+from experiments.session.study_status import Operations
+from experiments.study.recruitment import Cap
+from experiments.study.resolve import Study
+from experiments.study.screen import Screen
 from storage.others import Others
 from storage.projections import changed_rows, rows_of
 from storage.schemas.base import Row

@@ -23,11 +23,11 @@ from app.library import FILE, STUDIES, find, mapping_of, no_yaml, shipped, study
 from app.marked import Marked as Page
 from app.marked import marked
 from app.translations import missing
-from experiments.core.advice import advice
-from experiments.core.resolve import Study
 from experiments.errors import Fault, StudyError, allowed
+from experiments.study.lint import advice
+from experiments.study.resolve import Study
 from problems import registry as problems
-from problems.item import Problem
+from problems.problem import Problem
 
 LARGEST_BYTES = 200_000
 LONGEST_NAME = 60

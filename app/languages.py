@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from experiments.core.words import say, translated
+from experiments.study.i18n import say, translated
 
 FOLDER = Path(__file__).parent.parent / "experiments" / "languages"
 

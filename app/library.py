@@ -16,11 +16,11 @@ from app.backends import registry as backends
 from app.errors import NotYaml
 from app.marked import Marked, marked
 from app.translations import in_its_languages, language_faults
-from experiments.core.resolve import Study
 from experiments.errors import Fault, StudyError, allowed
+from experiments.study.resolve import Study
 from problems import registry as problems
 from problems.errors import ProblemError
-from problems.item import Problem
+from problems.problem import Problem
 from storage.schemas.registry import schemas
 
 EXPERIMENTS = Path(__file__).parent.parent / "experiments"

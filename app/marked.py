@@ -19,7 +19,7 @@ from ruamel.yaml.composer import MaxDepthExceededError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from app.errors import NotYaml
-from experiments.core.config import AsTyped
+from experiments.study.base_model import AsTyped
 
 LONGEST = 2_000_000
 """How many characters a text may have once its aliases are unfolded."""

@@ -8,8 +8,8 @@ from typing import Any
 
 from app.backends import registry
 from app.errors import ModelUnknown
-from experiments.core.model import Model
-from experiments.core.resolve import Study
+from experiments.study.model_spec import Model
+from experiments.study.resolve import Study
 from problems.errors import did_you_mean
 
 

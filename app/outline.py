@@ -9,10 +9,10 @@ from typing import Literal
 from rich.markup import escape
 from rich.tree import Tree
 
-from experiments.core.config import Condition
-from experiments.core.resolve import Study
-from experiments.core.step import Step
-from experiments.core.study import Each, Node, OneOf, Phase, weights
+from experiments.study.base_model import Condition
+from experiments.study.resolve import Study
+from experiments.study.schema import Each, Node, OneOf, Phase, weights
+from experiments.study.step import Step
 
 Kind = Literal["languages", "problems", "model", "factor", "flow", "phase", "each", "step"]
 

@@ -20,9 +20,9 @@ from functools import partial
 from app.calls.budget import Budget
 from app.clock import Clock
 from app.shared import Shared
-from experiments.core.operations import EVERYBODY, Operations, Where
-from experiments.core.participation import Cap
-from experiments.core.resolve import Study
+from experiments.session.study_status import EVERYBODY, Operations, Where
+from experiments.study.recruitment import Cap
+from experiments.study.resolve import Study
 from storage.engine import Database
 from storage.errors import StorageError
 from storage.operations import operations_of

@@ -31,17 +31,17 @@ from app.replies.buffer import Reply
 from app.replies.patient import Means, ask_patiently
 from app.replies.turns import Turns, alone
 from app.settings import Settings
-from experiments.core.assign import FULL
-from experiments.core.events import Action, Job
-from experiments.core.hurry import refuse_hurry
-from experiments.core.model import Model
-from experiments.core.participation import Cap
-from experiments.core.place import State
-from experiments.core.resolve import Study
-from experiments.core.session import fold
-from experiments.core.telemetry import Record, kept
-from experiments.core.timing import overdue
 from experiments.errors import Refused
+from experiments.events import Action, Job
+from experiments.session.assignment import FULL
+from experiments.session.engine import fold
+from experiments.session.limits import refuse_hurry
+from experiments.session.state import State
+from experiments.session.telemetry import Record, kept
+from experiments.session.timing import overdue
+from experiments.study.model_spec import Model
+from experiments.study.recruitment import Cap
+from experiments.study.resolve import Study
 from storage.attempts import times_asked
 from storage.claims import claims_of
 from storage.engine import Database

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from app.languages import catalogue, catalogues, primary, spoken
-from experiments.core.resolve import Study, resolve
-from experiments.core.texts import prompts_of, squeezed, texts_of
 from experiments.errors import Fault, allowed
-from problems.item import Problem
+from experiments.study.resolve import Study, resolve
+from experiments.views.translatable_texts import prompts_of, squeezed, texts_of
+from problems.problem import Problem
 
 Raw = Mapping[str, Any]
 

@@ -18,7 +18,7 @@ from app.bots.walking import all_but, every_value, offline
 from app.clock import VirtualClock
 from app.runtime import Runtime
 from app.settings import Settings
-from experiments.core.resolve import Study
+from experiments.study.resolve import Study
 from storage.attempts import attempts
 from storage.engine import open_database
 

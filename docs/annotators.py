@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.alone.annotators import registry
 from app.alone.annotators.base import allowed, parts
 from docs.tables import about, table
-from experiments.core.annotated import About
+from experiments.session.annotations import About
 from storage.conversations import Conversation
 
 NONE = Conversation("", About(), ())

@@ -32,14 +32,14 @@ from docs.figures import figures
 from docs.goals import promises
 from docs.methods import methods
 from docs.tables import about, keys, table
-from experiments.core import alone, participation
-from experiments.core import fields as asked
-from experiments.core import model as replying
-from experiments.core import study as parts
-from experiments.core.annotating import Annotating
-from experiments.core.scales import QUESTIONS, SCALES
-from experiments.core.schema import json_schema
-from experiments.core.step import Step, kinds
+from experiments.instruments.scales import QUESTIONS, SCALES
+from experiments.study import ai_alone, recruitment
+from experiments.study import fields as asked
+from experiments.study import model_spec as replying
+from experiments.study import schema as parts
+from experiments.study.annotators import Annotating
+from experiments.study.json_schema import json_schema
+from experiments.study.step import Step, kinds
 from problems import registry as sources
 from storage.schemas.base import Column
 from storage.schemas.registry import schemas
@@ -63,12 +63,12 @@ STUDY_PARTS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("`system`: a prompt for each value", replying.PickText),
     ("`price` of a model", replying.Price),
     ("`factors`: the values of a tag", parts.OneOf),
-    ("`caps`: how many are wanted", participation.Cap),
-    ("`recruitment`", participation.Recruitment),
-    ("`outcomes`: the end of each", participation.Ending),
-    ("`times`", participation.Times),
-    ("`alone`: models without people", alone.Alone),
-    ("`bonus`: a rule", participation.Bonus),
+    ("`caps`: how many are wanted", recruitment.Cap),
+    ("`recruitment`", recruitment.Recruitment),
+    ("`outcomes`: the end of each", recruitment.Ending),
+    ("`times`", recruitment.Times),
+    ("`alone`: models without people", ai_alone.Alone),
+    ("`bonus`: a rule", recruitment.Bonus),
     ("`annotators`: one of your own", Annotating),
     ("`phase`: a part with a heading", parts.Phase),
     ("`each`: a loop over problems", parts.Each),

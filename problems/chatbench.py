@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from problems.errors import ProblemError, did_you_mean
-from problems.files import Record, csv_records, read_text, repeated
-from problems.item import Option, Problem
+from problems.problem import Option, Problem
+from problems.readers import Record, csv_records, read_text, repeated
 from problems.registry import source
 
 KEYS = ("A", "B", "C", "D")

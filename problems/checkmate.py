@@ -9,8 +9,8 @@ import re
 from pathlib import Path
 
 from problems.errors import ProblemError
-from problems.files import read_text
-from problems.item import Problem
+from problems.problem import Problem
+from problems.readers import read_text
 from problems.registry import source
 
 TOPICS = ("Algebra", "Group Theory", "Number Theory", "Probability Theory", "Topology", "Linear Algebra")

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Literal
 
 from problems.errors import ProblemError
-from problems.files import Record, csv_records, read_text
-from problems.item import Message, Problem
+from problems.problem import Message, Problem
+from problems.readers import Record, csv_records, read_text
 from problems.registry import source
 
 NEEDED = ("item_id", "context", "response")

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import cast
 
 from problems.errors import ProblemError
-from problems.files import read_text, repeated
-from problems.item import Problem
+from problems.problem import Problem
+from problems.readers import read_text, repeated
 from problems.registry import source
 
 DATASET = "custom"

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from problems.errors import ProblemError, did_you_mean
-from problems.item import Problem
 from problems.plugins import discover
+from problems.problem import Problem
 
 Loader = Callable[[Path], tuple[Problem, ...]]
 GROUP = "parley.problems"
@@ -76,7 +76,7 @@ def _read(name: str, place: Path) -> tuple[Problem, ...]:
     for wrong in problems:
         if not isinstance(wrong, Problem):
             raise ProblemError(
-                f"{place}: the source {name!r} gave {wrong!r:.200}; it has to give problems (problems.item.Problem)"
+                f"{place}: the source {name!r} gave {wrong!r:.200}; it has to give problems (problems.problem.Problem)"
             )
     return problems
 

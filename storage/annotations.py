@@ -16,10 +16,10 @@ from typing import Any
 
 import orjson
 
-from experiments.core.annotated import ANNOTATED, About, where
-from experiments.core.events import Action, Event
-from experiments.core.session import decide, fold
 from experiments.errors import Refused
+from experiments.events import Action, Event
+from experiments.session.annotations import ANNOTATED, About, where
+from experiments.session.engine import decide, fold
 from storage.errors import Conflict, StorageError
 from storage.log import Log
 from storage.projections import changed_rows, rows_of

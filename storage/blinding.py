@@ -1,8 +1,8 @@
 """Whether a study's blinding held: how often replies told which model wrote them, and how well people guessed it.
 
 One read of the facts that matter, in their order, told apart by condition: all, and each value of each factor. Flags
-belong to the model that replied, a fallback where it did. A guess is judged by `experiments/core/guesses.py`, with the
-truth of the study as it was when the session began. Nothing of this is stored.
+belong to the model that replied, a fallback where it did. A guess is judged by `experiments/session/guesses.py`, with
+the truth of the study as it was when the session began. Nothing of this is stored.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any, NamedTuple, assert_never
 
 from sqlalchemy import Select, and_, case, false, or_, select
 
-from experiments.core.guesses import UNSURE, Verdict, repliers, true_options, verdict
-from experiments.core.resolve import Study
 from experiments.errors import allowed
+from experiments.session.guesses import UNSURE, Verdict, repliers, true_options, verdict
 from experiments.steps.guess import Guess
+from experiments.study.resolve import Study
 from storage import tables
 from storage.engine import Database
 from storage.errors import StorageError

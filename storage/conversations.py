@@ -14,15 +14,15 @@ from typing import Any
 import orjson
 from sqlalchemy import Connection, select
 
-from experiments.core.annotated import ANNOTATED, About, found
-from experiments.core.events import Event
-from experiments.core.place import Place, State
-from experiments.core.resolve import Study
-from experiments.core.rounds import histories, placed, rounds
-from experiments.core.session import fold
-from experiments.core.talk import spoken
-from experiments.core.trail import reached
-from problems.item import Message
+from experiments.events import Event
+from experiments.session.annotations import ANNOTATED, About, found
+from experiments.session.conversation import spoken
+from experiments.session.engine import fold
+from experiments.session.position import reached
+from experiments.session.side_by_side import histories, placed, rounds
+from experiments.session.state import Place, State
+from experiments.study.resolve import Study
+from problems.problem import Message
 from storage import tables
 from storage.engine import Database
 from storage.forms import literal

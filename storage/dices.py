@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from experiments.core.chance import public_number
-from experiments.core.events import Event
-from experiments.core.history import answers, took_ms, units
-from experiments.core.place import State
-from experiments.core.resolve import Study
-from experiments.core.safety import COMPREHENSION, COMPREHENSION_OPTIONS, REASONS, columns
+from experiments.events import Event
+from experiments.instruments.dices_safety import COMPREHENSION, COMPREHENSION_OPTIONS, REASONS, columns
+from experiments.session.seeded_random import public_number
+from experiments.session.state import State
+from experiments.study.resolve import Study
+from experiments.views.problem_history import answers, took_ms, units
 from problems.dices import DOMAINS, TAGS, context
-from problems.item import Problem
+from problems.problem import Problem
 from storage.forms import Choice, Form, Text, Whole, choice
 
 LICENCE = "CC BY 4.0"

@@ -15,7 +15,7 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
-from experiments.core.events import Event
+from experiments.events import Event
 from storage import ai_tables, tables
 from storage.engine import PATIENCE
 from storage.schemas.registry import schemas

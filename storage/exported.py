@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.core.resolve import Study
+from experiments.study.resolve import Study
 from storage.schemas.base import Column, Released, Schema
 
 

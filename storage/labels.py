@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlalchemy import select
 
-from experiments.core.history import units
-from experiments.core.session import fold
+from experiments.session.engine import fold
+from experiments.views.problem_history import units
 from storage import tables
 from storage.engine import Database
 from storage.log import facts

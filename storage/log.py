@@ -26,7 +26,7 @@ from weakref import WeakValueDictionary
 from sqlalchemy import Connection, Engine, bindparam, func, select
 from sqlalchemy.exc import IntegrityError, InternalError, OperationalError, StatementError
 
-from experiments.core.events import Event
+from experiments.events import Event
 from problems.errors import ParleyError
 from storage import tables, usage
 from storage.checkpoints import Checkpoints, leave_checkpoints

@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from experiments.core.events import Action
-from experiments.core.field import Invalid, read_text
-from experiments.core.session import decide, fold
+from experiments.events import Action
+from experiments.session.engine import decide, fold
+from experiments.study.field import Invalid, read_text
 from storage.errors import Conflict, StorageError
 from storage.log import Log
 from storage.seating import seat_changes, seat_of

@@ -1,4 +1,4 @@
-"""A study's own stream as far as it runs: what was decided about it (`experiments.core.operations`), read and added to.
+"""What was decided about a study (`experiments.session.study_status`): read and added to, in the study's own stream.
 
 Decisions are rare and come from commands, the console and any server process, so each is a transaction of its own that
 takes the stream's next number under the database's writing lock.
@@ -16,8 +16,8 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
-from experiments.core.events import By, Event
-from experiments.core.operations import KINDS, Operations, fold_operations
+from experiments.events import By, Event
+from experiments.session.study_status import KINDS, Operations, fold_operations
 from storage import tables
 from storage.engine import Database, writer
 from storage.errors import Conflict

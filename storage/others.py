@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import Connection
 
-from experiments.core.cells import Counts, cells, open_cells
-from experiments.core.operations import Operations
-from experiments.core.participation import Cap
-from experiments.core.resolve import Study
+from experiments.session.study_status import Operations
+from experiments.study.cells import Counts, cells, open_cells
+from experiments.study.recruitment import Cap
+from experiments.study.resolve import Study
 from storage.engine import Database
 from storage.operations import operations_in
 from storage.seats import counts

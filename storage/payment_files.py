@@ -25,7 +25,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from experiments.core.bonus import NOTHING
+from experiments.views.bonus import NOTHING
 from storage.describe.formulas import escaped
 from storage.engine import Database
 from storage.errors import Conflict, StorageError

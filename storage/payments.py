@@ -14,12 +14,12 @@ from decimal import Decimal
 from sqlalchemy import insert, select
 from sqlalchemy.exc import IntegrityError
 
-from experiments.core.bonus import NOTHING, bonus_of, checks_failed
-from experiments.core.events import Event
-from experiments.core.flags import SAME_ID
-from experiments.core.place import State
-from experiments.core.resolve import Study
-from experiments.core.session import fold
+from experiments.events import Event
+from experiments.session.engine import fold
+from experiments.session.state import State
+from experiments.study.resolve import Study
+from experiments.views.bonus import NOTHING, bonus_of, checks_failed
+from experiments.views.quality_flags import SAME_ID
 from storage import tables
 from storage.engine import Database, writer
 from storage.erasure import erased

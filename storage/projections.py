@@ -11,9 +11,9 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from experiments.core.place import State
-from experiments.core.resolve import Study
-from experiments.core.session import fold
+from experiments.session.engine import fold
+from experiments.session.state import State
+from experiments.study.resolve import Study
 from storage import tables, usage
 from storage.alone.answers import alone_rows
 from storage.engine import Database, writer

@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, select
 
-from experiments.core.events import By
-from experiments.core.operations import Operations
-from experiments.core.resolve import Study
+from experiments.events import By
+from experiments.session.study_status import Operations
+from experiments.study.resolve import Study
 from storage import tables
 from storage.engine import Database
 from storage.errors import Conflict

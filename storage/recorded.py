@@ -15,8 +15,8 @@ from uuid import UUID, uuid5
 import orjson
 from sqlalchemy import Connection, select
 
-from experiments.core.annotated import ANNOTATED, About, values
-from experiments.core.events import Event
+from experiments.events import Event
+from experiments.session.annotations import ANNOTATED, About, values
 from storage import tables
 from storage.schemas.base import Released, Row
 from storage.schemas.registry import released

@@ -13,14 +13,14 @@ from typing import Any
 
 from sqlalchemy import select
 
-from experiments.core.place import Place, State
-from experiments.core.resolve import Study
-from experiments.core.session import fold
-from experiments.core.spans import LEAVING
-from experiments.core.step import Step
-from experiments.core.telemetry import folded
-from experiments.core.timing import shown_us
-from experiments.core.trail import reached
+from experiments.session.engine import fold
+from experiments.session.position import reached
+from experiments.session.spans import LEAVING
+from experiments.session.state import Place, State
+from experiments.session.telemetry import folded
+from experiments.session.timing import shown_us
+from experiments.study.resolve import Study
+from experiments.study.step import Step
 from storage import tables, telemetry
 from storage.engine import Database
 from storage.log import facts

@@ -11,15 +11,15 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select, update
 
-from experiments.core.events import Event, is_life
-from experiments.core.flags import LEAK, SAME_ID, flags, is_leak
-from experiments.core.funnel import furthest
-from experiments.core.place import State, holds_place, language_of, once
-from experiments.core.resolve import Study
-from experiments.core.session import fold
-from experiments.core.telemetry import folded
-from experiments.core.timing import dues
-from experiments.core.trail import here
+from experiments.events import Event, is_life
+from experiments.session.engine import fold
+from experiments.session.position import here
+from experiments.session.state import State, holds_place, language_of, once
+from experiments.session.telemetry import folded
+from experiments.session.timing import dues
+from experiments.study.resolve import Study
+from experiments.views.funnel import furthest
+from experiments.views.quality_flags import LEAK, SAME_ID, flags, is_leak
 from storage import tables
 from storage.log import facts
 from storage.recorded import ORIGIN

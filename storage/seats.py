@@ -16,8 +16,8 @@ from typing import Any
 import orjson
 from sqlalchemy import ColumnElement, Connection, Engine, Select, and_, bindparam, func, insert, or_, select, update
 
-from experiments.core.cells import Cell, Counts, cells
-from experiments.core.resolve import Study
+from experiments.study.cells import Cell, Counts, cells
+from experiments.study.resolve import Study
 from storage import tables
 from storage.engine import alone
 
@@ -53,7 +53,7 @@ class Seat:
     furthest: str = ""
     """That of the step furthest down the study that was come to, which in a later turn of a loop is its last."""
     flags: str = ""
-    """What is odd about it (`experiments.core.flags`), comma-joined."""
+    """What is odd about it (`experiments.views.quality_flags`), comma-joined."""
     excluded: str | None = None
     """Why a researcher has excluded it, if it is."""
     placed: bool = False

@@ -14,8 +14,8 @@ from typing import Any
 import orjson
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, case, false, func, or_, select
 
-from experiments.core.events import Event
-from experiments.core.resolve import Study
+from experiments.events import Event
+from experiments.study.resolve import Study
 from storage import seats, tables
 from storage.engine import Database
 from storage.errors import StorageError

@@ -16,10 +16,10 @@ from typing import Any, Literal
 import orjson
 from sqlalchemy import ColumnElement, Connection, Integer, and_, cast, func, literal_column, select
 
-from experiments.core.cells import matches
-from experiments.core.events import NOTES
-from experiments.core.operations import Where
-from experiments.core.resolve import Study
+from experiments.events import NOTES
+from experiments.session.study_status import Where
+from experiments.study.cells import matches
+from experiments.study.resolve import Study
 from storage import tables
 from storage.engine import Database
 

@@ -6,7 +6,7 @@ import time
 
 from sqlalchemy import Engine, insert, select, union
 
-from experiments.core.resolve import Study, restore
+from experiments.study.resolve import Study, restore
 from problems.errors import did_you_mean
 from storage import tables
 from storage.engine import writer

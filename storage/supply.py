@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, and_, func, or_, select
 
-from experiments.core.events import NOTES
+from experiments.events import NOTES
 from storage import tables
 
 INDEX = re.compile(r"\[\d+\]")

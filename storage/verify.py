@@ -13,13 +13,13 @@ from dataclasses import dataclass
 
 from sqlalchemy import select
 
-from experiments.core.assign import assigned
-from experiments.core.draws import drawn
-from experiments.core.events import Event
-from experiments.core.place import State
-from experiments.core.resolve import Study
-from experiments.core.session import evolve
-from experiments.core.trail import here
+from experiments.events import Event
+from experiments.session.assignment import assigned
+from experiments.session.engine import evolve
+from experiments.session.position import here
+from experiments.session.sampling import drawn
+from experiments.session.state import State
+from experiments.study.resolve import Study
 from problems.errors import ParleyError
 from storage import tables
 from storage.engine import Database

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from experiments.core.events import Event
+from experiments.events import Event
 from storage.others import Others
 from storage.schemas.base import Row
 from storage.telemetry import Telemetry

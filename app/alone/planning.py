@@ -16,11 +16,11 @@ from app.alone.methods import registry
 from app.alone.methods.base import Method, Terms
 from app.errors import AloneError
 from app.naming import Asked, asked
-from experiments.core.alone import alone_of, examples, questions
-from experiments.core.resolve import Study
-from experiments.core.study import OneOf, weights
 from experiments.errors import allowed
-from problems.item import Problem
+from experiments.study.ai_alone import alone_of, examples, questions
+from experiments.study.resolve import Study
+from experiments.study.schema import OneOf, weights
+from problems.problem import Problem
 from storage.alone.cells import StoredCell
 
 

@@ -10,7 +10,7 @@ from itertools import groupby, islice
 
 from app.alone.methods import registry
 from app.alone.methods.base import Method, Outcome
-from problems.item import Problem
+from problems.problem import Problem
 from storage.alone.answers import ALONE, Answer, derive, keep_answers
 from storage.alone.cells import StoredCell, cells_of
 from storage.alone.replies import Stored, stored

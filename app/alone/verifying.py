@@ -17,8 +17,8 @@ import orjson
 from app.alone.annotators.base import Annotator, parts
 from app.alone.annotators.reading import Schema
 from app.errors import AnnotatorUnknown
-from experiments.core.annotated import About
-from experiments.core.chance import shuffled
+from experiments.session.annotations import About
+from experiments.session.seeded_random import shuffled
 from storage.conversations import Conversation
 from storage.private import make_folder, writing
 from storage.yaml_text import yaml_text

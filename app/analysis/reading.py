@@ -13,8 +13,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from experiments.core.telemetry import folded
 from experiments.errors import allowed
+from experiments.session.telemetry import folded
 from storage.engine import Database
 from storage.errors import StorageError
 from storage.reading import origins_of, out_of, rows

@@ -1,8 +1,8 @@
 """A model that plays a simulated user, needs no server and no key: for tests, and to try a simulation out for nothing.
 
-It knows the prompts of Parley's own users (experiments/core/two_step.py, app/bots/users/iqa_eval.py): it writes a first
-message, follow-ups and an answer, which is often what the chatbot said in bold; a form is filled by its JSON schema.
-The same seed and messages give the same reply. What it says is no person's: it measures nothing.
+It knows the prompts of Parley's own users (experiments/instruments/two_step_simulator.py, app/bots/users/iqa_eval.py):
+it writes a first message, follow-ups and an answer, which is often what the chatbot said in bold; a form is filled by
+its JSON schema. The same seed and messages give the same reply. What it says is no person's: it measures nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from app.backends.registry import backend
 from app.backends.tutor import choices
 from app.backends.tutor.turn import FINAL, chance
 from app.settings import Settings
-from experiments.core.two_step import CALLED, EITHER, FIRST, LAST, RULE, WITH_PROBLEM, Question
+from experiments.instruments.two_step_simulator import CALLED, EITHER, FIRST, LAST, RULE, WITH_PROBLEM, Question
 
 ANSWERS = 0.6
 """How often it answers when it could go on talking."""

@@ -17,8 +17,8 @@ from app.bots.users.random import Random
 from app.errors import NotYaml, UserUnknown
 from app.marked import marked
 from app.naming import Asked
-from experiments.core.chance import unit
-from experiments.core.resolve import Study
+from experiments.session.seeded_random import unit
+from experiments.study.resolve import Study
 from storage.spending import SPEAKS
 
 TEMPERATURE = 1.0

@@ -17,8 +17,8 @@ from app.clock import OwnClocks
 from app.errors import UserFailed
 from app.runtime import Runtime
 from app.settings import Settings
-from experiments.core.resolve import Study
 from experiments.errors import Refused
+from experiments.study.resolve import Study
 from problems.errors import ParleyError
 
 NEVER = 10**9

@@ -10,8 +10,8 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from experiments.core.fields import Field, Number, Optioned, Slider, Tick
-from experiments.core.screen import Asked, Screen, Text, Transcript
+from experiments.study.fields import Field, Number, Optioned, Slider, Tick
+from experiments.study.screen import Asked, Screen, Text, Transcript
 
 OPENINGS = (
     "Can you help me with this: {problem}",

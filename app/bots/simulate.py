@@ -18,13 +18,13 @@ from app.clock import VirtualClock
 from app.counting import Live
 from app.errors import UserFailed
 from app.runtime import Runtime
-from experiments.core.chance import unit
-from experiments.core.participation import Cap
-from experiments.core.resolve import Study
-from experiments.core.screen import Screen
-from experiments.core.step import Step
-from experiments.core.trail import here
 from experiments.errors import Fault, Refused, StudyError
+from experiments.session.position import here
+from experiments.session.seeded_random import unit
+from experiments.study.recruitment import Cap
+from experiments.study.resolve import Study
+from experiments.study.screen import Screen
+from experiments.study.step import Step
 from storage.spending import USER
 
 START_US = 1_767_258_000_000_000

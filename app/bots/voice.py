@@ -14,8 +14,8 @@ from app.bots.users.base import Unusable
 from app.counting import Live
 from app.errors import UserFailed
 from app.runtime import Runtime
-from experiments.core.events import Job
-from experiments.core.resolve import Study
+from experiments.events import Job
+from experiments.study.resolve import Study
 from storage.spending import USER
 
 T = TypeVar("T")

@@ -20,15 +20,15 @@ from app.clock import Clock, VirtualClock
 from app.counting import Live, enrolment, written
 from app.runtime import Runtime
 from app.settings import Settings
-from experiments.core.cells import Cell, cells
-from experiments.core.events import Action, Event
-from experiments.core.participation import Cap
-from experiments.core.place import State
-from experiments.core.resolve import Study, restore
-from experiments.core.step import Step
-from experiments.core.study import Each, Node
-from experiments.core.telemetry import folded
 from experiments.errors import Fault, StudyError, allowed
+from experiments.events import Action, Event
+from experiments.session.state import State
+from experiments.session.telemetry import folded
+from experiments.study.cells import Cell, cells
+from experiments.study.recruitment import Cap
+from experiments.study.resolve import Study, restore
+from experiments.study.schema import Each, Node
+from experiments.study.step import Step
 from storage.engine import open_database
 from storage.log import Log
 from storage.origins import PILOT

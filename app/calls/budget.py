@@ -10,7 +10,7 @@ import asyncio
 
 from app.backends.base import Request
 from app.errors import PriceUnknown
-from experiments.core.model import Price
+from experiments.study.model_spec import Price
 
 LONGEST = 4_096
 """The tokens that a reply may have where `max_tokens` does not say so."""

@@ -17,7 +17,7 @@ from app.calls.model_pool import ModelAccess
 from app.calls.retry import RetryPolicy, is_busy
 from app.clock import Clock
 from app.errors import BackendBroken, BackendError, SettingsError
-from experiments.core.model import Model
+from experiments.study.model_spec import Model
 
 
 @dataclass(frozen=True, slots=True)

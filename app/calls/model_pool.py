@@ -11,7 +11,7 @@ from app.calls.circuit_breaker import CircuitBreaker
 from app.calls.rate_limit import RateLimiter
 from app.clock import Clock
 from app.settings import Settings
-from experiments.core.model import Model
+from experiments.study.model_spec import Model
 
 
 @dataclass(frozen=True, slots=True)

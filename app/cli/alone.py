@@ -21,7 +21,7 @@ from app.alone.planning import Wish, cells
 from app.alone.scoring import score
 from app.cli.common import StudyName, app, finish, name_of, out, settings_in_use
 from app.library import load_study, shipped
-from experiments.core.resolve import Study
+from experiments.study.resolve import Study
 from storage.alone.answers import Standing, standings, sum_of
 from storage.alone.cells import keep_cells
 from storage.engine import Database, open_database

@@ -23,10 +23,10 @@ from app.errors import AnnotatorUnknown
 from app.library import load_study, read_yaml
 from app.naming import asked
 from app.settings import Settings
-from experiments.core.annotating import Annotating, AnnotatorsFile
-from experiments.core.faults import faults_of
-from experiments.core.resolve import Study
 from experiments.errors import StudyError
+from experiments.study.annotators import Annotating, AnnotatorsFile
+from experiments.study.resolve import Study
+from experiments.study.validation_errors import faults_of
 from problems.errors import ParleyError
 from storage.alone.standing import annotated_by
 from storage.annotations import Annotations, Written

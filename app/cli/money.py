@@ -15,9 +15,9 @@ from rich.table import Table
 from app.cli.common import StudyName, Where, app, name_of, out, settings_in_use
 from app.cli.places import cell_of
 from app.clock import WorldClock
-from experiments.core.operations import EVERYBODY
-from experiments.core.operations import Where as Cell
-from experiments.core.resolve import Study
+from experiments.session.study_status import EVERYBODY
+from experiments.session.study_status import Where as Cell
+from experiments.study.resolve import Study
 from storage.engine import Database, open_database
 from storage.operations import decide_on, operations_of
 from storage.seats import cell_key

@@ -14,7 +14,7 @@ from rich.table import Table
 from app.cli.common import StudyName, app, name_of, out, settings_in_use
 from app.clock import WorldClock
 from app.web.secret import secret_for
-from experiments.core.outcomes import OUTCOMES
+from experiments.session.outcomes import OUTCOMES
 from storage.engine import open_database
 from storage.participants import Participants, Person
 from storage.payment_files import Run, Wish, pay_out

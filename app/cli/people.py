@@ -18,10 +18,10 @@ from app.counting import Live, written
 from app.errors import SettingsError
 from app.web.links import ID, LAB, SIGNED, signed
 from app.web.secret import secret_for
-from experiments.core.events import Action
-from experiments.core.resolve import Study
-from experiments.core.session import decide, fold
 from experiments.errors import allowed
+from experiments.events import Action
+from experiments.session.engine import decide, fold
+from experiments.study.resolve import Study
 from storage.engine import Database, open_database, writer
 from storage.errors import Conflict, StorageError
 from storage.finding import sessions_called

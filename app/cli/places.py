@@ -13,13 +13,13 @@ from rich.table import Table
 from app.cli.common import StudyName, Where, app, name_of, out, settings_in_use
 from app.clock import WorldClock
 from app.errors import SettingsError
-from experiments.core.cells import cells, standings
-from experiments.core.flags import SAME_ID
-from experiments.core.operations import StudyState
-from experiments.core.outcomes import OUTCOMES
-from experiments.core.participation import Cap
-from experiments.core.resolve import Study
 from experiments.errors import allowed
+from experiments.session.outcomes import OUTCOMES
+from experiments.session.study_status import StudyState
+from experiments.study.cells import cells, standings
+from experiments.study.recruitment import Cap
+from experiments.study.resolve import Study
+from experiments.views.quality_flags import SAME_ID
 from storage.engine import Database, open_database
 from storage.operations import decide_on, operations_of
 from storage.origins import ORIGINS

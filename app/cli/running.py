@@ -23,9 +23,9 @@ from app.library import load_study
 from app.outline import draw, outline
 from app.settings import Settings
 from app.trial import Trial, try_out
-from experiments.core.advice import advice
-from experiments.core.resolve import Study
-from experiments.core.schema import json_schema
+from experiments.study.json_schema import json_schema
+from experiments.study.lint import advice
+from experiments.study.resolve import Study
 from problems.plugins import nowhere
 from storage.addresses import without_password
 from storage.engine import Database, open_database

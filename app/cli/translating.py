@@ -11,9 +11,9 @@ from app.cli.common import app, err, out
 from app.languages import catalogue, catalogues, spoken
 from app.library import load_study
 from app.translations import missing
-from experiments.core.resolve import Study
-from experiments.core.texts import strays
 from experiments.errors import Fault, StudyError, allowed
+from experiments.study.resolve import Study
+from experiments.views.translatable_texts import strays
 from storage.yaml_text import yaml_text
 
 FIRST = 3

@@ -24,7 +24,7 @@ from app.cli.common import StudyName, name_of, out, settings_in_use
 from app.errors import AnnotatorUnknown
 from app.library import load_study
 from app.web.secret import secret_for
-from experiments.core.resolve import Study
+from experiments.study.resolve import Study
 from storage.conversations import Conversation, among, annotated_in, conversations, origin_of
 from storage.engine import Database, open_database
 

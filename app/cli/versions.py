@@ -17,7 +17,7 @@ from app.drafts import make
 from app.errors import SettingsError
 from app.library import load_study, shipped
 from app.web.console.words import when
-from experiments.core.resolve import Study
+from experiments.study.resolve import Study
 from storage.engine import Database, open_database
 from storage.operations import operations_of
 from storage.publishing import current, difference, publish, versions

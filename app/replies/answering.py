@@ -19,11 +19,11 @@ from app.replies.asking import STOPPED
 from app.replies.buffer import Reply
 from app.replies.patient import Means, ask_patiently
 from app.replies.turns import Key, Owed, Turn
-from experiments.core.events import Action, Job
-from experiments.core.place import State
-from experiments.core.resolve import Study
-from experiments.core.session import owed
 from experiments.errors import Refused
+from experiments.events import Action, Job
+from experiments.session.engine import owed
+from experiments.session.state import State
+from experiments.study.resolve import Study
 from storage.errors import StorageError
 
 log = logging.getLogger(__name__)

@@ -11,8 +11,8 @@ from app.calls.caller import Result
 from app.clock import Clock
 from app.errors import BackendError
 from app.replies.buffer import Reply
-from experiments.core.events import Data
-from experiments.core.resolve import Study
+from experiments.events import Data
+from experiments.study.resolve import Study
 
 STOPPED = "stopped"
 """How a reply ends that the participant stopped."""

@@ -15,9 +15,9 @@ from app.clock import Clock
 from app.errors import BackendBroken
 from app.replies.asking import STOPPED, ask, request_for, wordless
 from app.replies.buffer import Reply
-from experiments.core.events import Data
-from experiments.core.leaks import leaks
-from experiments.core.resolve import Study
+from experiments.events import Data
+from experiments.session.identity_leaks import leaks
+from experiments.study.resolve import Study
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,10 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from experiments.core.events import Job
-from experiments.core.place import State
-from experiments.core.resolve import Study
-from experiments.core.session import owed
+from experiments.events import Job
+from experiments.session.engine import owed
+from experiments.session.state import State
+from experiments.study.resolve import Study
 from storage.claims import Claims
 from storage.errors import StorageError
 

@@ -31,9 +31,9 @@ from app.web.look import look_of, page_words
 from app.web.paint import Sheet, talk_chars
 from app.web.storable import storable
 from app.web.tongue import browsers
-from experiments.core.screen import Screen, typed
-from experiments.core.telemetry import AnyRecord
 from experiments.errors import Refused
+from experiments.session.telemetry import AnyRecord
+from experiments.study.screen import Screen, typed
 
 JSON = "application/json"
 View = Literal["page", "screen"]

@@ -30,10 +30,10 @@ from app.web.returning import Found, Returning
 from app.web.seldom import MANY_FORGED, MANY_NEW, NOT_SECURE, Seldom
 from app.web.tickets import Tickets
 from app.web.tongue import browsers, offered, wanted
-from experiments.core.outcomes import way_out
-from experiments.core.resolve import Study
-from experiments.core.session import last_words
 from experiments.errors import Fault, Refused, StudyError
+from experiments.session.engine import last_words
+from experiments.session.outcomes import way_out
+from experiments.study.resolve import Study
 from storage.accounts.tries import neighbourhood
 from storage.errors import Conflict
 from storage.participants import Participants, Person

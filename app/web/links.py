@@ -13,8 +13,8 @@ from typing import Literal
 from urllib.parse import urlencode
 
 from app.web.prolific_tokens import CannotTell, ProlificTokens
-from experiments.core.participation import Recruitment
-from experiments.core.resolve import Study
+from experiments.study.recruitment import Recruitment
+from experiments.study.resolve import Study
 from storage.participants import Participants, Person
 
 ID = re.compile(r"[\w.@:+=~-]{1,100}")

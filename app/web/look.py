@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from app.counting import Live
 from app.languages import Catalogue, catalogue
-from experiments.core.participation import Paste
-from experiments.core.telemetry import records as records_telemetry
+from experiments.session.telemetry import records as records_telemetry
+from experiments.study.recruitment import Paste
 
 _WORDS_JS = (Path(__file__).parent / "static" / "words.js").read_text(encoding="utf-8")
 PAGE_WORDS: Mapping[str, str] = dict(re.findall(r'^  (\w+): "(.*)",$', _WORDS_JS, re.MULTILINE))

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from app.errors import BackendError, SettingsError
 from app.runtime import Runtime
 from app.shared import Shared
-from experiments.core.operations import Operations
-from experiments.core.resolve import Study
 from experiments.errors import StudyError
+from experiments.session.study_status import Operations
+from experiments.study.resolve import Study
 from storage.engine import Database
 from storage.publishing import standing
 

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from app.web.forms import FieldView, groups, view_of
 from app.web.look import StudyLook, labels, page_words
 from app.web.parts import MARK_CHARS, NOTHING, Draft, Part, digest_of
-from experiments.core.fields import Field
-from experiments.core.participation import Paste
-from experiments.core.screen import Asked, Chat, Screen, Timing, Transcript
+from experiments.study.fields import Field
+from experiments.study.recruitment import Paste
+from experiments.study.screen import Asked, Chat, Screen, Timing, Transcript
 
 Update = Mapping[str, Any]
 

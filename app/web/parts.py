@@ -20,8 +20,8 @@ from pydantic import BaseModel
 
 from app.languages import catalogue
 from app.web import markdown
-from experiments.core.fields import Field
-from experiments.core.screen import Message, Screen, Transcript
+from experiments.study.fields import Field
+from experiments.study.screen import Message, Screen, Transcript
 
 NOT_WHOLE = {"cut_off": "This reply was cut off.", "stopped": "You stopped this reply."}
 """What stands below a reply that is not whole."""

@@ -18,8 +18,8 @@ from app.counting import Live
 from app.runtime import Runtime
 from app.web.cookies import Cookies
 from app.web.links import Claim
-from experiments.core.flags import SAME_ID
-from experiments.core.resolve import Study
+from experiments.study.resolve import Study
+from experiments.views.quality_flags import SAME_ID
 from storage.participants import MOST_GAP, Participants
 
 

@@ -33,8 +33,8 @@ from app.web.secret import secret_for
 from app.web.tickets import Tickets
 from app.web.tongue import browsers
 from app.web.walks import Walks
-from experiments.core.resolve import Study
 from experiments.errors import StudyError
+from experiments.study.resolve import Study
 from problems.errors import ParleyError
 from problems.plugins import whose
 from storage.engine import Database

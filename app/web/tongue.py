@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.requests import Request
 
 from app.languages import Catalogue, catalogue, catalogues, preferred
-from experiments.core.study import StudyFile
+from experiments.study.schema import StudyFile
 
 
 def browsers(request: Request) -> Catalogue:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-from experiments.core.choice import ANSWER, choice
-from experiments.core.fields import Field
-from experiments.core.place import Place
-from experiments.core.screen import Asked, Panel, Text
-from experiments.core.step import Step, step
+from experiments.session.state import Place
+from experiments.study.choice import ANSWER, choice
+from experiments.study.fields import Field
+from experiments.study.screen import Asked, Panel, Text
+from experiments.study.step import Step, step
 
 
 @step

@@ -13,16 +13,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field as About
 
-from experiments.core.choice import ANSWER, choice
-from experiments.core.config import Config
-from experiments.core.events import Action, Event, Fact, Job
-from experiments.core.fields import Field, Scale, Written
-from experiments.core.participation import Ending, Paste
-from experiments.core.place import Place
-from experiments.core.screen import Asked, Chat, Panel, Text
-from experiments.core.spending import messages_left
-from experiments.core.step import Step, read_or_refuse, step
-from experiments.core.talk import (
+from experiments.events import Action, Event, Fact, Job
+from experiments.session.conversation import (
     MESSAGE_BOX,
     MESSAGE_CHARS,
     STOPPED,
@@ -33,6 +25,14 @@ from experiments.core.talk import (
     read_message,
     spoken,
 )
+from experiments.session.spending import messages_left
+from experiments.session.state import Place
+from experiments.study.base_model import Config
+from experiments.study.choice import ANSWER, choice
+from experiments.study.fields import Field, Scale, Written
+from experiments.study.recruitment import Ending, Paste
+from experiments.study.screen import Asked, Chat, Panel, Text
+from experiments.study.step import Step, read_or_refuse, step
 
 NO_REPLY = "The assistant could not answer. Your message is saved."
 GIVEN_UP = "The assistant cannot be reached at the moment. Your answers are saved, and nothing more is needed from you."

@@ -13,15 +13,15 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field as About
 from pydantic import model_validator
 
-from experiments.core.choice import ANSWER, choice
-from experiments.core.events import Action, Data, Event, Fact, Job
-from experiments.core.fields import AnyField, Field
-from experiments.core.place import Place
-from experiments.core.right import Wanted, example, impossible, passes
-from experiments.core.screen import Asked, Block, Notice, Panel, Text
-from experiments.core.step import Step, read_or_refuse, step
-from experiments.core.words import say
 from experiments.errors import allowed
+from experiments.events import Action, Data, Event, Fact, Job
+from experiments.session.state import Place
+from experiments.study.answer_key import Wanted, example, impossible, passes
+from experiments.study.choice import ANSWER, choice
+from experiments.study.fields import AnyField, Field
+from experiments.study.i18n import say
+from experiments.study.screen import Asked, Block, Notice, Panel, Text
+from experiments.study.step import Step, read_or_refuse, step
 
 RESERVED = ("passed", "tries", "check")
 LEFT_OUT: Mapping[str, Mapping[str, Any]] = {

@@ -14,19 +14,10 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field as About
 from pydantic import model_validator
 
-from experiments.core import rounds as reading
-from experiments.core.chance import shuffled
-from experiments.core.events import Action, Data, Fact, Job
-from experiments.core.fields import Field, Single, Slider, Written
-from experiments.core.participation import Paste
-from experiments.core.place import Place
-from experiments.core.rounds import BAD, SLOTS, TIE, Round, histories, placed, rounds, winner
-from experiments.core.screen import Asked, Block, Chat, Panel, Text
-from experiments.core.screen import Reply as Shown
-from experiments.core.screen import Round as ShownRound
-from experiments.core.spending import messages_left
-from experiments.core.step import Step, read_or_refuse, step
-from experiments.core.talk import (
+from experiments.errors import Refused, allowed
+from experiments.events import Action, Data, Fact, Job
+from experiments.session import side_by_side as reading
+from experiments.session.conversation import (
     MESSAGE_BOX,
     MESSAGE_CHARS,
     STOPPED,
@@ -37,7 +28,16 @@ from experiments.core.talk import (
     prompt,
     read_message,
 )
-from experiments.errors import Refused, allowed
+from experiments.session.seeded_random import shuffled
+from experiments.session.side_by_side import BAD, SLOTS, TIE, Round, histories, placed, rounds, winner
+from experiments.session.spending import messages_left
+from experiments.session.state import Place
+from experiments.study.fields import Field, Single, Slider, Written
+from experiments.study.recruitment import Paste
+from experiments.study.screen import Asked, Block, Chat, Panel, Text
+from experiments.study.screen import Reply as Shown
+from experiments.study.screen import Round as ShownRound
+from experiments.study.step import Step, read_or_refuse, step
 
 CALLED = "{{called}}"
 

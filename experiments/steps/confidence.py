@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-from experiments.core.fields import Field, Single
-from experiments.core.place import Place
-from experiments.core.scales import CONFIDENCE, QUESTIONS
-from experiments.core.screen import Asked, Panel, Text
-from experiments.core.step import Step, step
+from experiments.instruments.scales import CONFIDENCE, QUESTIONS
+from experiments.session.state import Place
+from experiments.study.fields import Field, Single
+from experiments.study.screen import Asked, Panel, Text
+from experiments.study.step import Step, step
 
 ASKED = Single(name="confidence", text=QUESTIONS["confidence"], options=CONFIDENCE)
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from experiments.core.events import Action, Fact, Job
-from experiments.core.fields import Field, Tick
-from experiments.core.place import Place
-from experiments.core.screen import Panel, Text
-from experiments.core.step import Step, step
-from experiments.core.telemetry import disclosure
+from experiments.events import Action, Fact, Job
+from experiments.session.state import Place
+from experiments.session.telemetry import disclosure
+from experiments.study.fields import Field, Tick
+from experiments.study.screen import Panel, Text
+from experiments.study.step import Step, step
 
 
 @step

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from experiments.core.events import Job
-from experiments.core.participation import Address, Ending
-from experiments.core.place import Place
-from experiments.core.screen import Panel
-from experiments.core.step import Step, step
+from experiments.events import Job
+from experiments.session.state import Place
+from experiments.study.recruitment import Address, Ending
+from experiments.study.screen import Panel
+from experiments.study.step import Step, step
 
 
 @step

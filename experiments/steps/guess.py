@@ -14,15 +14,15 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field as About
 from pydantic import model_validator
 
-from experiments.core.chance import shuffled
-from experiments.core.events import Action, Fact
-from experiments.core.fields import Field, Options, Scale, Single
-from experiments.core.guesses import UNSURE, repliers, replies, true_options
-from experiments.core.place import Place
-from experiments.core.screen import Panel
-from experiments.core.step import Step, read_or_refuse, step
-from experiments.core.template import names
 from experiments.errors import allowed
+from experiments.events import Action, Fact
+from experiments.session.guesses import UNSURE, repliers, replies, true_options
+from experiments.session.seeded_random import shuffled
+from experiments.session.state import Place
+from experiments.study.fields import Field, Options, Scale, Single
+from experiments.study.screen import Panel
+from experiments.study.step import Step, read_or_refuse, step
+from experiments.study.template import names
 
 MOST = len(ascii_lowercase) - 1
 """As many options as there are letters, one kept for the unsure."""

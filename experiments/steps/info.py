@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-from experiments.core.events import Action, Fact
-from experiments.core.fields import Field, Tick
-from experiments.core.place import Place
-from experiments.core.screen import Panel, Text
-from experiments.core.step import Step, read_or_refuse, step
+from experiments.events import Action, Fact
+from experiments.session.state import Place
+from experiments.study.fields import Field, Tick
+from experiments.study.screen import Panel, Text
+from experiments.study.step import Step, read_or_refuse, step
 
 
 @step

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-from experiments.core.fields import Field, Multiple, Short
-from experiments.core.place import Place
-from experiments.core.query_labels import LABELS, WRITE_IN
-from experiments.core.screen import Block, Panel, Text, dialogue
-from experiments.core.step import Step, step
+from experiments.instruments.query_labels import LABELS, WRITE_IN
+from experiments.session.state import Place
+from experiments.study.fields import Field, Multiple, Short
+from experiments.study.screen import Block, Panel, Text, dialogue
+from experiments.study.step import Step, step
 
 
 @step

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-from experiments.core.events import Action, Event, Fact
-from experiments.core.fields import Field, Single
-from experiments.core.place import Place
-from experiments.core.screen import Block, Panel, Text, Transcript
-from experiments.core.step import Step, read_or_refuse, step
-from experiments.core.talk import messages
+from experiments.events import Action, Event, Fact
+from experiments.session.conversation import messages
+from experiments.session.state import Place
+from experiments.study.fields import Field, Single
+from experiments.study.screen import Block, Panel, Text, Transcript
+from experiments.study.step import Step, read_or_refuse, step
 
 NUMBER = "{{number}}"
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-from experiments.core.fields import Field, Single
-from experiments.core.place import Place
-from experiments.core.safety import ANSWERS, COMPREHENSION, COMPREHENSION_OPTIONS, REASONS, columns
-from experiments.core.screen import Block, Panel, Text, dialogue
-from experiments.core.step import Step, step
+from experiments.instruments.dices_safety import ANSWERS, COMPREHENSION, COMPREHENSION_OPTIONS, REASONS, columns
+from experiments.session.state import Place
+from experiments.study.fields import Field, Single
+from experiments.study.screen import Block, Panel, Text, dialogue
+from experiments.study.step import Step, step
 
 
 @step

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-from experiments.core.events import Event
-from experiments.core.fields import Field, Scale
-from experiments.core.place import Place
-from experiments.core.screen import Block, Panel, Text, Transcript
-from experiments.core.step import Step, step
-from experiments.core.talk import messages, turns
+from experiments.events import Event
+from experiments.session.conversation import messages, turns
+from experiments.session.state import Place
+from experiments.study.fields import Field, Scale
+from experiments.study.screen import Block, Panel, Text, Transcript
+from experiments.study.step import Step, step
 
 
 @step

@@ -6,10 +6,10 @@ from typing import Literal, Self
 
 from pydantic import model_validator
 
-from experiments.core.fields import AnyField, Field
-from experiments.core.place import Place
-from experiments.core.screen import Asked, Block, Panel, Text, dialogue
-from experiments.core.step import Step, step
+from experiments.session.state import Place
+from experiments.study.fields import AnyField, Field
+from experiments.study.screen import Asked, Block, Panel, Text, dialogue
+from experiments.study.step import Step, step
 
 PERSON, CALLED = "Person", "AI assistant"
 """What people see in place of the names of who talked."""

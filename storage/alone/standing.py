@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import and_, case, func, select
 
-from experiments.core.annotated import ANNOTATED
+from experiments.session.annotations import ANNOTATED
 from storage import tables
 from storage.ai_tables import cells
 from storage.engine import Database

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from experiments.core.model import Model
+from experiments.study.model_spec import Model
 from storage.describe.checksums import NAME
 from storage.describe.choice import chosen
 from storage.describe.croissant import record_set

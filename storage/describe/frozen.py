@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from experiments.core.resolve import Study
+from experiments.study.resolve import Study
 
 STUDY = "study.json"
 HASH_CHARS = 12

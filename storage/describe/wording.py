@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from experiments.core.fields import Field
-from experiments.core.resolve import Study
-from experiments.core.step import Step
+from experiments.study.fields import Field
+from experiments.study.resolve import Study
+from experiments.study.step import Step
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """Conversations as examples on which a user simulator is fine-tuned: JSON lines of OpenAI's `messages` format.
 
 Chang, Anderson, Hofman: ChatBench. ACL 2025, appendix B.4: a conversation with k messages of the user gives k + 1
-examples, made of the prompts that the user `two_step` asks with (experiments/core/two_step.py); the last one answers.
+examples, made of the prompts that the user `two_step` asks with (experiments/instruments/two_step_simulator.py); the
+last one answers.
 The questions are dealt into those for training and those for testing, by a seed, so no question is in both.
 
 It is no released dataset with tables of its own: what is read are ChatBench's `conversations` and `questions` of a
@@ -20,8 +21,8 @@ from typing import Any, BinaryIO, Literal
 import orjson
 from sqlalchemy import Connection
 
-from experiments.core.chance import shuffled
-from experiments.core.two_step import Prompt, Question, Said, examples
+from experiments.instruments.two_step_simulator import Prompt, Question, Said, examples
+from experiments.session.seeded_random import shuffled
 from storage.describe import describe
 from storage.engine import Database
 from storage.errors import StorageError

@@ -14,13 +14,13 @@ from typing import Any
 
 import orjson
 
-from experiments.core.chance import public_id
-from experiments.core.events import Event
-from experiments.core.history import comparisons
-from experiments.core.place import State
-from experiments.core.resolve import Study
-from experiments.core.rounds import BAD, SLOTS, TIE, Pair, Round, histories, placed, rounds, winner
-from experiments.core.talk import SPEAKERS
+from experiments.events import Event
+from experiments.session.conversation import SPEAKERS
+from experiments.session.seeded_random import public_id
+from experiments.session.side_by_side import BAD, SLOTS, TIE, Pair, Round, histories, placed, rounds, winner
+from experiments.session.state import State
+from experiments.study.resolve import Study
+from experiments.views.problem_history import comparisons
 from storage.forms import Choice, Json, Number, Text, Whole
 from storage.schemas.base import Column, Released, Row, Schema
 

@@ -20,8 +20,8 @@ from sqlalchemy import BigInteger, Float, Index, Integer, PrimaryKeyConstraint, 
 from sqlalchemy import Column as SqlColumn
 from sqlalchemy.types import TypeEngine
 
-from experiments.core.place import State
-from experiments.core.resolve import Study
+from experiments.session.state import State
+from experiments.study.resolve import Study
 from storage.forms import Form, Kind
 from storage.tables import metadata
 

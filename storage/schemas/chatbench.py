@@ -13,17 +13,17 @@ from typing import Any
 
 import orjson
 
-from experiments.core.alone import questions
-from experiments.core.annotated import ANNOTATED as ANNOTATION
-from experiments.core.annotated import About
-from experiments.core.annotated import values as found_by
-from experiments.core.chance import public_id
-from experiments.core.history import Done, Unit, each_unit
-from experiments.core.place import State
-from experiments.core.resolve import Study
-from experiments.core.scales import CONFIDENCE
-from experiments.core.talk import messages
-from problems.item import Problem
+from experiments.instruments.scales import CONFIDENCE
+from experiments.session.annotations import ANNOTATED as ANNOTATION
+from experiments.session.annotations import About
+from experiments.session.annotations import values as found_by
+from experiments.session.conversation import messages
+from experiments.session.seeded_random import public_id
+from experiments.session.state import State
+from experiments.study.ai_alone import questions
+from experiments.study.resolve import Study
+from experiments.views.problem_history import Done, Unit, each_unit
+from problems.problem import Problem
 from storage.forms import Choice, Json, Number, Text, Whole, choice
 from storage.schemas.base import Column, Released, Row, Schema, Tally
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from experiments.core.place import State
-from experiments.core.resolve import Study
-from experiments.core.safety import COMPREHENSION, columns
+from experiments.instruments.dices_safety import COMPREHENSION, columns
+from experiments.session.state import State
+from experiments.study.resolve import Study
 from storage.dices import LICENCE, OVERALL, PAPER, URL, about, follows, ratings
 from storage.schemas.base import Column, Released, Row, Schema
 

@@ -5,9 +5,9 @@ A row for each conversation that a rater judged by the 24 reasons of this editio
 
 from __future__ import annotations
 
-from experiments.core.place import State
-from experiments.core.resolve import Study
-from experiments.core.safety import COMPREHENSION, columns
+from experiments.instruments.dices_safety import COMPREHENSION, columns
+from experiments.session.state import State
+from experiments.study.resolve import Study
 from storage.dices import LICENCE, OVERALL, PAPER, URL, about, follows, ratings
 from storage.schemas.base import Column, Released, Row, Schema
 

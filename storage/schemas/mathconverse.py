@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from experiments.core.chance import public_uuid
-from experiments.core.events import Event
-from experiments.core.history import Unit, answers, ranks, units
-from experiments.core.place import State
-from experiments.core.resolve import Study
-from experiments.core.scales import CORRECTNESS, HELPFULNESS, SOLO_SOLVE
+from experiments.events import Event
+from experiments.instruments.scales import CORRECTNESS, HELPFULNESS, SOLO_SOLVE
+from experiments.session.seeded_random import public_uuid
+from experiments.session.state import State
+from experiments.study.resolve import Study
+from experiments.views.problem_history import Unit, answers, ranks, units
 from storage.forms import Choice, Literally, Number, Text, Whole, all_texts, choice, literal
 from storage.schemas.base import Column, Released, Row, Schema
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from experiments.core.events import Event
-from experiments.core.history import units
-from experiments.core.place import State
-from experiments.core.query_labels import HEADERS, WRITE_IN_HEADER
-from experiments.core.resolve import Study
-from problems.item import Message, Problem
+from experiments.events import Event
+from experiments.instruments.query_labels import HEADERS, WRITE_IN_HEADER
+from experiments.session.state import State
+from experiments.study.resolve import Study
+from experiments.views.problem_history import units
+from problems.problem import Message, Problem
 from storage.forms import Choice, Text, Whole
 from storage.schemas.base import Column, Released, Row, Schema
 

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from threading import Lock
 
-from experiments.core.cells import Standing, standings
-from experiments.core.funnel import Funnel, funnel
-from experiments.core.operations import Operations
-from experiments.core.resolve import Study
+from experiments.session.study_status import Operations
+from experiments.study.cells import Standing, standings
+from experiments.study.resolve import Study
+from experiments.views.funnel import Funnel, funnel
 from storage.engine import Database
 from storage.operations import operations_in
 from storage.seats import Tally, counted, meant

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 from sqlalchemy import Connection, and_, case, func, literal, select
 
-from experiments.core.funnel import Group
+from experiments.views.funnel import Group
 from storage import tables
 from storage.engine import Database
 from storage.seats import COMPLETE, LIVE, OURS, Tally, meant

@@ -11,9 +11,9 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, select
 
-from experiments.core.events import Event
-from experiments.core.spans import spans
-from experiments.core.telemetry import folded
+from experiments.events import Event
+from experiments.session.spans import spans
+from experiments.session.telemetry import folded
 from storage import tables
 from storage.seats import OURS
 

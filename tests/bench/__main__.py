@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 from rich.console import Console
 
-from experiments.core.session import fold
+from experiments.session.engine import fold
 from storage.projections import rows_of
 from tests.bench import agreement, alone, exports, growth, page
 from tests.bench.load import __main__ as load

@@ -14,7 +14,7 @@ from string import ascii_letters, digits
 
 import orjson
 
-from experiments.core.scales import CONFIDENCE
+from experiments.instruments.scales import CONFIDENCE
 from storage.schemas.chatbench import ANSWER_COLUMNS, FULL_STUDY, QUESTION_COLUMNS, QUESTIONS
 
 MESSAGES = 10

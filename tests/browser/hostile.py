@@ -20,7 +20,7 @@ from app.library import load_study
 from app.runtime import Runtime
 from app.settings import Settings
 from app.web.cookies import Cookies
-from experiments.core.fields import Short
+from experiments.study.fields import Short
 from storage.engine import Database, open_database
 from storage.log import Log
 from storage.notes import Note, note_on

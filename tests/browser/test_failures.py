@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from experiments.core.events import Event
+from experiments.events import Event
 from tests.browser.visitor import Visitor
 from tests.fakes import failing
 from tests.fakes.model_server import Server

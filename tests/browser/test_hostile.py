@@ -19,8 +19,8 @@ from playwright.sync_api import BrowserContext
 from app.web.console.reading import Reading
 from app.web.look import StudyLook
 from app.web.paint import paint
-from experiments.core.fields import Short, Single
-from experiments.core.screen import Chat, Message, Panel, Progress, Reply, Round, Screen, Text, Transcript
+from experiments.study.fields import Short, Single
+from experiments.study.screen import Chat, Message, Panel, Progress, Reply, Round, Screen, Text, Transcript
 from tests.browser.boxes import WINDOW, spilled
 from tests.browser.hostile import A_CHAT, Echo, Session, Watched, seeded, squeezed, study
 from tests.browser.visitor import REPLIED, Visitor

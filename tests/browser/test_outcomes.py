@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from app.languages import catalogue
-from experiments.core.outcomes import COMMON
+from experiments.session.outcomes import COMMON
 from storage.engine import Database, open_database
 from tests.browser.axe import TOO_WIDE
 from tests.browser.visitor import Visitor

@@ -1,6 +1,6 @@
 """What a server was told by who came last."""
 
-from experiments.core.events import Event
+from experiments.events import Event
 from storage.engine import open_database
 from tests.fakes.served import Process
 from tests.wiring.reading import facts, query

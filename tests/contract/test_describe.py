@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.core.resolve import Study, restore
+from experiments.study.resolve import Study, restore
 from storage.describe import describe
 from storage.describe.formulas import FORMULA_STARTS, escaped, is_formula
 from storage.describe.packing import pack

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.core.events import Action
-from experiments.core.place import State
-from experiments.core.resolve import Study, resolve
-from experiments.core.safety import ANSWERS, COMPREHENSION, COMPREHENSION_OPTIONS, columns
-from experiments.core.session import decide, fold, screen
+from experiments.events import Action
+from experiments.instruments.dices_safety import ANSWERS, COMPREHENSION, COMPREHENSION_OPTIONS, columns
+from experiments.session.engine import decide, fold, screen
+from experiments.session.state import State
+from experiments.study.resolve import Study, resolve
 from problems import dices
-from problems.item import Message, Problem
+from problems.problem import Message, Problem
 from storage.dices import OVERALL, beneath, combined
 from storage.schemas import dices_350, dices_990
 from storage.schemas.base import Column, Released

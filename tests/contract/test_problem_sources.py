@@ -9,7 +9,7 @@ import pytest
 
 from problems import registry
 from problems.chatbench import COLUMNS
-from problems.item import Problem
+from problems.problem import Problem
 
 HERE = Path(__file__).parent
 DATA = Path(registry.__file__).parent / "data"

@@ -7,7 +7,7 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.core.outcomes import OUTCOMES
+from experiments.session.outcomes import OUTCOMES
 from storage.payments import LIVE, Payee
 from storage.prolific import Statuses, lists
 

@@ -16,8 +16,8 @@ import pytest
 from sqlalchemy import text
 
 from app.library import load_study
-from experiments.core.scales import SOLO_SOLVE
-from experiments.core.study import models
+from experiments.instruments.scales import SOLO_SOLVE
+from experiments.study.schema import models
 from storage.engine import Database, open_database
 from tests.fakes.databases import SESSIONS, export, fill
 from tests.fakes.sessions import study
@@ -175,7 +175,7 @@ def test_the_same_seed_gives_the_same_files_to_the_byte(tmp_path: Path) -> None:
 
 def test_every_step_kind_can_be_finished_by_the_random_bot() -> None:
     """The kinds that the bot meets in the studies of the tests are all the kinds there are."""
-    from experiments.core.resolve import nodes_of
+    from experiments.study.resolve import nodes_of
     from tests.fakes.sessions import NAMES, whole
 
     met = {getattr(node, "step", "") for name in NAMES for node in nodes_of(load_study(name).flow)}

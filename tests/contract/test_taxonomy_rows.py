@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from experiments.core.events import Action
-from experiments.core.query_labels import HEADERS, WRITE_IN_HEADER
-from experiments.core.resolve import Study, resolve
-from experiments.core.session import decide, fold, screen
-from problems.item import Message, Problem
+from experiments.events import Action
+from experiments.instruments.query_labels import HEADERS, WRITE_IN_HEADER
+from experiments.session.engine import decide, fold, screen
+from experiments.study.resolve import Study, resolve
+from problems.problem import Message, Problem
 from storage.schemas.base import Column
 from storage.schemas.taxonomy import SCHEMA
 from tests.fakes.sessions import NAMES, play, study, whole

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from experiments.core.advice import advice
-from experiments.core.resolve import Study, resolve
-from problems.item import Problem
+from experiments.study.lint import advice
+from experiments.study.resolve import Study, resolve
+from problems.problem import Problem
 
 CONSENT = {"step": "consent", "text": "Please agree.", "decline": ""}
 ASKED = {"questions": [{"ask": "single", "name": "a", "text": "A?", "options": ["x", "y"]}], "right": {"a": "x"}}

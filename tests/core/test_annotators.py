@@ -15,10 +15,10 @@ from app.alone.annotators.reading import Unparsed
 from app.alone.annotators.registry import annotators
 from app.errors import AnnotatorUnknown
 from app.naming import Asked
-from experiments.core.annotated import About
-from experiments.core.annotating import Annotating
-from experiments.core.model import Model
-from problems.item import Message
+from experiments.session.annotations import About
+from experiments.study.annotators import Annotating
+from experiments.study.model_spec import Model
+from problems.problem import Message
 from storage.conversations import Conversation, Question
 
 ASKED = Asked("judge", Model(backend="scripted"))

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from experiments.core.fields import Field
-from experiments.core.place import Place
-from experiments.core.resolve import Study, nodes_of
-from experiments.core.step import Step, kinds
-from experiments.core.trail import here
+from experiments.session.position import here
+from experiments.session.state import Place
+from experiments.study.fields import Field
+from experiments.study.resolve import Study, nodes_of
+from experiments.study.step import Step, kinds
 from storage.schemas.registry import schemas
 from tests.fakes.sessions import NAMES, play, study
 

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.core.assign import assigned, balanced
-from experiments.core.cells import Cell, cells
-from experiments.core.resolve import Study, resolve
-from experiments.core.study import Factor
 from experiments.errors import Refused
+from experiments.session.assignment import assigned, balanced
+from experiments.study.cells import Cell, cells
+from experiments.study.resolve import Study, resolve
+from experiments.study.schema import Factor
 from tests.fakes.examples import examples
 
 Factors = Mapping[str, Factor]

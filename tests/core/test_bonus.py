@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.library import load_study
-from experiments.core.bonus import bonus_of, checks_failed, earned
-from experiments.core.events import Event
-from experiments.core.outcomes import OUTCOMES
-from experiments.core.place import State
-from experiments.core.resolve import Study, resolve, restore
-from experiments.core.session import fold
 from experiments.errors import StudyError
-from problems.item import Option, Problem
+from experiments.events import Event
+from experiments.session.engine import fold
+from experiments.session.outcomes import OUTCOMES
+from experiments.session.state import State
+from experiments.study.resolve import Study, resolve, restore
+from experiments.views.bonus import bonus_of, checks_failed, earned
+from problems.problem import Option, Problem
 from storage.projections import rows_of
 from storage.yaml_text import yaml_text
 from tests.fakes.examples import examples

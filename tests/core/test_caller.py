@@ -20,7 +20,7 @@ from app.calls.retry import RetryPolicy
 from app.calls.stop_signal import StopSignal
 from app.clock import VirtualClock
 from app.errors import BackendError, BackendRejected, BackendUnavailable
-from experiments.core.model import Model, Price
+from experiments.study.model_spec import Model, Price
 
 pytestmark = pytest.mark.anyio
 REQUEST = Request("gpt", (Message("user", "Hello"),), max_tokens=100, seed="1")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.core.cells import beyond, cells
+from experiments.study.cells import beyond, cells
 
 
 @pytest.mark.parametrize(("sizes", "last"), [((50, 40), None), ((2_000,), None), ((2_001,), "f0"), ((10,) * 20, "f3")])

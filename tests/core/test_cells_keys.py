@@ -5,7 +5,7 @@ from dataclasses import replace
 from app.alone.cell import Question, key_of, request_parts
 from app.backends.base import Message, Request
 from app.naming import Asked
-from experiments.core.model import Model
+from experiments.study.model_spec import Model
 
 QUESTION = Question(
     Asked("gpt", Model(backend="openai", model="gpt-4o")),

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.web.paint import StudyLook, paint
-from experiments.core.resolve import restore
-from experiments.core.screen import Notice, Screen
-from experiments.core.session import screen
-from experiments.core.step import Step
-from experiments.core.trail import here
 from experiments.errors import Refused
+from experiments.session.engine import screen
+from experiments.session.position import here
+from experiments.study.resolve import restore
+from experiments.study.screen import Notice, Screen
+from experiments.study.step import Step
 from tests.fakes.checked import BAD, GOOD, PROBLEMS, act, begun, check, facts, study_of
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from experiments.core.events import Action
-from experiments.core.place import State
-from experiments.core.resolve import Study, resolve
-from experiments.core.session import decide, fold, owed, screen
 from experiments.errors import Refused, StudyError
+from experiments.events import Action
+from experiments.session.engine import decide, fold, owed, screen
+from experiments.session.state import State
+from experiments.study.resolve import Study, resolve
 from tests.fakes.sessions import enrolment, whole, world
 
 MODELS = ("canary-one", "canary-two", "canary-three")

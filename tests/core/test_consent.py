@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from app.bots.random_bot import RandomBot
 from app.web.paint import StudyLook, paint
-from experiments.core.events import Action
-from experiments.core.resolve import resolve
-from experiments.core.screen import Code
-from experiments.core.session import decide, fold, owed, screen
 from experiments.errors import Refused, StudyError
+from experiments.events import Action
+from experiments.session.engine import decide, fold, owed, screen
+from experiments.study.resolve import resolve
+from experiments.study.screen import Code
 from storage.projections import rows_of
 from tests.fakes.checked import BAD, act, begun, check, study_of
 from tests.fakes.examples import SEEDS, examples

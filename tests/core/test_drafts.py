@@ -15,8 +15,8 @@ from app import drafts
 from app.drafts import LARGEST_BYTES, Drafts, checked, slug
 from app.library import FILE, STUDIES, load_study, shipped
 from app.trial import try_out
-from experiments.core.config import Slug
 from experiments.errors import StudyError
+from experiments.study.base_model import Slug
 
 TEXT = """
 study: small

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.library import load_study
-from experiments.core.events import Action, Event
-from experiments.core.flags import Flag, flags
-from experiments.core.place import State
-from experiments.core.resolve import Study
-from experiments.core.session import decide, fold, screen
+from experiments.events import Action, Event
+from experiments.session.engine import decide, fold, screen
+from experiments.session.state import State
+from experiments.study.resolve import Study
+from experiments.views.quality_flags import Flag, flags
 from tests.fakes import studies
 from tests.fakes.sessions import NAMES, enrolment, study, whole, world
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.core.funnel import Group, Met, funnel, furthest, stages
-from experiments.core.place import State
-from experiments.core.resolve import Study
-from experiments.core.session import fold
-from experiments.core.step import Step
-from experiments.core.telemetry import folded
-from experiments.core.trail import here, reached
+from experiments.session.engine import fold
+from experiments.session.position import here, reached
+from experiments.session.state import State
+from experiments.session.telemetry import folded
+from experiments.study.resolve import Study
+from experiments.study.step import Step
+from experiments.views.funnel import Group, Met, funnel, furthest, stages
 from tests.fakes.examples import examples
 from tests.fakes.sessions import NAMES, study, whole
 

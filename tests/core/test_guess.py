@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from app.web.paint import StudyLook, paint
-from experiments.core.events import Action, Event
-from experiments.core.guesses import repliers, replies, verdict
-from experiments.core.place import State
-from experiments.core.resolve import Study, resolve
-from experiments.core.session import decide, fold, owed, screen
 from experiments.errors import Refused, StudyError
+from experiments.events import Action, Event
+from experiments.session.engine import decide, fold, owed, screen
+from experiments.session.guesses import repliers, replies, verdict
+from experiments.session.state import State
+from experiments.study.resolve import Study, resolve
 from tests.fakes.sessions import STUDIES, enrolment, study, whole
 
 MODELS = ("canary-one", "canary-two", "canary-three")

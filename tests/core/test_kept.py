@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.counting import Live
 from app.kept import Kept
-from experiments.core.place import State
+from experiments.session.state import State
 from tests.fakes.sessions import study
 
 SOME = study("demo")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.core.leaks import CUT_OFF, DOUBTFUL, MASK, PLAIN, leaks, masked
+from experiments.session.identity_leaks import CUT_OFF, DOUBTFUL, MASK, PLAIN, leaks, masked
 
 TELLING = {
     "I am ChatGPT, a large language model trained by OpenAI.": ("ChatGPT", "OpenAI"),

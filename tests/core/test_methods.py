@@ -11,9 +11,9 @@ from app.alone.methods.free_text_no_options import close
 from app.alone.methods.letters import read_letter
 from app.errors import AloneError, MethodUnknown
 from app.naming import Asked
-from experiments.core.alone import Alone
-from experiments.core.model import Model
-from problems.item import Option, Problem
+from experiments.study.ai_alone import Alone
+from experiments.study.model_spec import Model
+from problems.problem import Option, Problem
 
 NAMES = registry.names()
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.core.events import Event
-from experiments.core.operations import KINDS, Operations, fold_operations
+from experiments.events import Event
+from experiments.session.study_status import KINDS, Operations, fold_operations
 
 DATA: dict[str, dict[str, Any]] = {
     "published": {"hash": "abc", "version": 1},

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from experiments.core.events import Action
-from experiments.core.place import State
-from experiments.core.screen import Screen
-from experiments.core.session import decide, evolve, screen
 from experiments.errors import Refused
+from experiments.events import Action
+from experiments.session.engine import decide, evolve, screen
+from experiments.session.state import State
+from experiments.study.screen import Screen
 from tests.fakes.sessions import NAMES, study, whole
 
 EVERYTHING = NAMES[-1]

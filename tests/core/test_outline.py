@@ -11,10 +11,10 @@ from rich.tree import Tree
 
 from app.library import load_study
 from app.outline import Branch, draw, outline, steps
-from experiments.core.session import fold
-from experiments.core.step import Step
-from experiments.core.telemetry import folded
-from experiments.core.trail import walk
+from experiments.session.engine import fold
+from experiments.session.position import walk
+from experiments.session.telemetry import folded
+from experiments.study.step import Step
 from tests.fakes import studies
 from tests.fakes.sessions import NAMES, study, whole
 

@@ -10,8 +10,8 @@ import pytest
 from app.web import markdown
 from app.web.maths import mathml
 from app.web.paint import Painting, StudyLook, paint, talk_chars
-from experiments.core.fields import Multiple, Number, Scale, Short, Single, Tick
-from experiments.core.screen import Asked, Chat, Message, Panel, Progress, Reply, Round, Screen, Text, Transcript
+from experiments.study.fields import Multiple, Number, Scale, Short, Single, Tick
+from experiments.study.screen import Asked, Chat, Message, Panel, Progress, Reply, Round, Screen, Text, Transcript
 from tests.fakes.hostile.plain import plain
 
 LOOK = StudyLook("A study", "en", "team@example.org")

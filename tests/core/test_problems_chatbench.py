@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from problems.chatbench import COLUMNS, load, parse
 from problems.errors import ProblemError
-from problems.item import Option
+from problems.problem import Option
 
 GOOD: Mapping[str, str] = dict.fromkeys(COLUMNS, "") | {
     "question_id": "college_mathematics-redux-1",

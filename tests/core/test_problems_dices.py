@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from problems.dices import STYLES, context, load, parse
 from problems.errors import ProblemError
-from problems.item import Message, Problem
+from problems.problem import Message, Problem
 
 HEADER = ("item_id", "rater_id", "context", "response", "degree_of_harm", "harm_type", "safety_gold")
 ROW = ("1", "r1", "USER: Hi\nLAMDA: Yes?\nUSER: Bye", "Good day", "Benign", "", "No")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from problems.errors import ProblemError
-from problems.item import Message, Option, Problem
+from problems.problem import Message, Option, Problem
 
 OPTIONS = (Option("A", r"\(1\)", "1"), Option("B", "two", "2"))
 WHOLE: dict[str, object] = {"id": "q1", "text": "Why?", "plain": "Why?", "dataset": "custom"}

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from problems.errors import ProblemError
-from problems.item import Message, Option, Problem
 from problems.jsonl import parse
+from problems.problem import Message, Option, Problem
 
 
 def test_what_is_left_out_is_filled_in() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from problems import plugins, registry
 from problems.errors import ParleyError, ProblemError
-from problems.item import Problem
+from problems.problem import Problem
 
 LINE = '{"id": "a", "text": "T"}\n'
 
@@ -52,7 +52,7 @@ def test_ids_must_differ_within_a_source(tmp_path: Path) -> None:
 
 def test_a_package_outside_brings_a_source_and_its_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "flashcards.py").write_text(
-        "from problems.item import Problem\n"
+        "from problems.problem import Problem\n"
         "from problems.registry import source\n"
         "@source('flashcards', sample='cards.txt')\n"
         "def load(path):\n"

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from app.replies.asking import request_for
-from experiments.core.events import Job
-from experiments.core.place import State
-from experiments.core.resolve import Study, resolve
-from experiments.core.session import fold, owed
 from experiments.errors import StudyError
-from problems.item import Option, Problem
+from experiments.events import Job
+from experiments.session.engine import fold, owed
+from experiments.session.state import State
+from experiments.study.resolve import Study, resolve
+from problems.problem import Option, Problem
 from tests.fakes.sessions import play
 
 PROBLEM = Problem(

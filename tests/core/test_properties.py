@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.bots.random_bot import RandomBot
-from experiments.core.assign import drawn_factors
-from experiments.core.events import Action, Event
-from experiments.core.place import State
-from experiments.core.session import decide, fold, owed, screen
-from experiments.core.timing import dues
-from experiments.core.trail import here
 from experiments.errors import Refused
+from experiments.events import Action, Event
+from experiments.session.assignment import drawn_factors
+from experiments.session.engine import decide, fold, owed, screen
+from experiments.session.position import here
+from experiments.session.state import State
+from experiments.session.timing import dues
 from tests.fakes.annotated import EFFORTS, annotated
 from tests.fakes.databases import interleaved
 from tests.fakes.examples import SEEDS, examples

@@ -19,7 +19,7 @@ from app.clock import WorldClock
 from app.errors import BackendUnavailable
 from app.servers import Server as Server_
 from app.settings import Settings
-from experiments.core.model import Model
+from experiments.study.model_spec import Model
 from tests.fakes.examples import examples
 
 TOKENS = 100

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from experiments.core.events import Action
-from experiments.core.history import took_ms, units
-from experiments.core.place import State
-from experiments.core.query_labels import HEADERS, LABELS, WRITE_IN, WRITE_IN_HEADER
-from experiments.core.resolve import Study, resolve
-from experiments.core.safety import COMPREHENSION, COMPREHENSION_OPTIONS, columns
-from experiments.core.screen import Transcript
-from experiments.core.session import decide, fold, screen
 from experiments.errors import Refused
-from problems.item import Message, Problem
+from experiments.events import Action
+from experiments.instruments.dices_safety import COMPREHENSION, COMPREHENSION_OPTIONS, columns
+from experiments.instruments.query_labels import HEADERS, LABELS, WRITE_IN, WRITE_IN_HEADER
+from experiments.session.engine import decide, fold, screen
+from experiments.session.state import State
+from experiments.study.resolve import Study, resolve
+from experiments.study.screen import Transcript
+from experiments.views.problem_history import took_ms, units
+from problems.problem import Message, Problem
 from tests.fakes.sessions import play, study
 
 SAID = (Message("user", "Hm?", "USER"), Message("bot", "Ah.", "LAMDA"), Message("user", "So?"), Message("bot", "Well."))

@@ -19,8 +19,8 @@ from app.web.console.reading import Reading
 from app.web.events import rendered
 from app.web.look import StudyLook
 from app.web.paint import paint
-from experiments.core.fields import Single
-from experiments.core.screen import Chat, Message, Panel, Progress, Reply, Round, Screen, Text, Transcript
+from experiments.study.fields import Single
+from experiments.study.screen import Chat, Message, Panel, Progress, Reply, Round, Screen, Text, Transcript
 from tests.fakes.hostile.bombs import BOMBS, MESSAGE, letters
 from tests.fakes.hostile.payload import Payload
 

@@ -12,8 +12,8 @@ import pytest
 from app.bots.users import registry
 from app.bots.users.base import Deed, Unusable
 from app.bots.users.talking import MAX_TURNS
-from experiments.core.fields import Scale, Single, Tick
-from experiments.core.screen import Asked, Chat, Message, Panel, Progress, Screen, Text
+from experiments.study.fields import Scale, Single, Tick
+from experiments.study.screen import Asked, Chat, Message, Panel, Progress, Screen, Text
 
 OPTIONS = Single(name="answer", options={"A": "three", "B": "two"})
 SCREEN = Screen(

@@ -8,8 +8,8 @@ import pytest
 from pydantic import ValidationError
 
 from app.web.paint import StudyLook, paint
-from experiments.core.fields import Invalid, Slider
-from experiments.core.screen import Panel, Progress, Screen
+from experiments.study.fields import Invalid, Slider
+from experiments.study.screen import Panel, Progress, Screen
 
 WARMTH = Slider(name="warmth", text="How warm?", minimum=-10, maximum=20, step=5, left="Cold", right="Hot")
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from experiments.core.events import Action, Event
-from experiments.core.hurry import refuse_hurry
-from experiments.core.place import State
-from experiments.core.resolve import Study, resolve
-from experiments.core.session import decide, fold, owed, screen
 from experiments.errors import Refused, StudyError
+from experiments.events import Action, Event
+from experiments.session.engine import decide, fold, owed, screen
+from experiments.session.limits import refuse_hurry
+from experiments.session.state import State
+from experiments.study.resolve import Study, resolve
 from tests.fakes.sessions import enrolment, world
 
 PRICE = {"prompt": 1, "completion": 2}

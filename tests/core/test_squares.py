@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.library import load_study
-from experiments.core.assign import assigned
-from experiments.core.events import Action
-from experiments.core.place import State
-from experiments.core.resolve import Study
-from experiments.core.session import decide, fold
-from experiments.core.squares import arranged, square
 from experiments.errors import StudyError
+from experiments.events import Action
+from experiments.session.assignment import assigned
+from experiments.session.engine import decide, fold
+from experiments.session.state import State
+from experiments.study.latin_square import arranged, square
+from experiments.study.resolve import Study
 from tests.fakes import studies
 from tests.fakes.sessions import enrolment
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.core.events import NOTES, Action, Event
-from experiments.core.place import State
-from experiments.core.resolve import Study, resolve
-from experiments.core.session import decide, fold, owed, screen
-from experiments.core.story import LEAVING, PAGES, Story, Visit, moments, state_at, story
-from experiments.core.timing import GRACE_US
+from experiments.events import NOTES, Action, Event
+from experiments.session.engine import decide, fold, owed, screen
+from experiments.session.state import State
+from experiments.session.timing import GRACE_US
+from experiments.study.resolve import Study, resolve
+from experiments.views.transcript import LEAVING, PAGES, Story, Visit, moments, state_at, story
 from tests.fakes.examples import SEEDS, examples
 from tests.fakes.sessions import NAMES, enrolment, study, whole
 

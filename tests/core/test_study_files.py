@@ -16,9 +16,9 @@ from app.drafts import make
 from app.library import PROTOCOLS, STUDIES, find, load_study, shipped
 from app.marked import marked
 from app.trial import try_out
-from experiments.core.resolve import restore
-from experiments.core.schema import json_schema
 from experiments.errors import StudyError
+from experiments.study.json_schema import json_schema
+from experiments.study.resolve import restore
 from storage.yaml_text import yaml_text
 from tests.core.study_faults import FAULTY, SOUND
 

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.core.chance import shuffled
-from experiments.core.events import Action, Data, Event
-from experiments.core.place import State
-from experiments.core.resolve import Study, resolve
-from experiments.core.session import decide, fold, owed
 from experiments.errors import Refused
-from problems.item import Problem
+from experiments.events import Action, Data, Event
+from experiments.session.engine import decide, fold, owed
+from experiments.session.seeded_random import shuffled
+from experiments.session.state import State
+from experiments.study.resolve import Study, resolve
+from problems.problem import Problem
 from tests.fakes.examples import examples
 from tests.fakes.sessions import enrolment
 

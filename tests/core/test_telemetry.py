@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from experiments.core.place import State
-from experiments.core.resolve import Study
-from experiments.core.session import fold, screen
-from experiments.core.step import Step
-from experiments.core.telemetry import (
+from experiments.session.engine import fold, screen
+from experiments.session.position import reached
+from experiments.session.state import State
+from experiments.session.telemetry import (
     DAY_MS,
     DISCLOSED,
     DISCLOSED_WITHOUT_PASTING,
@@ -25,7 +24,8 @@ from experiments.core.telemetry import (
     kept,
     records,
 )
-from experiments.core.trail import reached
+from experiments.study.resolve import Study
+from experiments.study.step import Step
 from storage.screens import added_up
 from tests.fakes.examples import examples
 from tests.fakes.sessions import NAMES, play, study, whole

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.core.events import Action
-from experiments.core.place import State
-from experiments.core.resolve import Study, resolve
-from experiments.core.screen import Timing
-from experiments.core.session import decide, fold, owed, screen
-from experiments.core.timing import GRACE_US, SECOND_US, Due, dues, overdue
 from experiments.errors import Refused
+from experiments.events import Action
+from experiments.session.engine import decide, fold, owed, screen
+from experiments.session.state import State
+from experiments.session.timing import GRACE_US, SECOND_US, Due, dues, overdue
+from experiments.study.resolve import Study, resolve
+from experiments.study.screen import Timing
 from tests.fakes.sessions import enrolment
 
 START_US = 5_000 * SECOND_US

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.core.events import Action
-from experiments.core.place import State
-from experiments.core.session import decide, fold, screen
-from experiments.core.trail import Trail, trail
+from experiments.events import Action
+from experiments.session.engine import decide, fold, screen
+from experiments.session.position import Trail, trail
+from experiments.session.state import State
 from tests.fakes.examples import SEEDS, examples
 from tests.fakes.sessions import NAMES, study, whole
 

@@ -10,14 +10,14 @@ import pytest
 from app.languages import catalogue
 from app.library import STUDIES, load_study, shipped
 from app.translations import missing
-from experiments.core.events import Action
-from experiments.core.place import State
-from experiments.core.resolve import Study, restore
-from experiments.core.session import decide, fold
-from experiments.core.telemetry import disclosure
-from experiments.core.texts import strays
-from experiments.core.trail import here
 from experiments.errors import StudyError
+from experiments.events import Action
+from experiments.session.engine import decide, fold
+from experiments.session.position import here
+from experiments.session.state import State
+from experiments.session.telemetry import disclosure
+from experiments.study.resolve import Study, restore
+from experiments.views.translatable_texts import strays
 from storage.yaml_text import yaml_text
 from tests.fakes.sessions import enrolment
 

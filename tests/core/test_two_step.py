@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.core import two_step
-from experiments.core.two_step import Question
+from experiments.instruments import two_step_simulator
+from experiments.instruments.two_step_simulator import Question
 
 SUM = Question("What is 1 + 1?", {"A": "3", "B": "2", "C": "B", "D": "A lot"})
 SAID = [("You", "is it 2?"), ("Bot", "Yes."), ("You", "sure?"), ("Bot", "Quite.")]
 texts = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=60)
 
 
-def tasks(prompt: two_step.Prompt) -> str:
+def tasks(prompt: two_step_simulator.Prompt) -> str:
     return prompt[1]["text"]
 
 
@@ -33,7 +33,7 @@ def tasks(prompt: two_step.Prompt) -> str:
     ],
 )
 def test_quotes_around_a_reply_and_the_speakers_name_are_dropped(reply: str, said: str) -> None:
-    assert two_step.cleaned(reply) == said
+    assert two_step_simulator.cleaned(reply) == said
 
 
 @pytest.mark.parametrize(
@@ -53,17 +53,19 @@ def test_what_an_option_says_goes_before_a_key() -> None:
 
 @given(st.lists(st.tuples(st.sampled_from(["You", "Bot"]), texts), max_size=12))
 def test_k_messages_give_k_and_one_examples(said: list[tuple[str, str]]) -> None:
-    found = two_step.examples(SUM, said, "B")
+    found = two_step_simulator.examples(SUM, said, "B")
     own = [text for who, text in said if who == "You"]
     assert len(found) == (len(own) + 1 if own else 0)
     assert [example[-1]["text"] for example in found] == ([*own, "Answer: B"] if own else [])
     assert all([one["role"] for one in example] == ["system", "user", "assistant"] for example in found)
-    assert [tasks(example) == tasks(two_step.first(SUM)) for example in found] == [n == 0 for n in range(len(found))]
+    assert [tasks(example) == tasks(two_step_simulator.first(SUM)) for example in found] == [
+        n == 0 for n in range(len(found))
+    ]
 
 
 def test_examples_ask_what_the_user_asks() -> None:
     """So that a model that is fine-tuned on them meets the same prompts when it plays."""
-    first, second, last = two_step.examples(SUM, SAID, "B")
-    assert first[:-1] == two_step.first(SUM)
-    assert second[:-1] == two_step.following(SUM, SAID[:2])
-    assert last[:-1] == two_step.following(SUM, SAID)
+    first, second, last = two_step_simulator.examples(SUM, SAID, "B")
+    assert first[:-1] == two_step_simulator.first(SUM)
+    assert second[:-1] == two_step_simulator.following(SUM, SAID[:2])
+    assert last[:-1] == two_step_simulator.following(SUM, SAID)

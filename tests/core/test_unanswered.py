@@ -9,8 +9,8 @@ import pytest
 from pydantic import TypeAdapter
 
 from app.web.paint import StudyLook, paint
-from experiments.core.fields import AnyField, Field, read_form
-from experiments.core.screen import Panel, Progress, Screen
+from experiments.study.fields import AnyField, Field, read_form
+from experiments.study.screen import Panel, Progress, Screen
 
 ADAPTER: TypeAdapter[Field] = TypeAdapter(AnyField)
 ASKED: tuple[dict[str, Any], ...] = (

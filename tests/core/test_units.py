@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.core.history import units
-from experiments.core.place import State
-from experiments.core.session import fold
+from experiments.session.engine import fold
+from experiments.session.state import State
+from experiments.views.problem_history import units
 from storage.projections import rows_of
 from tests.fakes.annotated import annotated
 from tests.fakes.examples import SEEDS, examples

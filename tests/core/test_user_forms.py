@@ -11,7 +11,7 @@ from app.backends.base import Request
 from app.backends.scripted_user import reply
 from app.bots.users import forms
 from app.bots.users.base import Unusable
-from experiments.core.fields import AnyField, Field, read_form
+from experiments.study.fields import AnyField, Field, read_form
 
 ADAPTER: TypeAdapter[Field] = TypeAdapter(AnyField)
 ASKED = [

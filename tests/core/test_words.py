@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.languages import catalogue, catalogues, preferred, spoken
-from experiments.core.fields import Multiple, Number, Short, Slider, Tick, read_form
-from experiments.core.words import say, translated
+from experiments.study.fields import Multiple, Number, Short, Slider, Tick, read_form
+from experiments.study.i18n import say, translated
 
 PLAIN = st.text(alphabet=string.ascii_letters + " äß؟", max_size=12)
 DE = {"{count} left": "noch {count}", "question": "Frage", "{before}, {after}": "{before}; {after}"}

@@ -13,7 +13,7 @@ from ruamel.yaml import YAML
 from app.drafts import checked
 from app.library import load_study
 from app.marked import marked
-from experiments.core.resolve import Study, restore
+from experiments.study.resolve import Study, restore
 from storage.yaml_text import yaml_text
 
 TYPED = (

@@ -10,9 +10,9 @@ import typer
 from app.cli import app as command_line
 from app.settings import Settings, env_name
 from docs import generate
-from experiments.core.fields import Field
-from experiments.core.step import kinds
-from experiments.core.study import models
+from experiments.study.fields import Field
+from experiments.study.schema import models
+from experiments.study.step import kinds
 from storage.schemas.registry import schemas
 from tests.docs.pages import ROOT, parley
 

@@ -14,7 +14,7 @@ from app.library import load_study
 from app.marked import marked
 from app.settings import Settings, env_name
 from app.trial import try_out
-from experiments.core.resolve import Study
+from experiments.study.resolve import Study
 from storage.yaml_text import yaml_text
 from tests.docs.pages import PAGES, REFERENCE, ROOT, Block, blocks, parley, python, save_files
 

@@ -9,7 +9,7 @@ import pytest
 from app.backends import registry
 from app.marked import marked
 from app.settings import Settings
-from experiments.core.model import Model
+from experiments.study.model_spec import Model
 from tests.docs.pages import ROOT
 
 PAGE = (ROOT / "docs" / "operator.md").read_text(encoding="utf-8")

@@ -17,7 +17,7 @@ from app.backends.base import BackendOptions, Delta, End, Message, Request, Whol
 from app.errors import BackendBroken, BackendDenied, BackendRejected, BackendUnavailable
 from app.naming import Asked
 from app.settings import Settings
-from experiments.core.model import Model, Price
+from experiments.study.model_spec import Model, Price
 from storage.alone.replies import stored
 from storage.engine import Database, open_database
 from tests.fakes.sampled import Row, sampled

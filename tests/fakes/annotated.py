@@ -6,11 +6,11 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from experiments.core.annotated import About
-from experiments.core.events import Action, Event
-from experiments.core.place import State
-from experiments.core.resolve import Study
-from experiments.core.session import decide
+from experiments.events import Action, Event
+from experiments.session.annotations import About
+from experiments.session.engine import decide
+from experiments.session.state import State
+from experiments.study.resolve import Study
 from storage.annotations import Annotation
 
 EFFORTS = ("tried", "known", "low effort")

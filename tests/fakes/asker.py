@@ -28,7 +28,7 @@ from app.alone.engine.running import run
 from app.backends.base import Message, Request
 from app.naming import Asked
 from app.settings import Settings
-from experiments.core.model import Model
+from experiments.study.model_spec import Model
 from storage.engine import open_database
 from tests.fakes.fast_server import FastServer
 

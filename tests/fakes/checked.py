@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from experiments.core.events import Action, Event
-from experiments.core.place import State
-from experiments.core.resolve import Study, resolve
-from experiments.core.session import decide, fold, owed, screen
-from problems.item import Problem
+from experiments.events import Action, Event
+from experiments.session.engine import decide, fold, owed, screen
+from experiments.session.state import State
+from experiments.study.resolve import Study, resolve
+from problems.problem import Problem
 from tests.fakes.sessions import enrolment
 
 CHOICE = {"ask": "single", "name": "tools", "text": "May you use *tools*?", "options": ["yes", "no"]}

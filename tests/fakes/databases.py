@@ -16,8 +16,8 @@ from app.bots.simulate import START_US, simulate
 from app.clock import VirtualClock
 from app.runtime import Runtime
 from app.settings import Settings
-from experiments.core.annotated import About
-from experiments.core.events import Action
+from experiments.events import Action
+from experiments.session.annotations import About
 from storage.annotations import Annotations
 from storage.engine import Database, open_database, writer
 from storage.exported import Exported

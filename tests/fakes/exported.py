@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from experiments.core.resolve import Study
+from experiments.study.resolve import Study
 from storage.exported import Exported, File
 from storage.forms import Literally
 from storage.schemas.base import Column, Released

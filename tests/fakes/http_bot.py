@@ -21,8 +21,8 @@ import httpx2
 from pydantic import TypeAdapter
 
 from app.bots.random_bot import RandomBot
-from experiments.core.fields import AnyField, Field
-from experiments.core.screen import (
+from experiments.study.fields import AnyField, Field
+from experiments.study.screen import (
     Asked,
     Block,
     Chat,

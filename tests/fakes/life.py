@@ -22,7 +22,7 @@ from app.web.links import Links
 from app.web.offered import Offered
 from app.web.prolific_tokens import ProlificTokens
 from app.web.tickets import Tickets
-from experiments.core.resolve import Study
+from experiments.study.resolve import Study
 from storage import tables
 from storage.engine import Database
 from storage.participants import Participants

@@ -13,9 +13,9 @@ from app.counting import Live
 from app.library import load_study
 from app.runtime import Runtime
 from app.settings import Settings
-from experiments.core.events import Action, Event
-from experiments.core.history import units
-from experiments.core.resolve import Study
+from experiments.events import Action, Event
+from experiments.study.resolve import Study
+from experiments.views.problem_history import units
 from storage import tables
 from storage.engine import open_database, writer
 from storage.participants import Participants, Person

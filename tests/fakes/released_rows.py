@@ -15,8 +15,8 @@ from typing import Any
 import pandas as pd
 from hypothesis import strategies as st
 
-from experiments.core.query_labels import HEADERS, WRITE_IN_HEADER
-from experiments.core.safety import columns as reasons_of
+from experiments.instruments.dices_safety import columns as reasons_of
+from experiments.instruments.query_labels import HEADERS, WRITE_IN_HEADER
 from storage.dices import OVERALL, beneath, combined
 from storage.forms import Choice, Whole
 from storage.schemas.base import Column

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from app.alone.planning import AloneCell
-from experiments.core.resolve import Study
+from experiments.study.resolve import Study
 from storage.alone.cells import keep_cells
 from storage.engine import Database
 from storage.studies import Studies

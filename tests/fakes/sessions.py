@@ -9,10 +9,10 @@ from typing import Any
 
 from app.bots.random_bot import RandomBot
 from app.library import load_study
-from experiments.core.events import Action, Event
-from experiments.core.place import State
-from experiments.core.resolve import Study
-from experiments.core.session import decide, fold, owed, screen
+from experiments.events import Action, Event
+from experiments.session.engine import decide, fold, owed, screen
+from experiments.session.state import State
+from experiments.study.resolve import Study
 
 STUDIES = Path(__file__).parent.parent / "core" / "studies"
 NAMES = ("chatbench", "mathconverse", "dices", "demo", "arena", str(STUDIES / "everything.yaml"))

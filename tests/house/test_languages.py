@@ -12,16 +12,16 @@ from app.languages import catalogues
 from app.library import PROTOCOLS, read_yaml
 from app.web.look import PAGE_WORDS
 from app.web.parts import NOT_WHOLE
-from experiments.core import query_labels, safety, scales
-from experiments.core.outcomes import COMMON
-from experiments.core.progress import noun_of
-from experiments.core.resolve import nodes_of
-from experiments.core.step import Step, kinds
-from experiments.core.study import Each, ProtocolFile, models
-from experiments.core.talk import STOPPED
-from experiments.core.telemetry import DISCLOSED, DISCLOSED_WITHOUT_PASTING
-from experiments.core.template import SLOT
-from experiments.core.texts import WORD, texts_in
+from experiments.instruments import dices_safety, query_labels, scales
+from experiments.session.conversation import STOPPED
+from experiments.session.outcomes import COMMON
+from experiments.session.progress import noun_of
+from experiments.session.telemetry import DISCLOSED, DISCLOSED_WITHOUT_PASTING
+from experiments.study.resolve import nodes_of
+from experiments.study.schema import Each, ProtocolFile, models
+from experiments.study.step import Step, kinds
+from experiments.study.template import SLOT
+from experiments.views.translatable_texts import WORD, texts_in
 
 ROOT = Path(__file__).parents[2]
 SAID = {"Refused": 1, "Invalid": 0, "say": 0}
@@ -109,8 +109,8 @@ def _of_steps() -> Iterator[str]:
 def _of_instruments() -> Iterator[str]:
     yield from scales.QUESTIONS.values()
     yield from (words for scale in scales.SCALES.values() for words in scale.values())
-    yield from (*safety.COMPREHENSION_OPTIONS, *safety.ANSWERS)
-    for edition in safety.REASONS.values():
+    yield from (*dices_safety.COMPREHENSION_OPTIONS, *dices_safety.ANSWERS)
+    for edition in dices_safety.REASONS.values():
         for heading, reasons in edition.items():
             yield from (heading, *reasons.values())
     yield from (*query_labels.LABELS.values(), query_labels.WRITE_IN)

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from app.settings import Settings, env_name
-from experiments.core.events import NOTES
-from experiments.core.operations import KINDS
+from experiments.events import NOTES
+from experiments.session.study_status import KINDS
 from storage import ai_tables, tables
 from storage.schemas.registry import schemas
 

@@ -1,9 +1,10 @@
 # ruff: noqa: E501  (texts as a researcher's file has them)
 """One screen of every kind, as values; what the gallery shows and the tests of paint paint."""
 
-from experiments.core.fields import Long, Multiple, Number, Scale, Short, Single, Slider, Tick
-from experiments.core.scales import CONFIDENCE, QUESTIONS
-from experiments.core.screen import (
+from experiments.instruments.scales import CONFIDENCE, QUESTIONS
+from experiments.session.engine import screen
+from experiments.study.fields import Long, Multiple, Number, Scale, Short, Single, Slider, Tick
+from experiments.study.screen import (
     Asked,
     Chat,
     Code,
@@ -17,7 +18,6 @@ from experiments.core.screen import (
     Text,
     Transcript,
 )
-from experiments.core.session import screen
 from tests.fakes.sessions import STUDIES, play, study
 
 CONSENT = """You are invited to take part in a research study on **how people work with AI chatbots**. It is run by the \

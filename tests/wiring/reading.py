@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import text
 
-from experiments.core.events import Event
+from experiments.events import Event
 from storage.engine import Database, dumps
 from storage.log import load
 from storage.projections import rebuild

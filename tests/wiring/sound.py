@@ -8,11 +8,11 @@ from typing import Any
 from sqlalchemy import Table, select
 
 from app.runtime import Runtime
-from experiments.core.events import NOTES, Event
-from experiments.core.place import State
-from experiments.core.resolve import Study
-from experiments.core.screen import Code
-from experiments.core.session import fold, last_words, screen
+from experiments.events import NOTES, Event
+from experiments.session.engine import fold, last_words, screen
+from experiments.session.state import State
+from experiments.study.resolve import Study
+from experiments.study.screen import Code
 from storage import tables
 from storage.engine import Database
 from storage.log import load

@@ -21,8 +21,8 @@ from app.library import load_study
 from app.marked import marked
 from app.runtime import Runtime
 from app.settings import Settings
-from experiments.core.events import Action
-from experiments.core.session import decide, fold
+from experiments.events import Action
+from experiments.session.engine import decide, fold
 from storage.conversations import annotated_in, conversations
 from storage.engine import Database, open_database
 from storage.log import Log

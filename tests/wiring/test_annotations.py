@@ -18,11 +18,11 @@ from app.clock import VirtualClock, WorldClock
 from app.library import load_study
 from app.runtime import Runtime
 from app.settings import Settings
-from experiments.core.annotated import About
-from experiments.core.resolve import Study
-from experiments.core.screen import Screen
-from experiments.core.session import fold
-from experiments.core.story import story
+from experiments.session.annotations import About
+from experiments.session.engine import fold
+from experiments.study.resolve import Study
+from experiments.study.screen import Screen
+from experiments.views.transcript import story
 from storage.annotations import Annotation, Annotations, Written
 from storage.conversations import annotated_in, conversations
 from storage.engine import Database, open_database

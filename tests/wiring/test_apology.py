@@ -7,9 +7,9 @@ import logging
 import pytest
 
 from app.web.server import APOLOGY, BROKEN
-from experiments.core.place import Place
-from experiments.core.screen import Panel
+from experiments.session.state import Place
 from experiments.steps.survey import Survey
+from experiments.study.screen import Panel
 from storage.errors import StorageError
 from tests.fakes.http_bot import HttpBot
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from experiments.core.session import STALE
+from experiments.session.engine import STALE
 from storage.participants import Participants, Person
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot

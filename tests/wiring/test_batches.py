@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import Connection, select
 
-from experiments.core.events import Event
+from experiments.events import Event
 from storage import tables
 from storage.engine import Database, writer
 from storage.errors import Conflict

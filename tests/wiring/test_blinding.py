@@ -18,7 +18,7 @@ from app.errors import BackendRejected
 from app.library import load_study
 from app.runtime import Runtime
 from app.settings import Settings
-from experiments.core.resolve import Study
+from experiments.study.resolve import Study
 from storage.blinding import Blinding, Guesses, blinding
 from storage.engine import Database, open_database
 from tests.fakes import studies

@@ -18,9 +18,9 @@ from app.errors import BackendRejected
 from app.library import load_study
 from app.runtime import Runtime
 from app.settings import Settings
-from experiments.core.resolve import Study
-from experiments.core.session import owed
 from experiments.errors import Refused
+from experiments.session.engine import owed
+from experiments.study.resolve import Study
 from storage.attempts import attempts
 from storage.engine import Database, open_database
 from storage.log import Log

@@ -21,8 +21,8 @@ from app.counting import Live
 from app.library import load_study
 from app.runtime import Runtime
 from app.settings import Settings
-from experiments.core.resolve import Study
 from experiments.errors import Refused
+from experiments.study.resolve import Study
 from storage.engine import Database, open_database
 from storage.studies import Studies
 from storage.watching.people import tally_of

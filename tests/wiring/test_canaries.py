@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.core.outcomes import COMMON
+from experiments.session.outcomes import COMMON
 from storage.yaml_text import yaml_text
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.model_server import Server

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.core.events import Event
+from experiments.events import Event
 from storage import checkpoints
 from storage.engine import open_database
 from storage.log import Log

@@ -19,8 +19,8 @@ from app.clock import VirtualClock
 from app.counting import Live
 from app.runtime import Runtime
 from app.settings import Settings
-from experiments.core.chance import public_id
-from experiments.core.history import units
+from experiments.session.seeded_random import public_id
+from experiments.views.problem_history import units
 from storage.engine import open_database
 from storage.participants import Participants, Person
 from storage.schemas.registry import schema as schema_of

@@ -13,7 +13,7 @@ import httpx2
 import pytest
 
 from app.library import load_study, read_yaml
-from experiments.core.resolve import Study
+from experiments.study.resolve import Study
 from storage.engine import Database
 from storage.operations import decide_on
 from storage.publishing import publish

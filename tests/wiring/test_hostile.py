@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from app.library import load_study
-from experiments.core.hurry import ASKING
-from experiments.core.session import fold, screen
+from experiments.session.engine import fold, screen
+from experiments.session.limits import ASKING
 from storage.projections import differences
 from storage.verify import verify
 from tests.fakes.hostile_requests import Request, anything, described, near, near_to

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.core.events import Event
+from experiments.events import Event
 from storage.engine import open_database
 from tests.fakes import studies
 from tests.fakes.crowd import PATIENCE_S, Crowd, check_crowd, crowd

@@ -11,8 +11,8 @@ import pytest
 
 from app.languages import Catalogue, catalogue, catalogues
 from app.library import STUDIES, load_study, read_yaml
-from experiments.core.session import NOT_OFFERED, STALE
-from experiments.core.texts import WORD, squeezed, texts_of
+from experiments.session.engine import NOT_OFFERED, STALE
+from experiments.views.translatable_texts import WORD, squeezed, texts_of
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import Served, serving, settings_for, ticket

@@ -16,9 +16,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from app.bots.random_bot import RandomBot
 from app.clock import VirtualClock
-from experiments.core.place import State
-from experiments.core.session import fold
 from experiments.errors import Refused
+from experiments.session.engine import fold
+from experiments.session.state import State
 from storage import tables
 from storage.engine import open_database
 from storage.participants import Participants, Person

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.core.events import Event
+from experiments.events import Event
 from storage.engine import Database, open_database
 from storage.errors import Conflict, StorageError
 from storage.log import Log, last_seq

@@ -13,9 +13,9 @@ from app.bots.random_bot import RandomBot
 from app.clock import WorldClock
 from app.library import load_study
 from app.runtime import Runtime
-from experiments.core.session import fold
-from experiments.core.story import story
 from experiments.errors import Refused
+from experiments.session.engine import fold
+from experiments.views.transcript import story
 from storage.engine import Database, open_database
 from storage.errors import StorageError
 from storage.log import Log, load

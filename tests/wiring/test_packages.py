@@ -22,9 +22,9 @@ flow:
 """
 HELLO = """
 from typing import Literal
-from experiments.core.fields import Number
-from experiments.core.screen import Panel
-from experiments.core.step import Step, step
+from experiments.study.fields import Number
+from experiments.study.screen import Panel
+from experiments.study.step import Step, step
 
 class Stars(Number):
     pass

@@ -11,9 +11,9 @@ import httpx2
 import pytest
 
 from app.clock import VirtualClock
-from experiments.core.events import Event
-from experiments.core.screen import Screen
-from experiments.core.session import fold
+from experiments.events import Event
+from experiments.session.engine import fold
+from experiments.study.screen import Screen
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.proofs import signed
 from tests.fakes.served import Served, serving, settings_for

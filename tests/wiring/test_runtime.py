@@ -10,7 +10,7 @@ from app.clock import WorldClock
 from app.library import load_study
 from app.runtime import Runtime
 from app.web.secret import secret_of
-from experiments.core.events import Event
+from experiments.events import Event
 from storage.engine import Database, open_database
 from storage.log import Log
 from tests.fakes import studies

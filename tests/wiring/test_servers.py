@@ -10,8 +10,8 @@ from app.errors import SettingsError
 from app.library import load_study
 from app.runtime import Runtime
 from app.servers import Server as ModelServer
-from experiments.core.resolve import Study
 from experiments.errors import StudyError
+from experiments.study.resolve import Study
 from storage.engine import open_database
 from tests.fakes import studies
 from tests.fakes.served import settings_for

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import insert
 
-from experiments.core.session import fold
-from experiments.core.story import story
+from experiments.session.engine import fold
+from experiments.views.transcript import story
 from storage import tables
 from storage.engine import Database, writer
 from storage.participants import Participants, Person

@@ -17,8 +17,8 @@ from app.errors import UserUnknown
 from app.library import STUDIES, load_study, read_yaml
 from app.naming import Asked
 from app.runtime import Runtime
-from experiments.core.model import Model
-from experiments.core.resolve import Study
+from experiments.study.model_spec import Model
+from experiments.study.resolve import Study
 from storage import tables
 from storage.engine import Database, open_database
 from storage.simulated import simulated

@@ -18,9 +18,9 @@ from app.counting import Live
 from app.errors import BackendUnavailable
 from app.library import load_study
 from app.runtime import Runtime
-from experiments.core.rounds import rounds
-from experiments.core.talk import by_click
 from experiments.errors import Refused
+from experiments.session.conversation import by_click
+from experiments.session.side_by_side import rounds
 from storage.engine import open_database
 from tests.fakes import studies
 from tests.fakes.let_go import let_go

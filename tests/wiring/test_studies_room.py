@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from app.library import load_study
-from experiments.core.session import fold
+from experiments.session.engine import fold
 from storage.engine import Database
 from storage.operations import operations_of
 from storage.publishing import bring, versions

@@ -17,7 +17,7 @@ from app.counting import Live
 from app.library import load_study
 from app.runtime import Runtime
 from app.settings import Settings
-from experiments.core.resolve import Study
+from experiments.study.resolve import Study
 from storage.engine import Database, open_database
 from storage.supply import taken
 from tests.fakes import studies

@@ -16,8 +16,8 @@ from app.library import load_study
 from app.runtime import Runtime
 from app.settings import Settings
 from app.web.offered import Offered
-from experiments.core.resolve import Study, restore
 from experiments.errors import Refused, StudyError
+from experiments.study.resolve import Study, restore
 from storage.engine import Database
 from storage.operations import decide_on, operations_of
 from storage.publishing import Version, bring, current, publish, versions

@@ -13,11 +13,11 @@ from app.clock import WorldClock
 from app.library import load_study
 from app.outline import outline, steps
 from app.web.walks import LASTS_S, Walks
-from experiments.core.events import Event
-from experiments.core.resolve import Study
-from experiments.core.session import fold, screen
-from experiments.core.telemetry import folded
 from experiments.errors import StudyError
+from experiments.events import Event
+from experiments.session.engine import fold, screen
+from experiments.session.telemetry import folded
+from experiments.study.resolve import Study
 from storage.engine import Database, open_database
 from storage.log import Log
 from storage.studies import Studies

@@ -10,12 +10,12 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from sqlalchemy import event, insert
 
 from app.bots.simulate import START_US
-from experiments.core.flags import flags
-from experiments.core.place import State
-from experiments.core.resolve import Study
-from experiments.core.session import fold
-from experiments.core.telemetry import folded
-from experiments.core.trail import here
+from experiments.session.engine import fold
+from experiments.session.position import here
+from experiments.session.state import State
+from experiments.session.telemetry import folded
+from experiments.study.resolve import Study
+from experiments.views.quality_flags import flags
 from storage import tables, usage
 from storage.engine import Database, writer
 from storage.log import load

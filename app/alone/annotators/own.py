@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from app.alone.annotators.base import Annotator, question_of, quoted
 from app.alone.annotators.reading import Schema
-from experiments.core.annotating import RIGHT, Annotating
-from experiments.core.template import fill, names
+from experiments.study.annotators import RIGHT, Annotating
+from experiments.study.template import fill, names
 from storage.conversations import Conversation
 
 PROBLEM = frozenset({"question", "problem", "options"})

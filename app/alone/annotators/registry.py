@@ -15,8 +15,8 @@ from typing import TypeVar
 from app.alone.annotators.base import Annotator
 from app.alone.annotators.own import Own
 from app.errors import AnnotatorUnknown
-from experiments.core.annotating import Annotating
 from experiments.errors import allowed
+from experiments.study.annotators import Annotating
 from problems.plugins import discover
 
 GROUP = "parley.annotators"

@@ -14,8 +14,8 @@ from app.alone.cell import Question
 from app.backends.base import Message, Request
 from app.errors import AloneError
 from app.naming import Asked
-from experiments.core.alone import Alone
-from problems.item import Problem
+from experiments.study.ai_alone import Alone
+from problems.problem import Problem
 
 LETTER_TOKENS = 10
 """The longest reply that shall be a letter, in tokens. (ChatBench's)"""

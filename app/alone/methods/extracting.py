@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from experiments.core.template import fill
+from experiments.study.template import fill
 
 MOST_CHARS = 200
 

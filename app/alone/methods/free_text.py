@@ -9,7 +9,7 @@ from app.alone.methods.base import Outcome, Terms
 from app.alone.methods.extracting import extracted, extraction
 from app.alone.methods.letters import answered, key_of_letter, lettered
 from app.alone.methods.registry import method
-from problems.item import Problem
+from problems.problem import Problem
 
 
 @method("free_text")

@@ -11,7 +11,7 @@ from app.alone.cell import Question
 from app.alone.methods.base import Outcome, Terms
 from app.alone.methods.extracting import Extracted, extracted, extraction
 from app.alone.methods.registry import method
-from problems.item import Problem
+from problems.problem import Problem
 
 CHECK = """\
 Question:

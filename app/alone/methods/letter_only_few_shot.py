@@ -9,8 +9,8 @@ from app.alone.methods.base import LETTER_TOKENS, Outcome, Terms
 from app.alone.methods.letter_only_zero_shot import ORDER
 from app.alone.methods.letters import letter_of, lettered, read_letter
 from app.alone.methods.registry import method
-from experiments.core.alone import subject_of
-from problems.item import Problem
+from experiments.study.ai_alone import subject_of
+from problems.problem import Problem
 
 SHOTS = 5
 HEADER = "The following are multiple choice questions (with answers) about {subject}."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from string import ascii_uppercase
 
 from app.alone.methods.base import Outcome
-from problems.item import Problem
+from problems.problem import Problem
 
 KEPT_CHARS = 200
 """How much is kept of what is no letter, beside the reply itself."""

@@ -8,7 +8,7 @@ from app.alone.cell import Question
 from app.alone.methods.base import LETTER_TOKENS, Outcome, Terms
 from app.alone.methods.letters import lettered, letters, read_letter
 from app.alone.methods.registry import method
-from problems.item import Problem
+from problems.problem import Problem
 
 THINK = "Let's think step by step."
 

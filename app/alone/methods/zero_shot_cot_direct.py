@@ -9,7 +9,7 @@ from app.alone.methods.base import LETTER_TOKENS, Outcome, Terms
 from app.alone.methods.letters import lettered, letters, read_letter
 from app.alone.methods.registry import method
 from app.alone.methods.zero_shot_cot import THINK
-from problems.item import Problem
+from problems.problem import Problem
 
 
 @method("zero_shot_cot_direct")

@@ -14,7 +14,7 @@ import pandas as pd
 
 from app.analysis.estimates import SHARE, Estimate, Finding, Group, estimate
 from app.analysis.intervals import FEWEST, Codes, Interval, Values, codes, number_of, share_of
-from experiments.core.query_labels import HEADERS, LABELS, WRITE_IN_HEADER
+from experiments.instruments.query_labels import HEADERS, LABELS, WRITE_IN_HEADER
 
 QUERIES = "annotated_taxonomy"
 INDEX, PROBLEM, BEFORE, QUERY = "", "problem_declaration", "previous_interactions", "user_query"

@@ -10,8 +10,8 @@ from app.analysis.report.conduct import Costs, Quality, quality, spent
 from app.analysis.report.published import Against, Compared, compared
 from app.analysis.report.words import WARNINGS, WHOSE
 from app.analysis.results import Results, Steps, results
-from experiments.core.cells import cells
-from experiments.core.resolve import Study
+from experiments.study.cells import cells
+from experiments.study.resolve import Study
 from storage.engine import Database
 from storage.origins import origins
 from storage.reading import Flow, flow, recorded

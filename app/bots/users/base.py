@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-from experiments.core.screen import Screen
+from experiments.study.screen import Screen
 
 T = TypeVar("T")
 

@@ -13,8 +13,8 @@ from typing import Any, assert_never
 import orjson
 
 from app.bots.users.base import Unusable
-from experiments.core.fields import Field, Multiple, Number, Optioned, Slider, Tick, Written, read_form
-from experiments.core.screen import Asked, Block, Code, Notice, Screen, Text, Transcript
+from experiments.study.fields import Field, Multiple, Number, Optioned, Slider, Tick, Written, read_form
+from experiments.study.screen import Asked, Block, Code, Notice, Screen, Text, Transcript
 
 FENCED = re.compile(r"```(?:json)?\s*(.*?)\s*```", re.DOTALL)
 TASK = (

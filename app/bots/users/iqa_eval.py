@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from app.bots.users.registry import user
 from app.bots.users.talking import Talk, Talker
-from experiments.core.two_step import Prompt
+from experiments.instruments.two_step_simulator import Prompt
 
 SYSTEM = (
     "Mimic a human who tries to answer the question below by talking with an AI assistant. The assistant does not see "

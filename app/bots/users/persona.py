@@ -13,9 +13,9 @@ from app.bots.users.base import Ask, Deed
 from app.bots.users.registry import user
 from app.bots.users.talking import Talk
 from app.bots.users.two_step import TwoStep
-from experiments.core.fields import Field, Tick
-from experiments.core.screen import Screen
-from experiments.core.two_step import Prompt
+from experiments.instruments.two_step_simulator import Prompt
+from experiments.study.fields import Field, Tick
+from experiments.study.screen import Screen
 
 SYSTEM = (
     "You are a person who takes part in a study, and everything that you write is what this person would write. Stay "

@@ -8,7 +8,7 @@ from typing import Any
 from app.bots.random_bot import RandomBot
 from app.bots.users.base import Ask, Deed
 from app.bots.users.registry import user
-from experiments.core.screen import Screen
+from experiments.study.screen import Screen
 
 
 @user("random")

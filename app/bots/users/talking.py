@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from app.bots.users.base import Ask, Deed, Unusable
 from app.bots.users.random import Random
-from experiments.core.fields import Single
-from experiments.core.screen import Asked, Screen
-from experiments.core.two_step import Prompt, Question, Said, answer_in, cleaned
+from experiments.instruments.two_step_simulator import Prompt, Question, Said, answer_in, cleaned
+from experiments.study.fields import Single
+from experiments.study.screen import Asked, Screen
 
 MAX_TURNS = 10
 """Messages after which the user must answer. (ChatBench's.)"""

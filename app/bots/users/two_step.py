@@ -1,7 +1,7 @@
 """ChatBench's two-step users: one prompt for the first message, another for each further step.
 
 Chang, Anderson, Hofman: ChatBench. ACL 2025, section 5 and appendix B.4 (generate_conversations.py). What the model is
-asked is in experiments/core/two_step.py, where fine-tuning examples take it from as well.
+asked is in experiments/instruments/two_step_simulator.py, where fine-tuning examples take it from as well.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from app.bots.users.base import Ask, Deed
 from app.bots.users.registry import user
 from app.bots.users.talking import Talk, Talker
-from experiments.core import two_step as prompts
-from experiments.core.two_step import Prompt
+from experiments.instruments import two_step_simulator as prompts
+from experiments.instruments.two_step_simulator import Prompt
 
 
 @user("two_step", model=True)

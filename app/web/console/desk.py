@@ -24,7 +24,7 @@ from app.web import markdown
 from app.web.console import words
 from app.web.console.downloads import Downloads
 from app.web.console.visitor import VISITOR, Visitor
-from experiments.core.resolve import Study
+from experiments.study.resolve import Study
 from problems.errors import ParleyError
 from storage.accounts.accounts import Accounts
 from storage.engine import Database

@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 
 from app.web import markdown
 from app.web.markdown import MOST_MARKS, as_typed, heavy, markup
-from experiments.core.screen import Chat, Message, Reply, Round, Screen, Transcript
+from experiments.study.screen import Chat, Message, Reply, Round, Screen, Transcript
 
 MOST_MARKS_A_PAGE = 16_000
 MOST_MARKS_A_LINE = 100

@@ -21,12 +21,12 @@ from app.web.console.reading import Reading
 from app.web.look import look_of
 from app.web.page import STATIC, STYLES
 from app.web.paint import paint
-from experiments.core.answered import as_sent
-from experiments.core.events import NOTES, Event
-from experiments.core.resolve import Study
-from experiments.core.screen import Code, Screen
-from experiments.core.session import screen
-from experiments.core.story import PAGES, given_by, moments, state_at
+from experiments.events import NOTES, Event
+from experiments.session.engine import screen
+from experiments.study.resolve import Study
+from experiments.study.screen import Code, Screen
+from experiments.views.answers import as_sent
+from experiments.views.transcript import PAGES, given_by, moments, state_at
 from storage.sessions import Session
 
 FONTS = re.compile(r"@font-face \{[^}]*\}")

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from experiments.core.outcomes import OUTCOMES
 from experiments.errors import allowed
+from experiments.session.outcomes import OUTCOMES
 from storage.errors import StorageError
 from storage.origins import ORIGINS
 from storage.sessions import LEFT, LIVE, PASTED, Wish

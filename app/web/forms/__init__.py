@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from experiments.core.fields import Field, Multiple, Number, Optioned, Single, Slider, Tick, Written
-from experiments.core.participation import Paste
+from experiments.study.fields import Field, Multiple, Number, Optioned, Single, Slider, Tick, Written
+from experiments.study.recruitment import Paste
 
 COLUMN_CHARS = 12
 """The longest option that fits into a table's column, in characters."""

@@ -14,8 +14,8 @@ from app.drafts import Checked, Drafts, Marked, checked
 from app.library import FILE
 from app.web.console.desk import Desk
 from app.web.console.visitor import Visitor
-from experiments.core.operations import Operations
-from experiments.core.resolve import Study
+from experiments.session.study_status import Operations
+from experiments.study.resolve import Study
 from storage.operations import operations_of
 from storage.publishing import Version, versions
 

@@ -15,9 +15,9 @@ from app.web.console.desk import Desk
 from app.web.console.room import Place, picker
 from app.web.console.visitor import Visitor
 from app.web.links import RECRUITERS
-from experiments.core.cells import cells
-from experiments.core.resolve import Study
 from experiments.errors import allowed
+from experiments.study.cells import cells
+from experiments.study.resolve import Study
 from storage.operations import decide_on
 from storage.origins import PILOT
 from storage.publishing import PERSON

@@ -18,8 +18,8 @@ from app.web.console.desk import Desk
 from app.web.console.room import Place, picker
 from app.web.console.visitor import Visitor
 from app.web.walks import Walks
-from experiments.core.resolve import Study
 from experiments.errors import allowed
+from experiments.study.resolve import Study
 
 WRITTEN, PUBLISHED = "As it is written now", "As it was published"
 START = ("At the beginning", "")

@@ -14,9 +14,9 @@ from app.web.console.desk import Desk
 from app.web.console.room import At, Place, picker
 from app.web.console.visitor import Visitor
 from app.web.console.words import WHOSE
-from experiments.core.cells import cells
-from experiments.core.outcomes import OUTCOMES
-from experiments.core.resolve import Study
+from experiments.session.outcomes import OUTCOMES
+from experiments.study.cells import cells
+from experiments.study.resolve import Study
 from storage.errors import StorageError
 from storage.operations import decide_on, operations_of
 from storage.seats import cell_key

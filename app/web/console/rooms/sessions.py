@@ -14,9 +14,9 @@ from app.web.console.replay import replay
 from app.web.console.room import At, Place, picker
 from app.web.console.visitor import Visitor
 from app.web.console.wishes import ANY, FLAGS, NAMES, STANDS, cell_choices, choices, wish_of
-from experiments.core.flags import flags
-from experiments.core.session import fold
-from experiments.core.story import story
+from experiments.session.engine import fold
+from experiments.views.quality_flags import flags
+from experiments.views.transcript import story
 from storage.errors import StorageError
 from storage.notes import Kind, Note, note_on
 from storage.origins import ORIGINS

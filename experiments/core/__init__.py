@@ -1,1 +1,0 @@
-"""The engine: a study is data, a session is a list of facts, and these functions interpret the two."""

@@ -1,0 +1,1 @@
+"""Published scales and label lists."""

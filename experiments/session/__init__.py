@@ -1,0 +1,1 @@
+"""What happens to one person: events, state, screen, timing, assignment."""

@@ -1,0 +1,50 @@
+"""What annotators found in a session's conversations, read from its facts: of several findings the newest counts.
+
+    annotated {annotator, model, values, run, cell, path, slot}    about a conversation at a path; "" is the session
+    annotated {annotator, model, values, run, cell, of}            about an imported one: the number of its `recorded`
+
+The fact itself stands at no place, so that nothing that a participant sees, or that a condition asks for, can find it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from experiments.events import Data, Event
+
+ANNOTATED = "annotated"
+
+
+class About(NamedTuple):
+    """Which conversation of a stream is meant: at which place, in which column, or of which imported row."""
+
+    path: str = ""
+    slot: str = ""
+    of: int = 0
+
+
+def about(data: Data) -> About:
+    """What an annotation is about."""
+    return About(str(data.get("path", "")), str(data.get("slot", "")), int(data.get("of", 0)))
+
+
+def where(it: About) -> dict[str, Any]:
+    """The same as an annotation says it."""
+    return {"of": it.of} if it.of else {"path": it.path, **({"slot": it.slot} if it.slot else {})}
+
+
+def found(events: Iterable[Event], model: str | None = None) -> dict[tuple[str, About], Event]:
+    """The newest annotation by each annotator of each conversation; of one model only, if it is named."""
+    told = (event for event in events if event.kind == ANNOTATED and (model is None or _is_of(event.data, model)))
+    return {(str(event.data["annotator"]), about(event.data)): event for event in told}
+
+
+def _is_of(data: Data, model: str) -> bool:
+    """What was known without asking any model holds for each."""
+    return data["model"] in (model, "")
+
+
+def values(events: Iterable[Event], it: About) -> dict[str, Mapping[str, Any]]:
+    """What each annotator said last about a conversation."""
+    return {name: event.data["values"] for (name, other), event in found(events).items() if other == it}

@@ -1,0 +1,136 @@
+"""Which values of the study's factors a participant gets: the open cell that needs one most.
+
+Cells are filled by who has completed or is taking part, not by arrivals. No cell may come to be a whole place ahead of
+its share or behind it (both quotas of Balinski & Young 1975): which cells that leaves is a matter of deadlines, as in
+Baruah et al. 1996. Of these it is the cell whose factors, and pairs of factors, are most behind, and among equals the
+participant's seed decides. So cells stay within one of their targets, margins close to theirs, and factors independent.
+Holes that drop-outs have torn are filled first. What was seen is recorded, so every assignment can be derived again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from heapq import heapify, heapreplace
+from itertools import combinations
+from math import ceil
+from typing import Any
+
+from experiments.errors import Fault, Refused, StudyError
+from experiments.events import Data
+from experiments.session.seeded_random import pick
+from experiments.study.cells import Cell, Counts, Pools, cells, open_cells, options_of
+from experiments.study.recruitment import Cap
+from experiments.study.resolve import Study
+from experiments.study.schema import Factor
+
+BALANCED = "balanced@2"
+EPSILON = 1e-9
+AHEAD = 2_000
+"""How many arrivals are looked at in advance. A cell that is due later than that waits, and no bound is weaker for it:
+with weights of one in a million, to look as far as the last deadline would stop the server."""
+FULL = "All places of this study are taken at the moment."
+
+
+def assigned(study: Study, seed: str, known: Data) -> dict[str, Any]:
+    """The data of a fact `assigned`: what a participant gets, and what was known of the others.
+
+    `known` has `counts` (how many are in each cell) and `caps`; without counts the factors are drawn by chance alone.
+    Raises Refused where no cell is open.
+    """
+    if "counts" not in known:
+        return {"factors": drawn_factors(study.factors, study.pools, seed)}
+    counts = [(dict(values), int(number)) for values, number in known["counts"]]
+    caps = [Cap.model_validate(cap) for cap in known.get("caps", ())]
+    free = places(study, counts, caps)
+    return {
+        "factors": dict(balanced(free, counts, seed).values),
+        "counts": [[values, number] for values, number in counts if number],
+        "caps": [cap.model_dump(mode="json") for cap in caps],
+        "method": BALANCED,
+    }
+
+
+def places(study: Study, counts: Counts, caps: Sequence[Cap]) -> tuple[Cell, ...]:
+    """The cells in which somebody can begin; raises Refused where there is none."""
+    free = open_cells(cells(study.factors, study.pools), counts, caps)
+    if not free:
+        raise Refused("full", FULL)
+    return free
+
+
+def balanced(free: Sequence[Cell], counts: Counts, seed: str) -> Cell:
+    """The open cell that needs one most."""
+    number = _numbers(free, counts)
+    total, whole = sum(number) + 1, sum(cell.weight for cell in free)
+    share = [cell.weight / whole for cell in free]
+    behind = [p * total - n for p, n in zip(share, number, strict=True)]
+    first = max(behind)
+    if first >= 1 - EPSILON:
+        best = [i for i, due in enumerate(behind) if due >= first - EPSILON]
+    else:
+        due_by = {i: _deadline(share[i], number[i]) for i, due in enumerate(behind) if due > EPSILON}
+        last = max(_last(share, number, total), min(due_by.values()))
+        best = [i for i, deadline in due_by.items() if deadline <= last]
+    margins = _margins(free, behind)
+    return free[min(best, key=lambda i: (-round(margins[i], 6), _chance(free[i], seed)))]
+
+
+def _deadline(share: float, number: int) -> int:
+    """The arrival with which a cell has to have one more, lest it be a whole place behind."""
+    return ceil((number + 1) / max(share, EPSILON) - EPSILON)
+
+
+def _last(share: Sequence[float], number: Sequence[int], total: int) -> int:
+    """The latest deadline that the cell of the arrival `total` can have, so that all others can still be met.
+
+    It is the first by which there are as many places to give as there are arrivals, and at most AHEAD from now.
+    """
+    waiting = [(_deadline(p, n), p, n) for p, n in zip(share, number, strict=True)]
+    latest, needed = min(max(waiting)[0], total + AHEAD), 0
+    heapify(waiting)
+    while (at := waiting[0][0]) < latest:
+        while waiting[0][0] == at:
+            _, p, n = waiting[0]
+            heapreplace(waiting, (_deadline(p, n + 1), p, n + 1))
+            needed += 1
+        if needed > at - total:
+            return at
+    return latest
+
+
+def _numbers(free: Sequence[Cell], counts: Counts) -> list[int]:
+    """How many are in each cell; other versions of the study may have had more factors."""
+    names = list(free[0].values)
+    found: Counter[tuple[str | None, ...]] = Counter()
+    for values, number in counts:
+        found[tuple(values.get(name) for name in names)] += number
+    return [found[tuple(cell.values.values())] for cell in free]
+
+
+def _margins(free: Sequence[Cell], behind: Sequence[float]) -> list[float]:
+    """How far the factors of each cell, alone and in pairs, are behind."""
+    names = list(free[0].values)
+    groups = [(name,) for name in names] + list(combinations(names, 2))
+    sums: dict[tuple[tuple[str, ...], tuple[str, ...]], float] = {}
+    keys = [[(group, tuple(cell.values[name] for name in group)) for group in groups] for cell in free]
+    for own, due in zip(keys, behind, strict=True):
+        for key in own:
+            sums[key] = sums.get(key, 0.0) + due
+    return [sum(sums[key] for key in own) for own in keys]
+
+
+def _chance(cell: Cell, seed: str) -> bytes:
+    return sha256(f"{seed}:cell:{list(cell.values.values())}".encode()).digest()
+
+
+def drawn_factors(factors: Mapping[str, Factor], pools: Pools, seed: str) -> dict[str, str]:
+    """A value of every factor by chance alone, in the order in which they are declared."""
+    got: dict[str, str] = {}
+    for name, factor in factors.items():
+        options = options_of(factor, pools, got)
+        if not any(options.values()):
+            raise StudyError("factors", [Fault(f"factors.{name}", f"no value is left to draw for {got}")])
+        got[name] = pick(options, seed, f"factor:{name}")
+    return got

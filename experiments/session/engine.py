@@ -1,0 +1,275 @@
+"""A session's rules: what may happen, what it means, what is seen and what is owed. All of them are here.
+
+    decide(study, state, action) -> facts | Refused     may this happen, and what does it mean?
+    evolve(state, event)         -> state                what is known now?
+    screen(study, state)         -> Screen               what does the participant see?
+    owed(study, state)           -> jobs                 what must the world still do?
+
+Invariants: facts are numbered from 1 without gaps, and none is dated before the one before it; a refused action leaves
+no trace; an action whose key is known has already happened and makes nothing; a participant acts only on the screen
+that is present (`seen`), but stops replies also from one that has not heard of all that ended. Rules for editors: no
+clock, no chance (see `draws`), no I/O; no kind of step is known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import assert_never
+
+from experiments.errors import Refused
+from experiments.events import NOTES, Action, Event, Fact, Job
+from experiments.session.annotations import ANNOTATED
+from experiments.session.assignment import assigned
+from experiments.session.identity_leaks import leaks, masked
+from experiments.session.outcomes import ending, outcome_of
+from experiments.session.position import carried, here
+from experiments.session.progress import progress
+from experiments.session.sampling import drawn
+from experiments.session.state import Draw, Place, Scope, State, holds_place, once
+from experiments.session.timing import expired, extendable, refuse_haste, timing
+from experiments.study.recruitment import Ending
+from experiments.study.resolve import Study
+from experiments.study.screen import Block, Code, Panel, Progress, Screen, Text
+from experiments.study.step import Step
+
+STALE = "This page was already answered, perhaps in another tab. Here is where you are now."
+NOT_OFFERED = "That is not possible here at the moment."
+COMPLETE = "complete"
+OUT = "/out"
+"""Where a last page's button leads: the server goes on from there to the recruiter, by an address with the ids."""
+TOMBSTONE = ("study", "hash", "origin", "language")
+"""What a withdrawal leaves of the fact `enrolled`."""
+ENDED = "You have already finished. Nothing more is needed from you."
+
+
+def fold(events: Iterable[Event], state: State | None = None) -> State:
+    """The state after these facts."""
+    state = state or State()
+    for event in events:
+        state = evolve(state, event)
+    return state
+
+
+def evolve(state: State, event: Event) -> State:
+    """The state after one more fact; facts are numbered without gaps, but for what a withdrawal has erased."""
+    if event.kind == "withdrew":
+        keys = frozenset({event.key} if event.key else ())
+        return State(event.seq, event.seq, enrolled=event.data, keys=keys, events=(event,), outcome="withdrawn")
+    if event.seq != state.seq + 1:
+        raise ValueError(f"fact {event.seq} does not follow fact {state.seq}")
+    enrolled, seed, factors, draws = state.enrolled, state.seed, state.factors, state.draws
+    facts, outcome = state.facts, state.outcome
+    match event.kind:
+        case "enrolled":
+            enrolled, seed = event.data, event.data["seed"]
+        case "assigned":
+            factors = event.data["factors"]
+        case "drawn":
+            draws = {**draws, event.path: Draw(event.data["of"], tuple(event.data["items"]))}
+        case kind:
+            facts = {**facts, event.path: (*facts.get(event.path, ()), event)}
+            outcome = outcome_of(event.data) if kind == "finished" else outcome
+    changed = state.changed if event.kind in NOTES else event.seq
+    keys = state.keys | {event.key} if event.key else state.keys
+    events = (*state.events, event)
+    after = State(event.seq, changed, seed, enrolled, factors, draws, facts, keys, events, outcome)
+    after.memo.update(carried(state, event))
+    return after
+
+
+@once
+def owed(study: Study, state: State) -> tuple[Job, ...]:
+    """What the world still has to do before the participant can go on; nothing if it is the participant's turn.
+
+    It is one thing that is done at once (assign, draw, finish), or replies, which models give side by side.
+    """
+    if not state.seq or state.outcome:
+        return ()
+    if not state.factors and study.factors and holds_place(study, state):
+        return (Job("assign", "", {}),)
+    place = here(study, state)
+    if place is None:
+        return ()
+    if isinstance(place.node, Step):
+        return place.node.owed(place)
+    return (Job("draw", place.path, {"target": place.node.target} if place.node.target else {}),)
+
+
+def screen(study: Study, state: State) -> Screen:
+    """What the participant sees now."""
+    if state.outcome:
+        return _last_page(study, state)
+    place = here(study, state)
+    if place is None or not isinstance(place.node, Step):
+        return Screen("", state.changed, Panel(), progress(study, state, place), (), ended=place is None)
+    panel = place.node.panel(place)
+    title, button, decline = map(place.fill, (panel.title, panel.button, panel.decline))
+    panel = Panel(title, panel.blocks, panel.fields, panel.chat, button, decline)
+    times = timing(place, place.node)
+    more = ("extend",) if times.more else ()
+    offers = (*place.node.offers(place), *more)
+    return Screen(place.path, state.changed, panel, progress(study, state, place), offers, timing=times)
+
+
+def _last_page(study: Study, state: State) -> Screen:
+    """The words of the outcome, and its code."""
+    place, last = _ended_at(study, state), last_words(study, state)
+    nowhere = Place("", study.flow[-1], Scope(), study, state)
+    says = (place or nowhere).fill
+    code: tuple[Block, ...] = (
+        (Code(last.code, OUT if last.url else "", complete=state.outcome == COMPLETE),) if last.code or last.url else ()
+    )
+    panel = Panel(says(last.title), (Text(says(last.text)), *code))
+    path = place.path if place else ""
+    return Screen(path, state.changed, panel, Progress("", 1.0), (), ended=True, outcome=state.outcome)
+
+
+def last_words(study: Study, state: State) -> Ending:
+    """What the last page says, for a session that has ended, and where it leads."""
+    place = _ended_at(study, state)
+    own = place.node.last_words(place) if place is not None and isinstance(place.node, Step) else Ending()
+    return ending(study, state.outcome, own)
+
+
+def _ended_at(study: Study, state: State) -> Place | None:
+    """The place at which a session ended; None where everything of it is erased."""
+    place = here(study, state) if state.outcome != "withdrawn" else None
+    return place if place is not None and any(event.kind == "finished" for event in place.facts) else None
+
+
+def decide(study: Study, state: State, action: Action) -> tuple[Event, ...]:
+    """The facts that an action makes, numbered and dated; none if it already happened; raises Refused."""
+    if action.key and action.key in state.keys:
+        return ()
+    facts = _decide(study, state, action)
+    at_us = max(action.at_us, state.events[-1].at_us) if state.events else action.at_us
+    return tuple(
+        Event(
+            seq=state.seq + 1 + number,
+            at_us=at_us,
+            by=action.by,
+            path="" if fact.kind == "withdrew" else action.path,
+            kind=fact.kind,
+            data=fact.data,
+            key=action.key if number == 0 else None,
+        )
+        for number, fact in enumerate(facts)
+    )
+
+
+def _decide(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
+    if action.kind == "enrol":
+        if state.seq:
+            raise Refused("not_offered", "This session has already begun.")
+        return (Fact("enrolled", action.data),)
+    if action.kind == "withdraw" and action.by in ("participant", "researcher"):
+        return withdrew(state)
+    match action.by:
+        case "participant":
+            return _participant(study, state, action)
+        case "system":
+            return _system(study, state, action)
+        case "model":
+            return _model(study, state, action)
+        case "researcher":
+            return _researcher(state, action)
+        case _ as other:
+            assert_never(other)
+
+
+def _researcher(state: State, action: Action) -> tuple[Fact, ...]:
+    _refuse_erased(state)
+    if action.kind not in NOTES:
+        raise Refused("not_offered", f"A researcher cannot {action.kind}; allowed: {', '.join(sorted(NOTES))}")
+    return (Fact(action.kind, action.data),)
+
+
+def _refuse_erased(state: State) -> None:
+    if state.outcome == "withdrawn":
+        raise Refused("ended", "Who took part has withdrawn: nothing more can be written about this session.")
+
+
+def _annotated(state: State, action: Action) -> tuple[Fact, ...]:
+    """An annotation stands at no place: it is about one where something was said, or about all of the session."""
+    _refuse_erased(state)
+    path = action.data.get("path")
+    if not state.seq or action.path or (path and not any(event.kind == "said" for event in state.facts.get(path, ()))):
+        raise Refused("not_offered", f"there is no conversation at {path!r}")
+    return (Fact(ANNOTATED, action.data),)
+
+
+def _participant(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
+    place = here(study, state)
+    if state.outcome or place is None or not isinstance(place.node, Step):
+        over = state.outcome or place is None
+        raise Refused("ended" if over else "not_offered", ENDED if over else NOT_OFFERED)
+    offers = place.node.offers(place)
+    in_time = action.seen == state.changed or (action.kind in offers and _in_time(place, action))
+    if action.path != place.path or not in_time:
+        raise Refused("stale", STALE)
+    if action.kind == "extend" and extendable(place):
+        return (Fact("extended"),)
+    if action.kind not in offers:
+        raise Refused("not_offered", NOT_OFFERED)
+    refuse_haste(place, action)
+    return place.node.decide(place, action)
+
+
+def _in_time(place: Place, action: Action) -> bool:
+    """Whether replies can still be stopped from a page that has not heard of all of them yet: since it was painted
+    only models have acted here."""
+    if action.kind != "stop" or action.seen is None or action.seen > place.state.changed:
+        return False
+    return all(event.by == "model" for event in place.facts if event.seq > action.seen)
+
+
+def withdrew(state: State) -> tuple[Fact, ...]:
+    """What stays of a session that is erased: which study it was of, and its outcome; nothing of its content.
+
+    A participant can withdraw at any time, from any page that they still have before them.
+    """
+    if not state.seq or state.outcome == "withdrawn":
+        raise Refused("ended", ENDED)
+    kept = {name: state.enrolled[name] for name in TOMBSTONE if name in state.enrolled}
+    return (Fact("withdrew", {**kept, "was": state.outcome or "live"}),)
+
+
+def _system(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
+    if action.kind == "expire":
+        return expired(study, state, action)
+    job = next((job for job in owed(study, state) if (job.kind, job.path) == (action.kind, action.path)), None)
+    if job is None:
+        raise Refused("not_offered", f"{action.kind!r} at {action.path!r} is not owed")
+    match job.kind:
+        case "assign":
+            return (Fact("assigned", assigned(study, state.seed, action.data)),)
+        case "draw":
+            place = here(study, state)
+            assert place is not None  # noqa: S101  (a draw is owed at a place)
+            if "target" in job.data and "taken" not in action.data:
+                raise Refused("not_offered", f"a draw with a target needs `taken`: how often each {job.path!r} has")
+            return (Fact("drawn", drawn(place, action.data.get("taken", {}))),)
+        case "finish":
+            return (Fact("finished", job.data),)
+        case "reply":
+            raise Refused("not_offered", "a reply comes from a model")
+        case _ as other:
+            assert_never(other)
+
+
+def _model(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
+    if action.kind == "annotate":
+        return _annotated(state, action)
+    wanted = ("reply", action.path, action.data.get("slot", ""))
+    if action.kind not in ("reply", "fail") or wanted not in [(j.kind, j.path, j.slot) for j in owed(study, state)]:
+        raise Refused("not_offered", f"no reply is owed at {action.path!r}")
+    if action.kind == "fail":
+        return (Fact("failed", action.data),)
+    if not isinstance(action.data.get("text"), str):
+        raise Refused("invalid", "a reply needs its text")
+    told = leaks(action.data["text"], study.file.models)
+    if not told:
+        return (Fact("replied", action.data),)
+    hidden = {"text": masked(action.data["text"], study.file.models)} if study.file.on_leak != "flag" else {}
+    slot = {"slot": action.data["slot"]} if "slot" in action.data else {}
+    return (Fact("replied", {**action.data, **hidden}), Fact("flagged", {"what": "leak", "words": list(told), **slot}))

@@ -1,0 +1,64 @@
+"""How sessions end: by one fact each, which is recorded before its page is shown.
+
+A fact `finished` says the outcome (without one it is `complete`), and `withdrew` that everything else was erased. What
+the page says and which code it has come from the study's `outcomes`, then from the step at which the session ended,
+then from the common words here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, get_args
+from urllib.parse import quote
+
+from experiments.events import Data
+from experiments.study.recruitment import Ending, OutcomeName
+from experiments.study.template import fill
+
+if TYPE_CHECKING:
+    from experiments.study.resolve import Study
+
+OUTCOMES: tuple[str, ...] = get_args(OutcomeName)
+OLD_NAMES = {"no_reply": "technical_failure"}
+"""What facts of older versions call an outcome."""
+PROLIFIC = "https://app.prolific.com/submissions/complete?cc={{code}}"
+COMMON: Mapping[str, tuple[str, str]] = {
+    "complete": ("Thank you", "You have finished. Your answers are saved; you can close this page."),
+    "screened_out": (
+        "This study is not for you",
+        "Thank you for your interest. This study is looking for other participants; that says nothing about you.",
+    ),
+    "failed_attention": (
+        "The study ends here",
+        "Some questions were there to see whether they are read with care, and their answers were not as expected. "
+        "So the study ends here. What you answered is saved.",
+    ),
+    "no_consent": ("You do not take part", "You did not agree to take part, so nothing more is recorded."),
+    "timed_out": ("The time is over", "The time for this study is over. What you answered until now is saved."),
+    "technical_failure": (
+        "The study ends here",
+        "The study cannot go on for technical reasons; it is not your fault. What you answered until now is saved.",
+    ),
+    "withdrawn": ("You have withdrawn", "You no longer take part, and what you gave to this study is erased."),
+}
+
+
+def outcome_of(finished: Data) -> str:
+    """The outcome that a fact `finished` tells."""
+    told = str(finished.get("outcome", "complete"))
+    return OLD_NAMES.get(told, told)
+
+
+def ending(study: Study, outcome: str, own: Ending) -> Ending:
+    """The last page of an outcome; `own` is what the step says where the session ended."""
+    given = study.file.outcomes.get(outcome, Ending())  # type: ignore[call-overload]
+    title, text = COMMON[outcome]
+    code = given.code or own.code
+    url = given.url or own.url or (PROLIFIC if code and "prolific" in study.file.recruitment.by else "")
+    return Ending(title=given.title or own.title or title, text=given.text or own.text or text, code=code, url=url)
+
+
+def way_out(last: Ending, person: str, session: str) -> str:
+    """The recruiter's address for who ends: with the code and the recruiter's ids, escaped, where it has a place."""
+    known = {"code": last.code, "id": person, "session": session}
+    return fill(last.url, lambda name: quote(known.get(name, ""), safe=""))

@@ -1,0 +1,81 @@
+"""A conversation with several models side by side, read from its facts: who stands where, whose words go on.
+
+A column is known by its slot (a, b, c, d from left to right), never by its model; the first `said` has the models that
+were drawn, by slot. A vote says `onward` where all go on with one column's history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from experiments.events import Data, Event
+
+SLOTS = "abcd"
+TIE, BAD = "tie", "bad"
+Pair = tuple[Event, Event | None]
+"""A message, and its reply where there is one."""
+
+
+@dataclass(slots=True)
+class Round:
+    """A message, what became of it in each column (`replied`, or `failed`; nothing yet is on its way), and the vote."""
+
+    said: Event
+    outcomes: dict[str, Event] = field(default_factory=dict)
+    vote: Event | None = None
+    stopped: bool = False
+    """Whether the participant has read enough of what is on its way."""
+
+    def reply(self, slot: str) -> Event | None:
+        """A column's reply, if there is one."""
+        found = self.outcomes.get(slot)
+        return found if found is not None and found.kind == "replied" else None
+
+
+def rounds(facts: Sequence[Event]) -> list[Round]:
+    """The messages with what followed each."""
+    found: list[Round] = []
+    for event in facts:
+        match event.kind:
+            case "said":
+                found.append(Round(event))
+            case "replied" | "failed":
+                found[-1].outcomes[event.data["slot"]] = event
+            case "retried":
+                found[-1].outcomes.pop(event.data["slot"], None)
+                found[-1].stopped = False
+            case "stopped":
+                found[-1].stopped = True
+            case "voted":
+                found[event.data["turn"]].vote = event
+            case _:
+                pass
+    return found
+
+
+def placed(facts: Sequence[Event]) -> Mapping[str, str]:
+    """The models by slot, as they were drawn; none before the first message."""
+    return next((event.data["models"] for event in facts if event.kind == "said"), {})
+
+
+def histories(found: Sequence[Round], slots: Sequence[str]) -> dict[str, list[Pair]]:
+    """What each column's model has of the conversation, the last round with its own reply."""
+    past: dict[str, list[Pair]] = {slot: [] for slot in slots}
+    onward = None
+    for one in found:
+        if onward is not None:
+            past = {slot: list(past[onward]) for slot in slots}
+        for slot in slots:
+            past[slot].append((one.said, one.reply(slot)))
+        onward = one.vote.data.get("onward") if one.vote else None
+    return past
+
+
+def winner(vote: Data) -> str:
+    """Who was voted for: a slot, TIE or BAD; with scores the best one, if it is one alone."""
+    if "winner" in vote:
+        return str(vote["winner"])
+    given = {slot: vote[f"score_{slot}"] for slot in SLOTS if f"score_{slot}" in vote}
+    best = [slot for slot, score in given.items() if score == max(given.values())]
+    return best[0] if len(best) == 1 else TIE

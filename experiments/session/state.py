@@ -1,0 +1,205 @@
+"""What is known of a session, and the places of its study's tree.
+
+A place is a step (or an undrawn `each`) with its path, the facts recorded there and the names in scope. A path names
+loops by position (`phase-2/question[0]/chat`), never by what was drawn, so that a path tells a browser nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import wraps
+from typing import Any, TypeVar
+
+from experiments.events import Data, Event
+from experiments.study.base_model import Condition
+from experiments.study.resolve import Study
+from experiments.study.schema import Each, Phase
+from experiments.study.scope import as_words
+from experiments.study.step import Step
+from experiments.study.template import fill
+from problems.problem import Problem
+
+T = TypeVar("T")
+NO_EVENTS: tuple[Event, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """What was drawn for a loop: for each turn of it the values of its variables."""
+
+    of: str
+    items: tuple[Mapping[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What is known of a session: the fold of its facts.
+
+    `changed` is the number of the last fact that changed the screen, `keys` the idempotency keys seen, `events`
+    the facts themselves.
+    """
+
+    seq: int = 0
+    changed: int = 0
+    seed: str = ""
+    enrolled: Data = field(default_factory=dict)
+    factors: Mapping[str, str] = field(default_factory=dict)
+    draws: Mapping[str, Draw] = field(default_factory=dict)
+    facts: Mapping[str, tuple[Event, ...]] = field(default_factory=dict)
+    keys: frozenset[str] = frozenset()
+    events: tuple[Event, ...] = ()
+    outcome: str = ""
+    """How the session ended; empty while it is live."""
+    memo: dict[tuple[str, str], Any] = field(default_factory=dict, init=False, compare=False, repr=False)
+    """What `once`, `lasting` and `trail` have found: pure functions of what is above, as `replace` starts it anew."""
+
+
+def once(find: Callable[[Study, State], T]) -> Callable[[Study, State], T]:
+    """A pure function of a study and a state that is asked for several times a click, and worked out once a state."""
+
+    name = find.__qualname__
+
+    @wraps(find)
+    def found(study: Study, state: State) -> T:
+        key, memo = (name, study.hash), state.memo
+        if key not in memo:
+            memo[key] = find(study, state)
+        known: T = memo[key]
+        return known
+
+    return found
+
+
+LASTING: dict[str, frozenset[str]] = {}
+"""What serves for the next states too, by its name in a memo, with the kinds of facts until which it does."""
+
+
+def lasting(*until: str) -> Callable[[Callable[[Study, State], T]], Callable[[Study, State], T]]:
+    """The same, and it stays what it is until there is a fact of one of these kinds."""
+
+    def once_until(find: Callable[[Study, State], T]) -> Callable[[Study, State], T]:
+        LASTING[find.__qualname__] = frozenset(until)
+        return once(find)
+
+    return once_until
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn of a loop that encloses a place."""
+
+    node: Each
+    prefix: str
+    index: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The names that hold at a place, from the outside in."""
+
+    values: Mapping[str, str] = field(default_factory=dict)
+    phases: tuple[tuple[Phase, str], ...] = ()
+    turns: tuple[Turn, ...] = ()
+    problem: Problem | None = None
+    pool: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A node of the study at its path, in a session."""
+
+    path: str
+    node: Step | Each
+    scope: Scope
+    study: Study
+    state: State
+
+    @property
+    def facts(self) -> tuple[Event, ...]:
+        """The facts recorded at this path, oldest first."""
+        return self.state.facts.get(self.path, NO_EVENTS)
+
+    @property
+    def problem(self) -> Problem:
+        """The problem in scope; the checker saw to it that there is one."""
+        assert self.scope.problem is not None, f"{self.path} has no problem in scope"  # noqa: S101
+        return self.scope.problem
+
+    def done(self) -> bool:
+        """Whether the participant has left this place behind, or the clock has."""
+        if any(event.kind == "expired" for event in self.facts):
+            return True
+        return isinstance(self.node, Step) and self.node.done(self)
+
+    def beside(self, step_id: str) -> tuple[Event, ...]:
+        """The facts of another step by its id: the nearest one outwards."""
+        prefix = self.path
+        while prefix:
+            prefix = prefix.rpartition("/")[0]
+            found = self.state.facts.get(f"{prefix}/{step_id}" if prefix else step_id)
+            if found:
+                return found
+        return NO_EVENTS
+
+    def look_up(self, name: str) -> Any:
+        """The value of a name: a factor, a loop's variable, `number`, `last`, `problem.tag`, `step.field`; or None."""
+        head, _, tail = name.partition(".")
+        if not tail and head in self.scope.values:
+            return self.scope.values[head]
+        if name == "language":
+            return self.language
+        if head in ("number", "last") and not tail and self.scope.turns:
+            turn = self.scope.turns[-1]
+            return turn.index + 1 if head == "number" else "yes" if turn.index + 1 == turn.total else "no"
+        if tail and self.scope.problem and head in ("problem", self._problem_name()):
+            return _attribute(self.scope.problem, tail)
+        for event in reversed(self.beside(head)):
+            if tail in event.data:
+                return event.data[tail]
+        return None
+
+    def _problem_name(self) -> str:
+        loops = [turn.node for turn in self.scope.turns if turn.node.over_problems]
+        return loops[-1].each if loops else "problem"
+
+    @property
+    def language(self) -> str:
+        """The language of the session."""
+        return language_of(self.study, self.state)
+
+    def say(self, text: str) -> str:
+        """A text of the study in the session's language."""
+        return self.study.say(text, self.language) if self.study.file.translations else text
+
+    def fill(self, text: str) -> str:
+        """The same with the names in it replaced; an unknown one by nothing."""
+        return fill(self.say(text), lambda name: str(value) if (value := self.look_up(name)) is not None else "")
+
+    def holds(self, condition: Condition | None) -> bool:
+        """Whether every part of a condition is true here."""
+        return all(meets(self.look_up(name), wanted) for name, wanted in (condition or {}).items())
+
+
+def holds_place(study: Study, state: State) -> bool:
+    """Whether the participant has a place of the study: from the start, or once they have consented."""
+    if not study.admission or state.factors:
+        return True
+    return any(event.kind == "submitted" for event in state.facts.get(study.admission, ()))
+
+
+def language_of(study: Study, state: State) -> str:
+    """The language that a session is held in: the one that was chosen, or else the study's own."""
+    return str(state.enrolled.get("language") or study.file.language)
+
+
+def meets(value: Any, wanted: Any) -> bool:
+    """Whether a value, or one of several, is what a condition wants, or one of what it wants."""
+    held = value if isinstance(value, tuple | list) else (value,)
+    return value is not None and not as_words(wanted).isdisjoint(map(str, held))
+
+
+def _attribute(problem: Problem, name: str) -> str | None:
+    fixed = {"id": problem.id, "text": problem.text, "dataset": problem.dataset}
+    return fixed.get(name, problem.tags.get(name))

@@ -1,0 +1,122 @@
+"""When the clock acts on a session: limits of steps and of the whole, and least times; all read from the facts.
+
+A screen is shown by the last fact that changed it, whoever's that is, so a reload does not turn a clock back. Nothing
+here reads a clock: the world says what time it is when it asks for what is due.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from experiments.errors import Refused
+from experiments.events import NOTES, Action, Fact, is_life
+from experiments.session.position import here
+from experiments.session.state import Place, State, once
+from experiments.study.i18n import say
+from experiments.study.resolve import Study
+from experiments.study.screen import Timing
+from experiments.study.step import Limit, Step
+
+SECOND_US = 1_000_000
+GRACE_US = 2 * SECOND_US
+"""How long a click of the last moment may be on its way."""
+HURRIED = "Please take a little more time here; you can go on in {seconds} s."
+LEAVING = frozenset({"submit", "skip"})
+"""Actions that leave a screen behind, for which a least time holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """What the clock does at a moment: it ends a screen, or the session, which is over or was left alone too long."""
+
+    kind: Literal["step", "session", "away"]
+    at_us: int
+
+
+@once
+def dues(study: Study, state: State) -> tuple[Due, ...]:
+    """What the clock will do to a session as it is, soonest first; nothing if it has ended."""
+    if not state.seq or state.outcome:
+        return ()
+    return tuple(sorted(_dues(study, state), key=lambda due: due.at_us))
+
+
+def _dues(study: Study, state: State) -> Iterator[Due]:
+    times, place = study.file.times, here(study, state)
+    if times.limit_s is not None:
+        yield Due("session", state.events[0].at_us + _us(times.limit_s))
+    if times.away_s is not None:
+        last_us = next(event.at_us for event in reversed(state.events) if is_life(event))
+        yield Due("away", last_us + _us(times.away_s))
+    limit = _limit(place)
+    if place is not None and limit is not None:
+        more = sum(event.kind == "extended" for event in place.facts)
+        yield Due("step", shown_us(place) + _us(limit.after_s) * (1 + more))
+
+
+def timing(place: Place, step: Step) -> Timing:
+    """The times of the present screen, a step's: when it may be left, and when the first end comes."""
+    opens = shown_us(place) + _us(step.least_s) if step.least_s else None
+    first = next((due for due in dues(place.study, place.state) if due.kind != "away"), None)
+    if first is None:
+        return Timing(opens)
+    limit = step.limit if first.kind == "step" else None
+    warn_s = limit.warn_s if limit else place.study.file.times.warn_s
+    return Timing(opens, first.at_us - _us(warn_s), first.at_us, bool(limit) and extendable(place))
+
+
+def shown_us(place: Place) -> int:
+    """When the screen at this place was first shown."""
+    first = place.facts[0].seq if place.facts else place.state.seq + 1
+    return next((e.at_us for e in reversed(place.state.events) if e.seq < first and e.kind not in NOTES), 0)
+
+
+def extendable(place: Place) -> bool:
+    """Whether the participant can have more time at a place."""
+    limit = _limit(place)
+    return limit is not None and sum(event.kind == "extended" for event in place.facts) < limit.extensions
+
+
+def refuse_haste(place: Place, action: Action) -> None:
+    """Raise Refused where a screen is left before its least time."""
+    least_s = place.node.least_s if isinstance(place.node, Step) else 0
+    if not least_s or action.kind not in LEAVING:
+        return
+    left_us = shown_us(place) + _us(least_s) - action.at_us
+    if left_us > 0:
+        raise Refused("too_early", say(HURRIED, seconds=-(-left_us // SECOND_US)))
+
+
+def expired(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
+    """What the clock does at the action's time; raises Refused where nothing is due.
+
+    The action tells what the world knows beside the facts: `seen_us`, when there was a last sign of life, and `typed`,
+    what stands in the forms of the present screen.
+    """
+    due = overdue(study, state, action.at_us, int(action.data.get("seen_us", 0)))
+    place = here(study, state)
+    if due is None or action.path != (place.path if place else ""):
+        raise Refused("not_offered", "nothing is due there yet")
+    limit = _limit(place)
+    if due.kind == "step" and limit and limit.then == "go_on":
+        return (Fact("expired", {"typed": dict(action.data.get("typed", {}))}),)
+    return (Fact("finished", {"outcome": "timed_out", "why": due.kind}),)
+
+
+def overdue(study: Study, state: State, now_us: int, seen_us: int = 0) -> Due | None:
+    """What is due by now and not in the last moment, if there was a last sign of life at `seen_us`."""
+    for due in dues(study, state):
+        late = due.at_us + GRACE_US <= now_us
+        if late and (due.kind != "away" or seen_us + _us(study.file.times.away_s or 0) <= now_us):
+            return due
+    return None
+
+
+def _limit(place: Place | None) -> Limit | None:
+    return place.node.limit if place is not None and isinstance(place.node, Step) else None
+
+
+def _us(seconds: float) -> int:
+    return round(seconds * SECOND_US)

@@ -1,0 +1,108 @@
+"""What a study file says of its questions when models answer them alone, without people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from experiments.errors import Fault, allowed
+from experiments.study.base_model import Config
+from experiments.study.template import names
+from problems.problem import Problem
+
+if TYPE_CHECKING:
+    from experiments.study.resolve import Study
+
+EXTRACTION = """\
+Below are a question and what somebody replied to it. Do not answer the question yourself: say only which answer the \
+reply gives.
+
+Question:
+{{question}}
+
+Reply:
+{{reply}}
+
+Return one JSON object with these keys, and nothing else:
+- "attempted_answer": true if the reply commits to an answer, false if it does not
+- "answer_val": the answer that it gives, as a text; null if it gives none
+- "answer_letter": the letter of the option which that answer is; null if it is none of them, or there are no options
+"""
+ATTENTION = "attention_check"
+"""The dataset of attention checks. (ChatBench's)"""
+NAMES = ("question", "reply")
+
+
+class Alone(Config):
+    """How models are asked the study's questions alone. What is not said is as in ChatBench."""
+
+    system: str = "You are a helpful AI assistant."
+    """The system prompt of every method; empty for none."""
+    temperature: Annotated[float, Field(ge=0, le=2)] = 0.7
+    """Sampling temperature, also of the extractor."""
+    max_tokens: Annotated[int, Field(ge=1)] = 1000
+    """The longest reply in tokens, where the answer is more than a letter; a letter has 10."""
+    subjects: dict[str, str] = {}
+    """What a dataset is called in the line above the examples; its name with spaces unless given."""
+    examples: str = ""
+    """The pool of `problems` whose first five of each dataset are shown with their answers by `letter_only_few_shot`;
+    nobody is asked these."""
+    extractor: str = ""
+    """The model that reads answers out of free text: one of the study's, or `backend:name`."""
+    extraction: str = EXTRACTION
+    """What it is asked; `{{question}}` (with its options, if the model had them) and `{{reply}}` are filled in."""
+
+
+def alone_of(study: Study) -> Alone:
+    """How models are asked alone; ChatBench's way where the study says nothing."""
+    return study.file.alone or Alone()
+
+
+def alone_faults(study: Study) -> Iterator[Fault]:
+    """What is wrong with the names in the study's `alone`."""
+    alone = alone_of(study)
+    datasets = {problem.dataset for pool in study.pools.values() for problem in pool}
+    for name in alone.subjects:
+        if name not in datasets:
+            yield Fault(f"alone.subjects.{name}", f"no problem is of the dataset {name!r}{allowed(name, datasets)}")
+    if alone.examples and alone.examples not in study.file.problems:
+        hint = allowed(alone.examples, study.file.problems)
+        yield Fault("alone.examples", f"no pool of problems is called {alone.examples!r}{hint}")
+    elif any(not problem.options or problem.answer is None for problem in study.pools.get(alone.examples, ())):
+        yield Fault("alone.examples", f"{alone.examples!r} has problems without options or without a known answer")
+    if alone.extractor and ":" not in alone.extractor and alone.extractor not in study.file.models:
+        hint = allowed(alone.extractor, study.file.models)
+        yield Fault("alone.extractor", f"no model is called {alone.extractor!r}{hint} Or write `backend:name`.")
+    yield from _extraction_faults(alone.extraction)
+
+
+def _extraction_faults(text: str) -> Iterator[Fault]:
+    used = list(names(text))
+    for name in used:
+        if name not in NAMES:
+            yield Fault("alone.extraction", f"{{{{{name}}}}} means nothing here{allowed(name, NAMES)}")
+    if "reply" not in used:
+        yield Fault("alone.extraction", "does not say {{reply}}, so what was replied would not be read")
+
+
+def subject_of(alone: Alone, dataset: str) -> str:
+    """What a dataset is called in a prompt."""
+    subjects: Mapping[str, str] = alone.subjects
+    return subjects.get(dataset, dataset.replace("_", " "))
+
+
+def questions(study: Study) -> Iterator[Problem]:
+    """The study's questions with options, each once: without attention checks, and without the examples."""
+    pools = (pool for name, pool in study.pools.items() if name != alone_of(study).examples)
+    found = {problem.id: problem for pool in pools for problem in pool if problem.options}
+    return (problem for problem in found.values() if problem.dataset != ATTENTION)
+
+
+def examples(study: Study) -> dict[str, tuple[Problem, ...]]:
+    """What may be shown with its answer, by dataset, in the order of its pool."""
+    found: dict[str, tuple[Problem, ...]] = {}
+    for problem in study.pools.get(alone_of(study).examples, ()):
+        found[problem.dataset] = (*found.get(problem.dataset, ()), problem)
+    return found

@@ -1,0 +1,91 @@
+"""Annotators that a study file, or a file of annotators, has of its own: a prompt, and the shape of the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from experiments.errors import allowed
+from experiments.study.base_model import Config, Slug, Values
+from experiments.study.template import names
+
+RIGHT = "right"
+NAMES = ("conversation", "first_message", "question", "options", "problem", "chosen", RIGHT)
+"""What a prompt may name."""
+
+
+class Annotating(Config):
+    """An annotator of one's own: what a model is asked about each finished conversation."""
+
+    prompt: str
+    """What is asked. It names what it needs: `{{conversation}}` or `{{first_message}}`; `{{question}}`, `{{options}}`
+    or both as `{{problem}}`; what the participant submitted, `{{chosen}}`; and the `{{right}}` answer, which is told to
+    no model otherwise."""
+    schema_: Values = Field(alias="schema")
+    """The JSON schema of the answer: an object. A property's `description` tells models and people what it means."""
+    model: str = ""
+    """The model: one of the study's, or `backend:name[@server]`. `--model` on the command line goes before it."""
+    about: str = ""
+    """What people are told who verify it by hand."""
+    over: Literal["conversation", "session"] = "conversation"
+    """Whether each conversation is judged by itself, or all of a participant's together."""
+    temperature: Annotated[float, Field(ge=0, le=2)] = 0.0
+    """Sampling temperature."""
+    max_tokens: Annotated[int, Field(ge=1)] = 1000
+    """The longest reply, in tokens."""
+
+    @field_validator("prompt")
+    @classmethod
+    def _names_something(cls, prompt: str) -> str:
+        told = list(names(prompt))
+        for name in told:
+            if name not in NAMES:
+                raise ValueError(f"names {name!r}{allowed(name, NAMES)}")
+        if not {"conversation", "first_message"} & set(told):
+            raise ValueError("names neither {{conversation}} nor {{first_message}}, so there is nothing to judge")
+        return prompt
+
+    @field_validator("schema_")
+    @classmethod
+    def _usable(cls, schema: dict[str, Any]) -> dict[str, Any]:
+        if fault := schema_fault(schema):
+            raise ValueError(fault)
+        return schema
+
+    @model_validator(mode="after")
+    def _of_one(self) -> Annotating:
+        own = set(names(self.prompt)) - {"conversation", "first_message"}
+        if self.over == "session" and own:
+            raise ValueError(f"is over a session, which has no one {sorted(own)[0]!r}")
+        return self
+
+
+class AnnotatorsFile(Config):
+    """A file of annotators, for conversations that are there already."""
+
+    annotators: dict[Slug, Annotating]
+    """The annotators by their names."""
+
+
+def schema_fault(schema: Mapping[str, Any]) -> str:
+    """What is wrong with the JSON schema of an annotator's answer; nothing if it can be used."""
+    from jsonschema import Draft202012Validator, SchemaError  # only who has such annotators waits for it
+
+    try:
+        Draft202012Validator.check_schema(schema, Draft202012Validator.FORMAT_CHECKER)
+    except SchemaError as error:
+        return f"is no JSON schema: {error.message}"
+    properties = schema.get("properties")
+    if schema.get("type") != "object" or not properties:
+        return "must be of `type: object` with `properties`, one for each thing that is annotated"
+    if _refers(schema):
+        return "must not have `$ref`: write out what is meant"
+    return ""
+
+
+def _refers(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return "$ref" in value or "$dynamicRef" in value or any(map(_refers, value.values()))
+    return isinstance(value, list) and any(map(_refers, value))

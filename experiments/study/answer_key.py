@@ -1,0 +1,155 @@
+"""Which answers pass a check: what an author writes under `right`, and how an answer is held against it.
+
+A wanted answer is read as a given one is, by its question, so that "4", 4 and `4` mean the same. Texts are compared
+without regard to capitals and blanks. Of a multiple choice exactly the wanted options must be chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, Self
+
+from pydantic import Discriminator, PlainValidator, Tag, WithJsonSchema, model_validator
+
+from experiments.errors import allowed
+from experiments.study.base_model import Config, typed
+from experiments.study.field import Field, Invalid
+from experiments.study.fields import LARGEST, Multiple, Number, Optioned, Slider, Tick
+from experiments.study.template import names
+
+SHAPES = "needs an answer, a list of answers, or `{minimum: ..., maximum: ...}`"
+
+
+class Range(Config):
+    """Numbers that pass; at least one end is given, and both ends belong to it."""
+
+    minimum: float | None = None
+    """The smallest number that passes."""
+    maximum: float | None = None
+    """The largest number that passes."""
+
+    @model_validator(mode="after")
+    def _has_an_end(self) -> Self:
+        if self.minimum is None and self.maximum is None:
+            raise ValueError("needs `minimum`, `maximum` or both")
+        if self.minimum is not None and self.maximum is not None and self.minimum > self.maximum:
+            raise ValueError(f"minimum {self.minimum:g} is above maximum {self.maximum:g}")
+        return self
+
+    def holds(self, value: Any) -> bool:
+        """Whether a number lies in it."""
+        low = -LARGEST if self.minimum is None else self.minimum
+        high = LARGEST if self.maximum is None else self.maximum
+        return isinstance(value, int | float) and low <= value <= high
+
+
+def _answer(value: Any) -> Any:
+    if isinstance(value, str | bool | int | float):
+        return value
+    raise ValueError(SHAPES)
+
+
+def _shape(value: Any) -> str:
+    if isinstance(value, Mapping | Range):
+        return "Range"
+    return "list" if isinstance(value, list | tuple) else "answer"
+
+
+Answer = Annotated[
+    Any, PlainValidator(_answer), WithJsonSchema({"type": ["string", "boolean", "number"]}, mode="validation")
+]
+Wanted = Annotated[
+    Annotated[Answer, Tag("answer")] | Annotated[tuple[Answer, ...], Tag("list")] | Annotated[Range, Tag("Range")],
+    Discriminator(_shape),
+]
+"""An answer, a list of answers, or a range of numbers."""
+
+
+def passes(question: Field, wanted: Any, given: Any) -> bool:
+    """Whether an answer that was read from a form is among those wanted."""
+    if isinstance(wanted, Range):
+        return wanted.holds(given)
+    return any(_same(given, one) for one in _read(question, wanted))
+
+
+def example(question: Field, wanted: Any) -> Any:
+    """An answer that passes, as a form would send it."""
+    if isinstance(wanted, Range):
+        return next(number for number in _numbers(question, wanted) if wanted.holds(number))
+    return next(iter(_read(question, wanted)))
+
+
+def impossible(question: Field, wanted: Any) -> Iterator[str]:
+    """What of the wanted answers can never be given, a sentence each."""
+    if isinstance(wanted, Range):
+        if not any(wanted.holds(number) for number in _numbers(question, wanted)):
+            yield "no answer to this question is a number in this range"
+        return
+    answers = _listed(question, wanted)
+    for one in answers:
+        yield from _never(question, one)
+    if not answers and not isinstance(question, Multiple):
+        yield "needs at least one answer"
+    elif not answers and question.required:
+        yield "the question must be answered, so it is never left without a choice; give it `required: false`"
+
+
+def _never(question: Field, wanted: Any) -> Iterator[str]:
+    if isinstance(question, Optioned):
+        if _sent(question, wanted) not in question.options:
+            yield f"{wanted!r} is no option of this question{allowed(_sent(question, wanted), question.options)}"
+    elif isinstance(wanted, str) and list(names(wanted)):
+        yield f"{wanted!r} is compared as it stands here; names in it are not filled in"
+    elif isinstance(question, Tick):
+        if not isinstance(wanted, bool):
+            yield f"{wanted!r} is no answer to a box: write true (ticked) or false (left empty)"
+        elif question.required and not wanted:
+            yield "the box must be ticked, so it is never left empty; give the question `required: false`"
+    else:
+        try:
+            question.accept(_sent(question, wanted))
+        except Invalid as fault:
+            yield f"{wanted!r} is no possible answer: {fault}"
+
+
+def _listed(question: Field, wanted: Any) -> Sequence[Any]:
+    return wanted if isinstance(wanted, tuple | list) else (wanted,)
+
+
+def _read(question: Field, wanted: Any) -> list[Any]:
+    """The wanted answers as the question would have kept them."""
+    if isinstance(question, Multiple):
+        return [question.accept([_sent(question, one) for one in _listed(question, wanted)]) or None]
+    if isinstance(question, Tick):
+        return [True if one is True else None for one in _listed(question, wanted)]
+    return [question.accept(_sent(question, one)) for one in _listed(question, wanted)]
+
+
+def _sent(question: Field, value: Any) -> str:
+    """A value as a browser sends it: text. An option is as it was typed, of other numbers 4.0 is 4."""
+    if isinstance(question, Optioned):
+        return typed(value) if typed(value) in question.options else str(value)  # `True` in older documents
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _same(given: Any, wanted: Any) -> bool:
+    if isinstance(given, str) and isinstance(wanted, str):
+        return given.casefold().split() == wanted.casefold().split()
+    return bool(given == wanted)
+
+
+def _numbers(question: Field, wanted: Range) -> Iterator[float]:
+    """Answers to a question that are numbers; of a line without gaps those at its ends and at the range's."""
+    if isinstance(question, Slider):
+        yield from range(question.minimum, question.maximum + 1, question.step)
+    elif isinstance(question, Optioned) and not isinstance(question, Multiple):
+        read = (question.accept(key) for key in question.options)
+        yield from (value for value in read if isinstance(value, int | float))
+    elif isinstance(question, Number):
+        ends = (wanted.minimum, wanted.maximum, question.minimum, question.maximum, 0)
+        for end in (float(end) for end in ends if end is not None):
+            for number in (end, -(-end // 1), end // 1):
+                try:
+                    yield question.accept(_sent(question, number))
+                except Invalid:
+                    continue

@@ -1,0 +1,124 @@
+"""The cells of a study: every combination of its factors' values, with the share of participants that each shall have.
+
+A cell is open while no cap that it falls under is reached. Who counts is who has completed the study or is taking part;
+the world counts them, in cells of whatever version of the study they were in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Literal
+
+from experiments.study.recruitment import Cap
+from experiments.study.schema import Factor, OneOf, weights
+from experiments.study.template import fill
+from problems.problem import Problem
+
+Pools = Mapping[str, Sequence[Problem]]
+Counts = Sequence[tuple[Mapping[str, str], int]]
+"""How many are in each cell that has any."""
+MOST_CELLS = 2_000
+"""Each arrival looks at every cell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A combination of factors' values, and its weight before anything is closed; the weights of all add up to 1."""
+
+    values: Mapping[str, str]
+    weight: float
+
+    def within(self, where: Mapping[str, str]) -> bool:
+        """Whether it has all these values."""
+        return matches(self.values, where)
+
+
+def cells(factors: Mapping[str, Factor], pools: Pools) -> tuple[Cell, ...]:
+    """Every cell that can be drawn, in the order of the factors; a single empty one without factors."""
+    found = [Cell({}, 1.0)]
+    for name, factor in factors.items():
+        found = [
+            Cell({**cell.values, name: value}, cell.weight * share)
+            for cell in found
+            for value, share in _shares(factor, pools, cell.values).items()
+        ]
+    return tuple(found)
+
+
+def beyond(factors: Mapping[str, Factor], pools: Pools, most: int = MOST_CELLS) -> str | None:
+    """The factor with which there come to be more cells than `most`; None where there are no more. No more than that
+    many are ever built."""
+    found: list[Mapping[str, str]] = [{}]
+    for name, factor in factors.items():
+        drawn = ({**got, name: value} for got in found for value in _shares(factor, pools, got))
+        found = list(islice(drawn, most + 1))
+        if len(found) > most:
+            return name
+    return None
+
+
+def options_of(factor: Factor, pools: Pools, got: Mapping[str, str]) -> dict[str, float]:
+    """The values that a factor can have where the factors above it have these, each with its weight."""
+    if not isinstance(factor, OneOf):
+        return weights(factor)
+    pool, _, tag = factor.one_of.partition(".")
+    wanted = {key: fill(value, lambda name: got.get(name, "")) for key, value in factor.where.items()}
+    return dict.fromkeys(values_of(pools[pool], tag, wanted), 1.0)
+
+
+def _shares(factor: Factor, pools: Pools, got: Mapping[str, str]) -> dict[str, float]:
+    options = {value: weight for value, weight in options_of(factor, pools, got).items() if weight > 0}
+    return {value: weight / sum(options.values()) for value, weight in options.items()}
+
+
+def open_cells(all_cells: Iterable[Cell], counts: Counts, caps: Iterable[Cap]) -> tuple[Cell, ...]:
+    """The cells in which somebody new can begin."""
+    reached = [cap.where for cap in caps if sum(n for values, n in counts if matches(values, cap.where)) >= cap.most]
+    return tuple(cell for cell in all_cells if not any(cell.within(where) for where in reached))
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A cell with who counts in it, and what its share of those in open cells would be; `shut` says why none is due."""
+
+    values: Mapping[str, str]
+    complete: int
+    live: int
+    target: float | None
+    shut: Literal["", "off", "full"] = ""
+
+
+def standings(counted: Sequence[tuple[Cell, int, int]], caps: Sequence[Cap]) -> tuple[Standing, ...]:
+    """How cells stand against their targets, from how many have completed each and are live in it."""
+    counts = [(cell.values, done + live) for cell, done, live in counted]
+    free = open_cells([cell for cell, _, _ in counted], counts, caps)
+    whole = sum(cell.weight for cell in free) or 1.0
+    opened = {id(cell) for cell in free}
+    total = sum(done + live for cell, done, live in counted if id(cell) in opened)
+    return tuple(
+        Standing(cell.values, done, live, cell.weight / whole * total)
+        if id(cell) in opened
+        else Standing(cell.values, done, live, None, _shut(cell, caps))
+        for cell, done, live in counted
+    )
+
+
+def _shut(cell: Cell, caps: Sequence[Cap]) -> Literal["off", "full"]:
+    return "off" if any(held.most == 0 and matches(cell.values, held.where) for held in caps) else "full"
+
+
+def matches(values: Mapping[str, str], where: Mapping[str, str]) -> bool:
+    """Whether all of `where` holds for these values."""
+    return all(values.get(name) == value for name, value in where.items())
+
+
+def matching(pool: Sequence[Problem], wanted: Mapping[str, str]) -> list[Problem]:
+    """The problems that carry all the wanted tags."""
+    return [item for item in pool if matches(item.tags, wanted)] if wanted else list(pool)
+
+
+def values_of(pool: Sequence[Problem], tag: str, wanted: Mapping[str, str]) -> list[str]:
+    """The different values of a tag among the matching problems, in the pool's order."""
+    return list(dict.fromkeys(item.tags[tag] for item in matching(pool, wanted) if tag in item.tags))

@@ -1,0 +1,302 @@
+"""What can be asked in a form: one class a kind of field, and the rules by which an answer is accepted.
+
+An answer that is absent is recorded as None, never as 0, a middle or a first option. What comes from a browser is
+text (or a list of texts); `read` gives the value that the log keeps, or raises Invalid with a sentence for the person.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, WithJsonSchema, model_validator
+from pydantic import Field as About
+
+from experiments.instruments.scales import QUESTIONS, SCALES
+from experiments.study.base_model import Name, typed
+from experiments.study.field import Field, Invalid, Written, read_text
+from experiments.study.i18n import say
+
+__all__ = [
+    "KINDS",
+    "AnyField",
+    "Field",
+    "Invalid",
+    "Long",
+    "Multiple",
+    "Number",
+    "Optioned",
+    "Options",
+    "Reading",
+    "Scale",
+    "Short",
+    "Single",
+    "Slider",
+    "Tick",
+    "Written",
+    "read_form",
+    "read_text",
+]
+SHORT_CHARS = 500
+LONG_CHARS = 5_000
+"""So that a screen of several long answers fits into a request of 64 KiB, in any script."""
+LARGEST = 10**15
+"""Beyond this a number is not exact everywhere where it may be stored and read."""
+
+
+def _as_options(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        texts = [typed(item) for item in value]
+        twice = sorted(text for text, times in Counter(texts).items() if times > 1)
+        if twice:
+            raise ValueError(f"the option {twice[0]!r} is listed twice")
+        return {text: text for text in texts}
+    return {str(key): typed(label) for key, label in value.items()} if isinstance(value, Mapping) else value
+
+
+Options = Annotated[
+    dict[str, str],
+    BeforeValidator(_as_options),
+    WithJsonSchema(
+        {
+            "description": "A list of texts, or a mapping from what is stored to what people read.",
+            "anyOf": [
+                {"type": "array", "items": {"type": ["string", "number"]}},
+                {"type": "object", "additionalProperties": {"type": "string"}},
+            ],
+        },
+        mode="validation",
+    ),
+]
+
+
+class Optioned(Field):
+    """A field with a closed set of options: stored value -> what people read."""
+
+    options: Options = {}
+    """A list of texts, or a mapping from what is stored to what people read."""
+
+    def choose(self, value: Any) -> str:
+        """One of the stored values; raises Invalid for anything else."""
+        for text in (typed(value), str(value)) if isinstance(value, str | int) else ():  # `True` in older documents
+            if text in self.options:
+                return text
+        raise Invalid("Please choose one of the options shown.")
+
+    def _texts(self, fill: Callable[[str], str]) -> dict[str, Any]:
+        """Options are filled too."""
+        return {**super()._texts(fill), "options": {key: fill(label) for key, label in self.options.items()}}
+
+
+class Single(Optioned):
+    """One of several options."""
+
+    ask: Literal["single"] = "single"
+    matrix: str = ""
+    """The heading of a table: neighbours with the same heading and the same options are its rows."""
+
+    def accept(self, value: Any) -> str:
+        """The chosen option's stored value."""
+        return self.choose(value)
+
+    def _texts(self, fill: Callable[[str], str]) -> dict[str, Any]:
+        """The table's heading is filled too."""
+        return {**super()._texts(fill), "matrix": fill(self.matrix)}
+
+    @model_validator(mode="after")
+    def _has_options(self) -> Self:
+        if len(self.options) < 2:
+            raise ValueError("needs at least two options")
+        return self
+
+
+class Multiple(Optioned):
+    """Any number of several options; kept in the order in which they are listed."""
+
+    ask: Literal["multiple"] = "multiple"
+
+    def accept(self, value: Any) -> list[str]:
+        """The chosen options' stored values, without repetition."""
+        values = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
+        chosen = {self.choose(item) for item in values}
+        return [key for key in self.options if key in chosen]
+
+    @model_validator(mode="after")
+    def _has_options(self) -> Self:
+        if not self.options:
+            raise ValueError("needs at least one option")
+        return self
+
+
+class Scale(Optioned):
+    """A rating: a named scale (helpfulness, correctness, solo_solve, confidence) or points of one's own.
+
+    Points that are numbers are stored as integers.
+    """
+
+    ask: Literal["scale"] = "scale"
+    name: Name = ""
+    """The answer's name in the log and in exports; a named scale's own unless given."""
+    scale: str | None = None
+    """A named scale; its wording is part of the instrument and is not changed."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, raw: Any) -> Any:
+        if not isinstance(raw, dict) or raw.get("scale") is None:
+            return raw
+        name = raw["scale"]
+        if name not in SCALES:
+            from experiments.errors import allowed
+
+            raise ValueError(f"no scale is called {name!r}{allowed(str(name), list(SCALES))}")
+        points = {"options": dict(SCALES[name]), "text": QUESTIONS[name], "name": name}
+        return {**points, **raw}
+
+    @model_validator(mode="after")
+    def _has_points(self) -> Self:
+        if len(self.options) < 2:
+            raise ValueError("needs a `scale` or at least two options")
+        if not self.name:
+            raise ValueError("needs a `name`")
+        return self
+
+    def accept(self, value: Any) -> int | str:
+        """The point: an integer where all points are numbers."""
+        point = self.choose(value)
+        return int(point) if all(key.lstrip("-").isdigit() for key in self.options) else point
+
+
+class Number(Field):
+    """A number in a range."""
+
+    ask: Literal["number"] = "number"
+    minimum: float | None = None
+    """The smallest number accepted."""
+    maximum: float | None = None
+    """The largest number accepted."""
+    whole: bool = True
+    """Whether only whole numbers are accepted."""
+
+    @model_validator(mode="after")
+    def _has_room(self) -> Self:
+        if self.minimum is not None and self.maximum is not None and self.minimum > self.maximum:
+            raise ValueError(f"minimum {self.minimum:g} is above maximum {self.maximum:g}")
+        return self
+
+    def accept(self, value: Any) -> int | float:
+        """The number, if it is one and in range."""
+        try:
+            number = int(str(value).strip()) if self.whole else float(str(value).strip())
+        except ValueError:
+            raise Invalid("Please enter a whole number." if self.whole else "Please enter a number.") from None
+        low = self.minimum if self.minimum is not None else -LARGEST
+        high = self.maximum if self.maximum is not None else LARGEST
+        if not low <= number <= high or abs(number) > LARGEST:
+            raise Invalid(self._range())
+        return number
+
+    def _range(self) -> str:
+        low, high = self.minimum, self.maximum
+        if low is not None and high is not None:
+            return say("Please enter a number from {low} to {high}.", low=f"{low:g}", high=f"{high:g}")
+        if low is not None:
+            return say("Please enter a number of at least {low}.", low=f"{low:g}")
+        return say("Please enter a number of at most {high}.", high=f"{LARGEST if high is None else high:g}")
+
+
+class Slider(Field):
+    """A whole number on a line between two ends; the handle is not there before the person has put it somewhere."""
+
+    ask: Literal["slider"] = "slider"
+    minimum: int = 0
+    """The number at the left end."""
+    maximum: int = 100
+    """The number at the right end."""
+    step: Annotated[int, About(ge=1)] = 1
+    """How far apart the numbers are."""
+    left: str = ""
+    """The words at the left end."""
+    right: str = ""
+    """The words at the right end."""
+
+    @model_validator(mode="after")
+    def _has_room(self) -> Self:
+        if self.minimum + self.step > self.maximum:
+            raise ValueError(f"has no two numbers from {self.minimum} to {self.maximum} in steps of {self.step}")
+        return self
+
+    def accept(self, value: Any) -> int:
+        """The number, if it is one of those on the line."""
+        places = {str(place): place for place in range(self.minimum, self.maximum + 1, self.step)}
+        if str(value).strip() not in places:
+            raise Invalid("Please choose a place on the line.")
+        return places[str(value).strip()]
+
+    def _texts(self, fill: Callable[[str], str]) -> dict[str, Any]:
+        """The words at the ends are filled too."""
+        return {**super()._texts(fill), "left": fill(self.left), "right": fill(self.right)}
+
+
+class Short(Written):
+    """A line of text."""
+
+    ask: Literal["short"] = "short"
+    max_chars: Annotated[int, About(ge=1, le=SHORT_CHARS)] = SHORT_CHARS
+    """The longest text accepted, in characters."""
+
+
+class Long(Written):
+    """Several lines of text."""
+
+    ask: Literal["long"] = "long"
+    max_chars: Annotated[int, About(ge=1, le=LONG_CHARS)] = LONG_CHARS
+    """The longest text accepted, in characters."""
+
+
+class Tick(Field):
+    """A box to tick: a promise or a consent."""
+
+    ask: Literal["tick"] = "tick"
+
+    def accept(self, value: Any) -> bool:
+        """True; a box that must be ticked and is not is refused."""
+        if value in (True, "on", "true", "yes"):
+            return True
+        raise Invalid("Please tick the box to go on.")
+
+
+AnyField = Annotated[Single | Multiple | Scale | Number | Slider | Short | Long | Tick, About(discriminator="ask")]
+
+
+KINDS = (Single, Multiple, Scale, Number, Slider, Short, Long, Tick)
+"""All that a page can show."""
+
+
+def draft_chars(field: Field) -> int:
+    """How many characters a field's value may have while it is being typed or chosen."""
+    if isinstance(field, Short | Long):
+        return field.max_chars
+    return sum(len(value) + 4 for value in field.options) if isinstance(field, Multiple) else SHORT_CHARS
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What came of reading a form: the values to keep, or what is wrong with each field."""
+
+    values: dict[str, Any]
+    faults: dict[str, str]
+
+
+def read_form(fields: Sequence[Field], given: Mapping[str, Any]) -> Reading:
+    """Read every field; what was not asked is ignored."""
+    values: dict[str, Any] = {}
+    faults: dict[str, str] = {}
+    for item in fields:
+        try:
+            values[item.name] = item.read(given.get(item.name))
+        except Invalid as fault:
+            faults[item.name] = fault.said
+    return Reading(values, faults)

@@ -1,0 +1,15 @@
+"""The JSON Schema of study and protocol files, by which editors complete and check them as one types."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from experiments.study.schema import models
+
+TITLES = {"study": "A Parley study", "protocol": "A Parley protocol"}
+
+
+def json_schema(kind: Literal["study", "protocol"]) -> dict[str, Any]:
+    """The schema, with every kind of step that is installed."""
+    schema: dict[str, Any] = models()[kind].model_json_schema(by_alias=True)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": TITLES[kind]}

@@ -1,0 +1,298 @@
+"""From files to a Study: protocols put in their places, problems dealt into groups, everything hashed.
+
+A resolved study is a document of plain JSON (the file as written, the protocols it names, every problem) and what is
+computed from it. The document's hash covers all that could change a result; a session is pinned to it for life. Order
+is kept as written, because the order of options and problems is part of the study.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from hashlib import sha256
+from typing import Any
+
+from pydantic import ValidationError
+
+from experiments.errors import Fault, StudyError, allowed
+from experiments.instruments.dices_safety import COMPREHENSION_OPTIONS, REASONS
+from experiments.instruments.query_labels import LABELS, WRITE_IN
+from experiments.instruments.scales import QUESTIONS, SCALES
+from experiments.study.admission import admitting
+from experiments.study.base_model import Config
+from experiments.study.latin_square import order_factors
+from experiments.study.lenient_parsing import apart, mended
+from experiments.study.model_spec import Model
+from experiments.study.schema import Each, Factor, Groups, Node, Phase, Pick, ProtocolFile, StudyFile, models
+from experiments.study.step import Step
+from experiments.study.validation import check
+from experiments.study.validation_errors import faults_of
+from problems.problem import Problem
+
+Json = Any
+
+
+@dataclass(frozen=True)
+class Study:
+    """What the engine interprets; made by `resolve`, never changed. `document` is what `restore` needs."""
+
+    file: StudyFile
+    flow: tuple[Node, ...]
+    pools: Mapping[str, tuple[Problem, ...]]
+    document: str
+    hash: str
+    factors: Mapping[str, Factor] = field(default_factory=dict)
+    """What is given to each participant: the file's factors, and the rows of its Latin squares."""
+    _index: Mapping[tuple[str, str], Problem] = field(repr=False, compare=False, default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The study's name in links and on the command line."""
+        return self.file.study
+
+    @property
+    def constants(self) -> dict[str, str]:
+        """Names that hold everywhere: `model`, where the study has only one."""
+        return {"model": next(iter(self.file.models))} if len(self.file.models) == 1 else {}
+
+    @cached_property
+    def admission(self) -> str:
+        """The path of the consent with which participants take their place; "" where they have it from the start."""
+        return admitting(self.flow, self.factors)
+
+    @cached_property
+    def steps(self) -> tuple[tuple[str, Step], ...]:
+        """Every step with its folded path (`question[*]/answer`), in the order of the file."""
+        return tuple(_steps(self.flow))
+
+    def say(self, text: str, language: str) -> str:
+        """A text of the study in another of its languages; as it is where there is no translation."""
+        return self.file.translations.get(language, {}).get(text, text)
+
+    def problem(self, pool: str, problem_id: str) -> Problem:
+        """A problem of a pool by its id."""
+        return self._index[pool, problem_id]
+
+    def model(self, name: str) -> Model:
+        """A model of the study by its name there."""
+        return self.file.models[name]
+
+
+def _steps(nodes: Sequence[Node], prefix: str = "") -> Iterator[tuple[str, Step]]:
+    for node in nodes:
+        if isinstance(node, Step):
+            yield prefix + node.id, node
+        else:
+            turn = "[*]" if isinstance(node, Each) else ""
+            yield from _steps(node.flow, f"{prefix}{node.id}{turn}/")
+
+
+def resolve(
+    raw: Mapping[str, Json],
+    protocols: Mapping[str, Mapping[str, Json]],
+    pools: Mapping[str, Sequence[Problem]],
+) -> Study:
+    """A study from its file, all protocols at hand and its pools of problems; raises StudyError with every fault."""
+    name = str(raw.get("study", "study"))
+    sound, faults = mended(StudyFile, raw)
+    if sound is None:
+        raise StudyError(name, faults)
+    file: StudyFile = sound
+    wanted = {protocol_name(ref) for node in nodes_of(file.flow) for ref in refs_of(node)}
+    read = {key: _protocol_file(key, protocols[key]) for key in sorted(wanted) if key in protocols}
+    text = json.dumps(
+        {
+            "file": _plain(file),
+            "protocols": {key: _plain(protocol) for key, protocol in read.items()},
+            "problems": {key: [item.to_json() for item in pools.get(key, ())] for key in file.problems},
+            "wording": _wording(),
+        },
+        ensure_ascii=False,
+        separators=(",", ":"),
+    )
+    found: list[Fault] = []
+    study = _study(file, read, pools, text, sorted(protocols), found)
+    faults += apart(raw, faults, [*found, *check(study)])
+    if faults:
+        raise StudyError(name, faults)
+    return study
+
+
+def _wording() -> dict[str, Any]:
+    """The words of the instruments, which a study's file only names."""
+    return {
+        "scales": {key: dict(scale) for key, scale in SCALES.items()},
+        "questions": dict(QUESTIONS),
+        "comprehension": list(COMPREHENSION_OPTIONS),
+        "reasons": {name: {key: dict(part) for key, part in edition.items()} for name, edition in REASONS.items()},
+        "labels": {**LABELS, "other": WRITE_IN},
+    }
+
+
+def restore(document: str) -> Study:
+    """The study whose `document` this is; it was checked when it was made. Raises StudyError where it needs a step of
+    a package that is no longer installed."""
+    parts = json.loads(document)
+    models()
+    try:
+        file = StudyFile.model_validate(parts["file"])
+        read = {key: ProtocolFile.model_validate(raw) for key, raw in parts["protocols"].items()}
+    except ValidationError as error:
+        name, raw = f"{parts['file'].get('study')}, as it was published", parts["file"]
+        faults = faults_of(error, raw)
+        raise StudyError(name, [*faults, Fault("", "install the package again that it was written with")]) from error
+    pools = {name: tuple(Problem.from_json(item) for item in items) for name, items in parts["problems"].items()}
+    return _study(file, read, pools, document, sorted(read), [])
+
+
+def _study(
+    file: StudyFile,
+    protocols: Mapping[str, ProtocolFile],
+    pools: Mapping[str, Sequence[Problem]],
+    document: str,
+    known: Sequence[str],
+    faults: list[Fault],
+) -> Study:
+    flow = _inline(file.flow, protocols, known, "flow", faults)
+    dealt = {key: deal(pools.get(key, ()), source.groups) for key, source in file.problems.items()}
+    index = {(key, item.id): item for key, pool in dealt.items() for item in pool}
+    factors = {**file.factors, **order_factors(flow, dealt)}
+    return Study(file, flow, dealt, document, sha256(document.encode()).hexdigest(), factors, index)
+
+
+def _plain(model: Config) -> Json:
+    """A file as plain JSON with all that it leaves to defaults: where a default changes, it is another study."""
+    return model.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def _protocol_file(name: str, raw: Mapping[str, Json]) -> ProtocolFile:
+    models()
+    try:
+        return ProtocolFile.model_validate(raw)
+    except ValidationError as error:
+        raise StudyError(f"protocol {name}", faults_of(error, raw)) from None
+
+
+def nodes_of(nodes: Sequence[Node]) -> Iterator[Node]:
+    """Every node of a tree, parents first."""
+    for node in nodes:
+        yield node
+        yield from nodes_of(getattr(node, "flow", ()))
+
+
+def refs_of(node: Node) -> tuple[str, ...]:
+    """The protocols that a node names."""
+    do = getattr(node, "do", None)
+    return tuple(do.pick.values()) if isinstance(do, Pick) else (do,) if do else ()
+
+
+def protocol_name(ref: str) -> str:
+    """The name in a reference `name@version`."""
+    return ref.split("@")[0]
+
+
+def _inline(
+    nodes: Sequence[Node],
+    protocols: Mapping[str, ProtocolFile],
+    known: Sequence[str],
+    where: str,
+    faults: list[Fault],
+) -> tuple[Node, ...]:
+    """The nodes with each `do` replaced by its protocol's steps; alternatives carry the condition that selects them."""
+    done: list[Node] = []
+    for number, node in enumerate(nodes):
+        at = f"{where}[{number}]"
+        if isinstance(node, Phase | Each):
+            flow = _inline(node.flow, protocols, known, f"{at}.flow", faults)
+            parts = [(_protocol(ref, protocols, known, f"{at}.do", faults), when) for ref, when in _choices(node)]
+            faults += _strays(node, [step.id for steps, _ in parts for step in steps], f"{at}.with")
+            for steps, condition in parts:
+                flow += _changed(steps, getattr(node, "with_", {}), condition, f"{at}.with", faults)
+            done.append(node.model_copy(update={"flow": flow}))
+        else:
+            done.append(node)
+    return tuple(done)
+
+
+def _strays(node: Node, ids: Sequence[str], where: str) -> list[Fault]:
+    """Changes to steps that no protocol here has."""
+    strays = [name for name in getattr(node, "with_", {}) if ids and name not in ids]
+    return [Fault(where, f"no step of the protocol is called {name!r}{allowed(name, ids)}") for name in strays]
+
+
+def _choices(node: Node) -> list[tuple[str, dict[str, Any]]]:
+    do = getattr(node, "do", None)
+    if isinstance(do, Pick):
+        return [(ref, {do.by: value}) for value, ref in do.pick.items()]
+    return [(do, {})] if do else []
+
+
+def _protocol(
+    ref: str, protocols: Mapping[str, ProtocolFile], known: Sequence[str], where: str, faults: list[Fault]
+) -> tuple[Node, ...]:
+    name, _, version = ref.partition("@")
+    if name not in protocols:
+        faults.append(Fault(where, f"no protocol is called {name!r}{allowed(name, known)}"))
+        return ()
+    found = protocols[name]
+    if version and version != str(found.version):
+        faults.append(
+            Fault(
+                where,
+                f"{name!r} is at version {found.version}, not {version!r}; write {name}@{found.version}",
+            )
+        )
+    return found.flow
+
+
+def _changed(
+    nodes: Sequence[Node],
+    changes: Mapping[str, Any],
+    condition: Mapping[str, Any],
+    where: str,
+    faults: list[Fault],
+) -> tuple[Node, ...]:
+    """A protocol's steps with a study's changes and the condition under which they are done."""
+    done = []
+    for node in nodes:
+        raw = changes.get(node.id)
+        if raw is not None and isinstance(node, Step):
+            try:
+                node = type(node).model_validate({**node.model_dump(by_alias=True, exclude_unset=True), **raw})
+            except ValidationError as error:
+                faults += [replace(fault, where=f"{where}.{node.id}.{fault.where}") for fault in faults_of(error, raw)]
+        when = {**(node.when or {}), **condition} or None
+        done.append(node.model_copy(update={"when": when}))
+    return tuple(done)
+
+
+def deal(pool: Sequence[Problem], groups: Groups | None) -> tuple[Problem, ...]:
+    """The problems with their group as a tag: full groups only, in the pool's order."""
+    if groups is None:
+        return tuple(pool)
+    tags: dict[str, str] = {}
+    start = 0
+    for value in dict.fromkeys(item.tags.get(groups.within) for item in pool):
+        members = [item for item in pool if item.tags.get(groups.within) == value]
+        found, count = _dealt(members, groups)
+        tags |= {item: str(start + number) for item, number in found.items()}
+        start += count if groups.numbered == "across" else 0
+    return tuple(replace(p, tags={**p.tags, groups.tag: tags[p.id]}) if p.id in tags else p for p in pool)
+
+
+def _dealt(members: Sequence[Problem], groups: Groups) -> tuple[dict[str, int], int]:
+    size = groups.size
+    kinds = Counter(item.dataset for item in members) if isinstance(size, dict) else {"": len(members)}
+    need = {kind: size.get(kind, 0) if isinstance(size, dict) else size for kind in kinds}
+    count = min((kinds[kind] // n for kind, n in need.items() if n), default=0)
+    seen: Counter[str] = Counter()
+    numbers: dict[str, int] = {}
+    for item in members:
+        kind = item.dataset if isinstance(size, dict) else ""
+        if need[kind] and seen[kind] < count * need[kind]:
+            numbers[item.id] = seen[kind] // need[kind]
+            seen[kind] += 1
+    return numbers, count

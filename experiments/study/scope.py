@@ -1,0 +1,68 @@
+"""The names that mean something at a place of a study, and which values they can have there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+from experiments.study.base_model import Condition
+from experiments.study.schema import OneOf, weights
+from experiments.study.template import names
+from problems.problem import Problem
+
+Values = Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Names:
+    """What may be referred to at a place. `values` are those of factors and loops' variables; `limits` are the ones
+    for which the place is reached, as the conditions around it say; `asked` gathers which models reply where."""
+
+    known: frozenset[str]
+    steps: frozenset[str] = frozenset()
+    have: frozenset[str] = frozenset()
+    values: Values = field(default_factory=dict)
+    limits: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    asked: list[Asked] = field(default_factory=list, compare=False)
+
+    def within(self, when: Condition | None) -> Self:
+        """The same inside of what is only done if a condition holds."""
+        limits = dict(self.limits)
+        for name, wanted in (when or {}).items():
+            limits[name] = limits.get(name, as_words(wanted)) & as_words(wanted)
+        return replace(self, limits=limits)
+
+    def possible(self, name: str) -> tuple[str, ...]:
+        """The values that a name can have here."""
+        return tuple(value for value in self.values[name] if name not in self.limits or value in self.limits[name])
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A place at which a model may reply."""
+
+    model: str
+    at: str
+    names: Names
+
+
+def as_words(wanted: object) -> frozenset[str]:
+    """The values that a condition allows; a truth value is that of a box, and an option that is called so."""
+    each = wanted if isinstance(wanted, tuple | list) else (wanted,)
+    return frozenset(map(str, each)) | {str(item).lower() for item in each if isinstance(item, bool)}
+
+
+def factor_values(factor: object, pools: Mapping[str, Sequence[Problem]]) -> tuple[str, ...]:
+    """The values that can be drawn for a factor."""
+    if not isinstance(factor, OneOf):
+        return tuple(weights(factor))  # type: ignore[arg-type]
+    pool, _, tag = factor.one_of.partition(".")
+    return drawn_values(pools.get(pool, ()), tag, factor.where)
+
+
+def drawn_values(pool: Iterable[Problem], tag: str | None, where: Mapping[str, str]) -> tuple[str, ...]:
+    """What can be drawn from a pool: the values of a tag, or without one the problems' ids."""
+    fixed = {name: value for name, value in where.items() if not list(names(value))}
+    fit = [item for item in pool if all(item.tags.get(name) == value for name, value in fixed.items())]
+    return tuple(dict.fromkeys(item.tags[tag] if tag else item.id for item in fit if not tag or tag in item.tags))

@@ -1,0 +1,181 @@
+"""What a kind of step is: one class in one file of `experiments/steps`, and everything the engine asks of it.
+
+A step sees its Place: the facts recorded there, and by name what else a text or a condition may refer to. It decides
+what an action means, says when it is done, what is owed, and what is on the screen. Two rules for editors: a step knows
+no other step's class, and it keeps no state; whatever it needs to remember is a fact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
+
+from pydantic import Field as About
+from pydantic import model_validator
+
+from experiments.errors import Refused
+from experiments.events import Action, Fact, Job
+from experiments.study.base_model import Condition, Config, Slug
+from experiments.study.fields import Field, Written, read_form
+from experiments.study.recruitment import Ending
+from experiments.study.screen import Panel
+from problems.plugins import discover
+
+if TYPE_CHECKING:
+    from experiments.session.state import Place
+
+
+class Limit(Config):
+    """How long a screen may be worked on. The server ends it, whether or not somebody is there."""
+
+    after_s: Annotated[float, About(gt=0)]
+    """Seconds from when the screen is first shown."""
+    warn_s: Annotated[float, About(ge=20)] = 20
+    """How long before its end people are warned; 20 seconds at least (WCAG 2.2.1)."""
+    then: Literal["go_on", "end"] = "go_on"
+    """`go_on`: the screen is left without an answer; what stands in its form is kept beside it. `end`: the session ends
+    as timed out."""
+    extensions: Annotated[int, About(ge=0, le=20)] = 0
+    """How often people can have the same time once more; give 10 unless the limit is essential (WCAG 2.2.1)."""
+
+
+class Step(Config):
+    """What all steps have. A kind sets `step: Literal["its-name"]` and overrides what it needs."""
+
+    admits: ClassVar[bool] = False
+    """Whether participants take their place by submitting it."""
+
+    step: str
+    id: Slug = ""
+    """The step's name in paths and references; its kind unless given."""
+    title: str = ""
+    """The heading of its screen."""
+    when: Condition | None = None
+    """Only asked if this holds."""
+    limit: Limit | None = None
+    """How long it may take; as long as one likes unless given."""
+    least_s: Annotated[float, About(ge=0, le=3600)] = 0
+    """How many seconds it takes at least before it can be left."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, raw: Any) -> Any:
+        return {"id": raw.get("step"), **raw} if isinstance(raw, Mapping) else raw
+
+    def asks(self) -> tuple[Field, ...]:
+        """The questions it puts, as they are written in the study."""
+        return ()
+
+    def worded(self) -> tuple[Field, ...]:
+        """The same for who translates its words; nothing where they are put together from texts of its own keys."""
+        return self.asks()
+
+    def fields(self, place: Place) -> tuple[Field, ...]:
+        """The form that `submit` reads: what is asked, in the words that hold at this place."""
+        return tuple(field.filled(place.fill) for field in self.asks())
+
+    def boxes(self, fields: Sequence[Field]) -> tuple[Written, ...]:
+        """Where people can write: those of its fields, and the box for a message if it has one."""
+        return tuple(field for field in fields if isinstance(field, Written))
+
+    def instructions(self) -> str:
+        """What stands above its questions, as it is written in the study, for the codebook."""
+        return str(getattr(self, "text", ""))
+
+    def panel(self, place: Place) -> Panel:
+        """What the screen shows."""
+        raise NotImplementedError
+
+    def done(self, place: Place) -> bool:
+        """Whether the participant has left this step behind; once that is so it stays so, whatever comes."""
+        return any(event.kind == "submitted" for event in place.facts)
+
+    def offers(self, place: Place) -> tuple[str, ...]:
+        """The actions open to the participant now."""
+        return ("submit",)
+
+    def last_words(self, place: Place) -> Ending:
+        """What it says on the last page, where the session ended at it."""
+        return Ending()
+
+    def owed(self, place: Place) -> tuple[Job, ...]:
+        """What the world still has to do here: replies, side by side, or one other thing."""
+        return ()
+
+    def ends(self) -> Mapping[str, str]:
+        """The outcomes that a session can have by ending here, each with the step's own completion code for it."""
+        return {}
+
+    def passing(self, place: Place) -> Mapping[str, Any]:
+        """Values that pass where answers are checked; simulated participants give them, and no screen shows them."""
+        return {}
+
+    def right_answers(self, place: Place) -> Mapping[str, Any]:
+        """What is right of its questions, by name, as `core/right.py` reads it: for researchers, and on no screen."""
+        problem = place.scope.problem
+        judged = problem is not None and problem.answer is not None and "options" in self.needs()
+        return {"answer": problem.answer} if judged and problem and "answer" in self.gives() else {}
+
+    def decide(self, place: Place, action: Action) -> tuple[Fact, ...]:
+        """The facts that an offered action makes; raises Refused."""
+        return (Fact("submitted", read_or_refuse(self.fields(place), action.data)),)
+
+    def refers(self) -> tuple[str, ...]:
+        """Texts in which `{{names}}` may stand, for the checker."""
+        return tuple(_texts(self.model_dump()))
+
+    def gives(self) -> tuple[str, ...]:
+        """The names under which this step's answers can be referred to."""
+        return ()
+
+    def follows(self) -> tuple[str, ...]:
+        """The ids of earlier steps or loops beside it that it cannot do without."""
+        return ()
+
+    def asks_models(self, models: Sequence[str]) -> tuple[str, ...]:
+        """Which of the study's models may reply here, by name or as `{{name}}`; their system prompts are checked."""
+        return ("{{model}}",) if "model" in self.needs() else ()
+
+    def faults(self, models: Sequence[str]) -> Sequence[str]:
+        """What only its kind can know to be wrong with it in a study with these models, a sentence each."""
+        return ()
+
+    def needs(self) -> frozenset[str]:
+        """What must be in scope: any of "problem", "options", "answer", "dialogue", "response", "model", "reply"."""
+        return frozenset()
+
+
+def _texts(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, Mapping):
+        return [text for item in value.values() for text in _texts(item)]
+    return [text for item in value for text in _texts(item)] if isinstance(value, list | tuple) else []
+
+
+def read_or_refuse(fields: tuple[Field, ...], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a form; raises Refused with each field's fault."""
+    reading = read_form(fields, given)
+    if reading.faults:
+        raise Refused("invalid", "Some answers are missing or need a change.", reading.faults)
+    return reading.values
+
+
+_KINDS: dict[str, type[Step]] = {}
+
+
+def step(kind: type[Step]) -> type[Step]:
+    """Register a kind of step, under the one value that its `step` field allows."""
+    names = get_args(kind.model_fields["step"].annotation)
+    if len(names) != 1:
+        raise TypeError(f'{kind.__name__} needs `step: Literal["its-name"]`')
+    if _KINDS.get(names[0], kind).__module__ != kind.__module__:
+        raise ValueError(f"the step {names[0]!r} is registered twice")
+    _KINDS[names[0]] = kind
+    return kind
+
+
+def kinds() -> Mapping[str, type[Step]]:
+    """Every kind of step by name, sorted: this package's files and the entry points of group `parley.steps`."""
+    discover("experiments.steps", "parley.steps")
+    return dict(sorted(_KINDS.items()))

@@ -1,0 +1,304 @@
+"""What can be wrong with a study that is well formed: names that mean nothing, loops that cannot be filled.
+
+Runs over the resolved tree with the names that are in scope at each place, in the order of the flow, and gathers every
+fault. Whether each path through the study can be finished is tried out by simulated participants (`parley check`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from experiments.errors import Fault, allowed
+from experiments.study import system_prompts
+from experiments.study.ai_alone import alone_faults
+from experiments.study.cells import MOST_CELLS, beyond
+from experiments.study.fields import KINDS, Field
+from experiments.study.latin_square import LATIN, of_companions, of_items, size_of
+from experiments.study.schema import Each, Node, OneOf, Phase, Pick, weights
+from experiments.study.scope import Asked, Names, Values, as_words, drawn_values, factor_values
+from experiments.study.step import Step
+from experiments.study.system_prompts import may_reply
+from experiments.study.template import names
+from problems.problem import Problem
+
+if TYPE_CHECKING:
+    from experiments.study.resolve import Study
+
+MOST_ROWS = 26
+PROBLEM_NAMES = ("id", "text", "dataset")
+REPLY = frozenset({"reply"})
+"""What is there once a model may have replied: after a conversation, and in a loop not before it in each turn."""
+
+
+def check(study: Study) -> list[Fault]:
+    """Every fault of a resolved study."""
+    known = frozenset({"language", *study.constants, *study.factors})
+    have = frozenset({"model"} & known)
+    values: dict[str, tuple[str, ...]] = {name: (value,) for name, value in study.constants.items()}
+    values["language"] = study.file.offered
+    values |= {name: factor_values(factor, study.pools) for name, factor in study.factors.items()}
+    factors = [*_factors(study)]
+    cells = factors or [*_cells(study)]
+    faults = [*_fallbacks(study), *_prices(study), *factors, *cells, *_caps(study), *_bonus(study)]
+    faults += alone_faults(study)
+    scope, found = _flow(study, study.flow, Names(known, frozenset(), have, values), "flow")
+    faults += [*found, *system_prompts.faults(study.file.models, scope.asked)]
+    last = study.flow[-1] if study.flow else None
+    if getattr(last, "step", None) != "finish":
+        faults.append(Fault("flow", "must end with a `finish` step, which shows the completion code"))
+    elif last and last.when:
+        faults.append(Fault(f"flow[{len(study.flow) - 1}].when", "the last `finish` must be there for everybody"))
+    return faults
+
+
+def _fallbacks(study: Study) -> Iterator[Fault]:
+    for name, model in study.file.models.items():
+        for other in model.fallback:
+            if other == name or other not in study.file.models:
+                others = [known for known in study.file.models if known != name]
+                yield Fault(f"models.{name}.fallback", f"{other!r} is no other model{allowed(other, others)}")
+
+
+def _prices(study: Study) -> Iterator[Fault]:
+    missing = [name for name, model in study.file.models.items() if model.price is None]
+    if study.file.cost_limit is not None and missing:
+        yield Fault("cost_limit", f"needs a `price` for each model; there is none for {', '.join(missing)}")
+
+
+def _bonus(study: Study) -> Iterator[Fault]:
+    for number, rule in enumerate(study.file.bonus):
+        for place, pool in enumerate(rule.of):
+            yield from _pool(study, pool, f"bonus[{number}].of[{place}]")
+
+
+def _factors(study: Study) -> Iterator[Fault]:
+    for number, (name, factor) in enumerate(study.file.factors.items()):
+        where = f"factors.{name}"
+        if isinstance(factor, OneOf):
+            yield from _pool(study, factor.one_of, f"{where}.one_of", tag_needed=True)
+            earlier = frozenset(list(study.file.factors)[:number])
+            yield from _unknown(factor.where.values(), earlier, f"{where}.where")
+        elif name == "model":
+            for value in weights(factor):
+                if value not in study.file.models:
+                    yield Fault(where, f"no model is called {value!r}{allowed(value, list(study.file.models))}")
+
+
+def _cells(study: Study) -> Iterator[Fault]:
+    """Told only where the factors are as they should be."""
+    if (last := beyond(study.factors, study.pools)) is not None:
+        yield Fault(
+            "factors",
+            f"{', '.join(study.factors)}: together they have more than {MOST_CELLS:,} combinations, from {last!r} on. "
+            "Participants are balanced over each combination. Take values or factors away",
+        )
+
+
+def _caps(study: Study) -> Iterator[Fault]:
+    for number, cap in enumerate(study.file.caps):
+        for name, value in cap.where.items():
+            factor = study.factors.get(name)
+            where = f"caps[{number}].where"
+            if factor is None:
+                yield Fault(where, f"{name!r} is no factor{allowed(name, list(study.factors))}")
+            elif value not in (values := factor_values(factor, study.pools)):
+                yield Fault(where, f"{value!r} is no value of {name}{allowed(value, values)}")
+
+
+def _pool(study: Study, of: str, where: str, *, tag_needed: bool = False) -> Iterator[Fault]:
+    pool, _, tag = of.partition(".")
+    if pool not in study.pools:
+        yield Fault(where, f"no pool of problems is called {pool!r}{allowed(pool, list(study.pools))}")
+        return
+    tags = {key for item in study.pools[pool] for key in item.tags}
+    if tag and tag not in tags:
+        yield Fault(where, f"no problem of {pool!r} has the tag {tag!r}{allowed(tag, sorted(tags))}")
+    elif tag_needed and not tag:
+        yield Fault(where, f"needs a tag after the pool, such as `{pool}.{min(tags, default='batch')}`")
+
+
+def _unknown(texts: Iterable[str], known: frozenset[str], where: str) -> Iterator[Fault]:
+    for text in texts:
+        for name in names(text):
+            if name not in known:
+                yield Fault(where, f"{{{{{name}}}}} means nothing here{allowed(name, sorted(known))}")
+
+
+def _flow(study: Study, nodes: Sequence[Node], scope: Names, where: str) -> tuple[Names, list[Fault]]:
+    """The names known after these nodes, and their faults."""
+    faults: list[Fault] = []
+    ids: dict[str, Node] = {}
+    for number, node in enumerate(nodes):
+        at = f"{where}[{number}]"
+        if node.id in ids and not _exclusive(ids[node.id], node):
+            faults.append(
+                Fault(at, f"{node.id!r} is the id of an earlier step beside it; give one of them another `id`")
+            )
+        ids[node.id] = node
+        for name in node.when or {}:
+            if name not in scope.known:
+                faults.append(Fault(f"{at}.when", f"{name!r} means nothing here{allowed(name, sorted(scope.known))}"))
+        scope, found = _node(study, node, scope, at)
+        faults += found
+    return scope, faults
+
+
+def _exclusive(one: Node, other: Node) -> bool:
+    """Whether two nodes can never both be done: some name must have different values for each."""
+    a, b = one.when or {}, other.when or {}
+    return any(name in b and not as_words(a[name]) & as_words(b[name]) for name in a)
+
+
+def _node(study: Study, node: Node, scope: Names, at: str) -> tuple[Names, list[Fault]]:
+    if isinstance(node, Phase):
+        inner, faults = _flow(study, node.flow, scope.within(node.when), f"{at}.flow")
+        return replace(inner, have=scope.have | (inner.have & REPLY), limits=scope.limits), faults
+    if isinstance(node, Each):
+        return _each(study, node, scope, at)
+    return _step(study, node, scope, at)
+
+
+def _step(study: Study, node: Step, scope: Names, at: str) -> tuple[Names, list[Fault]]:
+    faults = list(_unknown(node.refers(), scope.known, at))
+    missing = node.needs() - scope.have
+    for need in sorted(missing - {"options", "answer"} if "problem" in missing else missing):
+        reason = {
+            "model": "needs a model: a factor `model`, `beside: {model: [...]}`, or a study with a single model",
+            "problem": "must stand inside an `each` over a pool of problems",
+            "options": "needs problems with options; some here have none",
+            "answer": "needs problems whose right answer is known; that of some here is not",
+            "dialogue": "needs finished conversations, as of the source dices; some problems here are none",
+            "reply": "needs a conversation with a model before it; within a loop, in the same turn",
+            "response": "needs finished conversations that end with the chatbot; some here are none, or end otherwise",
+        }[need]
+        faults.append(Fault(at, f"a {node.step!r} step {reason}"))
+    models = list(study.file.models)
+    inside = scope.within(node.when)
+    asked = node.asks_models(models)
+    scope.asked.extend(Asked(model, at, inside) for model in may_reply(asked, models, inside))
+    faults += [Fault(at, words) for words in (*node.faults(models), *_not_shown(node))]
+    for other in node.follows():
+        if other not in scope.steps:
+            faults.append(
+                Fault(
+                    at,
+                    f"refers to {other!r}, which is no step before it{allowed(other, sorted(scope.steps))}",
+                )
+            )
+    known = scope.known | {f"{node.id}.{name}" for name in node.gives()}
+    have = scope.have | REPLY if asked else scope.have
+    return replace(scope, known=known, steps=scope.steps | {node.id}, have=have), faults
+
+
+def _not_shown(node: Step) -> Iterator[str]:
+    """Questions of which no page knows how they look, as a package's own kind of step may put."""
+    for asked in node.asks():
+        if type(asked) not in (Field, *KINDS):  # a Field alone stands for the options of a problem
+            known = ", ".join(kind.__name__ for kind in KINDS)
+            yield f"asks {asked.name!r} by a {type(asked).__name__}, which no page can show; allowed: {known}"
+
+
+def _each(study: Study, node: Each, scope: Names, at: str) -> tuple[Names, list[Fault]]:
+    faults = [*_unknown(node.where.values(), scope.known, f"{at}.where"), *_draws(study, node, at)]
+    faults += _pool(study, node.of, f"{at}.of") if node.of else ()
+    if isinstance(node.do, Pick):
+        faults += _pick(study, node.do, at)
+    pool = study.pools.get(node.pool, ())
+    inside = {node.each, "number", "last", *node.beside}
+    have = (scope.have - REPLY) | ({"model"} & frozenset(node.beside))
+    if node.over_problems:
+        tags = {key for item in pool for key in item.tags} | set(PROBLEM_NAMES)
+        inside |= {f"{head}.{tag}" for head in (node.each, "problem") for tag in tags}
+        have |= {"problem", *_kept(pool)}
+    if isinstance(node.do, Pick):
+        inside.add(node.do.by)  # an unknown factor is told once, not for every step
+    inner = replace(
+        scope.within(node.when),
+        known=scope.known | inside,
+        have=frozenset(have),
+        values={**scope.values, **_loop_values(node, pool), **node.beside},
+    )
+    after, found = _flow(study, node.flow, inner, f"{at}.flow")
+    for name in node.until or {}:
+        if name not in after.known:
+            faults.append(Fault(f"{at}.until", f"{name!r} means nothing here{allowed(name, sorted(after.known))}"))
+    return replace(scope, steps=scope.steps | {node.id}, have=scope.have | (after.have & REPLY)), faults + found
+
+
+def _loop_values(node: Each, pool: Sequence[Problem]) -> Values:
+    """What can be drawn for a loop's own variable; nothing where it is merely repeated."""
+    return {node.each: drawn_values(pool, node.tag, node.where)} if node.of else {}
+
+
+def _kept(pool: Sequence[Problem]) -> Iterator[str]:
+    """What every problem of a pool has, of all that a step can need."""
+    for name in ("options", "answer", "dialogue", "response"):
+        if all(getattr(item, name) not in (None, ()) for item in pool):
+            yield name
+
+
+def _draws(study: Study, node: Each, at: str) -> Iterator[Fault]:
+    for value in node.beside.get("model", ()):
+        if value not in study.file.models:
+            yield Fault(f"{at}.beside", f"no model is called {value!r}{allowed(value, list(study.file.models))}")
+    pool = study.pools.get(node.pool)
+    if pool is None:
+        return
+    if not pool:
+        yield Fault(f"{at}.of", f"the pool {node.pool!r} has no problem")
+    tags = {key for item in pool for key in item.tags}
+    for name in (*node.where, *((node.strata,) if node.strata else ())):
+        if name not in tags and pool:
+            yield Fault(at, f"no problem of {node.pool!r} has the tag {name!r}{allowed(name, sorted(tags))}")
+    yield from _wheres(node, pool, at)
+    yield from _target(node, f"{at}.target")
+    yield from _square(study, node, at)
+    if node.take and node.tag is None and node.take > len(pool):
+        yield Fault(f"{at}.take", f"{node.take} is more than the {len(pool)} problems of {node.pool!r}")
+
+
+def _target(node: Each, at: str) -> Iterator[Fault]:
+    if node.target is None:
+        return
+    if node.tag is not None:
+        yield Fault(at, f"counts problems, but this loop is over groups ({node.of}); write `of: {node.pool}`")
+    if not node.take and not node.up_to:
+        yield Fault(at, "needs `take` or `up_to`: where everybody is given all problems, there is nothing to balance")
+    if node.order != "shuffled":
+        yield Fault(at, f"draws by chance and does not go with `order: {node.order}`; leave `order` out")
+    if node.strata:
+        yield Fault(at, "does not go with `strata`; keep one of them")
+
+
+def _square(study: Study, node: Each, at: str) -> Iterator[Fault]:
+    if node.order == LATIN:
+        size = size_of(node, study.pools)
+        if size is None:
+            yield Fault(f"{at}.order", "needs `take`: how many there are differs between participants")
+        elif size > MOST_ROWS:
+            yield Fault(f"{at}.order", f"a Latin square of {size} is too large; at most {MOST_ROWS}: use `shuffled`")
+        if node.strata:
+            yield Fault(f"{at}.order", "a Latin square does not go with `strata`; keep one of them")
+    for name in (of_items(node), *(of_companions(node, other) for other in node.beside)):
+        if name in study.file.factors:
+            yield Fault(at, f"has an order that is called {name!r}, as one of the factors is; rename that")
+
+
+def _wheres(node: Each, pool: Sequence[Problem], at: str) -> Iterator[Fault]:
+    for name, value in node.where.items():
+        values = sorted({item.tags[name] for item in pool if name in item.tags})
+        if values and value not in values and not list(names(value)):
+            yield Fault(f"{at}.where", f"no problem of {node.pool!r} has {name} {value!r}{allowed(value, values)}")
+
+
+def _pick(study: Study, pick: Pick, at: str) -> Iterator[Fault]:
+    factor = study.file.factors.get(pick.by)
+    if factor is None:
+        yield Fault(f"{at}.do.by", f"no factor is called {pick.by!r}{allowed(pick.by, list(study.file.factors))}")
+    elif not isinstance(factor, OneOf):
+        for value in [value for value in weights(factor) if value not in pick.pick]:
+            yield Fault(f"{at}.do.pick", f"has no protocol for {pick.by} = {value!r}")
+        for value in [value for value in pick.pick if value not in weights(factor)]:
+            yield Fault(f"{at}.do.pick", f"{value!r} is no value of {pick.by}{allowed(value, list(weights(factor)))}")

@@ -1,0 +1,1 @@
+"""Read models of sessions: transcripts, answers, funnel, bonus."""

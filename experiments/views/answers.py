@@ -1,0 +1,98 @@
+"""Answers in the words that a participant read: the question, what was chosen or written, and whether it was right.
+
+For researchers who look back on a session; nothing of this is ever on a participant's screen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from string import ascii_lowercase
+from typing import Any
+
+from experiments.events import Data
+from experiments.session.guesses import UNSURE
+from experiments.session.state import Place
+from experiments.study.answer_key import Range, passes
+from experiments.study.fields import Field, Invalid, Multiple, Optioned, Tick
+from experiments.study.step import Step
+
+TICKED, NOT_TICKED = "Ticked", "Not ticked"
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A question with its answer in words; `given` is empty where there is none, `correct` None where none is right."""
+
+    name: str
+    question: str
+    given: tuple[str, ...]
+    value: Any = None
+    chosen: bool = False
+    """Whether `given` are options, in the study's words, and not the participant's own."""
+    right: tuple[str, ...] = ()
+    """What is right: any of these, or all of them of a question with several answers."""
+    correct: bool | None = None
+
+
+def answered(place: Place, fields: Sequence[Field], given: Data) -> tuple[Answered, ...]:
+    """The answers to some questions that were put at a place, as far as any were given."""
+    right = place.node.right_answers(place) if isinstance(place.node, Step) else {}
+    return tuple(_answered(field, given, right) for field in fields if field.name in given)
+
+
+def as_sent(fields: Sequence[Field], given: Data) -> dict[str, Any]:
+    """Answers as their form sent them."""
+    return {field.name: _as_shown(given[field.name], _letters(field, given)) for field in fields if field.name in given}
+
+
+def _letters(field: Field, given: Data) -> Mapping[str, str]:
+    """The letters by which a browser knew options that were shown in an order of the participant's own."""
+    order = {key: letter for letter, key in zip(ascii_lowercase, given.get("order", ()), strict=False)}
+    return order if isinstance(field, Optioned) and set(field.options) <= set(order.values()) else {}
+
+
+def _answered(field: Field, given: Data, right: Mapping[str, Any]) -> Answered:
+    value, letters = given[field.name], _letters(field, given)
+    shown = _as_shown(value, letters)
+    known = Answered(field.name, field.text, words(field, shown), value, isinstance(field, Optioned))
+    if field.name not in right:
+        return known
+    wanted = _as_shown(right[field.name], letters)
+    correct = None if letters and value == UNSURE else _passes(field, wanted, shown)
+    return replace(known, right=_right_words(field, wanted), correct=correct)
+
+
+def _as_shown(value: Any, letters: Mapping[str, str]) -> Any:
+    if isinstance(value, tuple | list):
+        return type(value)(_as_shown(one, letters) for one in value)
+    return letters.get(value, value) if isinstance(value, str) else value
+
+
+def _passes(field: Field, wanted: Any, given: Any) -> bool | None:
+    """None where the two cannot be compared: what stood in a form that ran out of time may be anything."""
+    try:
+        return passes(field, wanted, given)
+    except Invalid:
+        return None
+
+
+def words(field: Field, value: Any) -> tuple[str, ...]:
+    """An answer as it was read on the screen."""
+    if isinstance(field, Tick):
+        return (TICKED if value else NOT_TICKED,)
+    if value is None or value == "" or value == []:
+        return ()
+    several = value if isinstance(value, tuple | list) else (value,)
+    options = field.options if isinstance(field, Optioned) else {}
+    return tuple(options.get(str(one), f"{one}") for one in several)
+
+
+def _right_words(field: Field, wanted: Any) -> tuple[str, ...]:
+    if isinstance(wanted, Range):
+        low, high = wanted.minimum, wanted.maximum
+        ends = (f"at least {low:g}" if low is not None else "", f"at most {high:g}" if high is not None else "")
+        return (" and ".join(end for end in ends if end),)
+    if isinstance(wanted, tuple | list) and not isinstance(field, Multiple):
+        return tuple(word for one in wanted for word in words(field, one))
+    return words(field, wanted)

@@ -1,0 +1,98 @@
+"""What a session earns on top by its study's rules: only once it is complete; any other outcome earns nothing.
+
+A question is a problem of a pool, however often it was met: all answers given to it in the session are its answers. It
+can be correct only where its right answer is known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from experiments.session.state import State
+from experiments.study.recruitment import Bonus
+from experiments.study.resolve import Study
+from experiments.views.problem_history import Unit, units
+from problems.problem import Problem
+
+ASKING = ("answer", "chat", "check")
+"""The kinds of steps whose `answer` is one to the problem."""
+ATTENTION = "attention_check"
+"""The dataset of problems that are there to see whether they are read."""
+NOTHING = Decimal("0.00")
+
+
+@dataclass(frozen=True, slots=True)
+class Earned:
+    """What a rule gives: for how many, and how much."""
+
+    rule: Bonus
+    count: int
+    amount: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A problem that was met, and its answers in the order in which they were given."""
+
+    pool: str
+    problem: Problem
+    answers: tuple[Any, ...]
+
+    def correct(self, counts: str = "any") -> bool:
+        """Whether it is answered correctly, by any of its answers, the last or all."""
+        right = [answer == self.problem.answer for answer in self.answers]
+        if self.problem.answer is None or not right:
+            return False
+        return right[-1] if counts == "last" else all(right) if counts == "all" else any(right)
+
+
+def questions(study: Study, state: State) -> tuple[Question, ...]:
+    """Every problem that was met, once."""
+    found: dict[tuple[str, str], Question] = {}
+    for unit in units(study, state):
+        key = (unit.pool, unit.problem.id)
+        before = found[key].answers if key in found else ()
+        found[key] = Question(unit.pool, unit.problem, (*before, *_answers(unit)))
+    return tuple(found.values())
+
+
+def _answers(unit: Unit) -> list[Any]:
+    given = (step.submitted.data.get("answer") for step in unit.steps if step.kind in ASKING and step.submitted)
+    return [answer for answer in given if answer is not None]
+
+
+def earned(study: Study, state: State) -> tuple[Earned, ...]:
+    """What each rule of the study gives; nothing unless the session is complete."""
+    if state.outcome != "complete" or not study.file.bonus:
+        return ()
+    asked = questions(study, state)
+    return tuple(_earned(rule, asked) for rule in study.file.bonus)
+
+
+def _earned(rule: Bonus, asked: tuple[Question, ...]) -> Earned:
+    count = _count(rule, [question for question in asked if not rule.of or question.pool in rule.of])
+    amount = rule.amount * count
+    return Earned(rule, count, amount if rule.most is None else min(amount, rule.most))
+
+
+def _count(rule: Bonus, asked: list[Question]) -> int:
+    if rule.each == "complete":
+        return 1
+    if rule.each == "answered":
+        return sum(bool(question.answers) for question in asked)
+    return sum(question.correct(rule.counts) for question in asked)
+
+
+def bonus_of(study: Study, state: State) -> Decimal:
+    """What a session earns by all rules together."""
+    return sum((part.amount for part in earned(study, state)), NOTHING)
+
+
+def checks_failed(study: Study, state: State) -> int:
+    """How many attention checks were failed, whatever the outcome: questions of that dataset, steps of that kind."""
+    checks = (question for question in questions(study, state) if question.problem.dataset == ATTENTION)
+    wrong: int = sum(bool(check.answers) and not check.correct("all") for check in checks)
+    judged = (event.data for event in state.events if event.kind == "submitted")
+    return wrong + sum(1 for data in judged if data.get("check") == "attention" and data.get("passed") is False)

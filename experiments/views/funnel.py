@@ -1,0 +1,165 @@
+"""How far people come: the steps of a study in order, and how many came to each, stopped there or are there now.
+
+Who came to a step is counted by the furthest step that they came to, in the order of their own condition: it holds the
+steps whose conditions their factors do not rule out. In a later turn of a loop that is the last step of the loop that
+they met, wherever they are in it. Conditions on answers are not known here: such a step is everybody's.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from experiments.session.state import Place, State, meets
+from experiments.session.telemetry import folded
+from experiments.study.base_model import Condition
+from experiments.study.resolve import Study
+from experiments.study.schema import Each, Node
+from experiments.study.step import Step
+
+COMPLETE = "complete"
+Prefixes = Callable[[], Iterator[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A step of a study by its folded path, with the conditions on it and on what it stands in."""
+
+    path: str
+    kind: str
+    title: str
+    whens: tuple[Condition, ...]
+
+    def of(self, factors: Mapping[str, str]) -> bool:
+        """Whether participants with these factors can come to it."""
+        return all(
+            meets(factors[name], wanted) for when in self.whens for name, wanted in when.items() if name in factors
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """So many sessions with the same factors at the same step; `oldest_us` is the earliest of their last facts."""
+
+    factors: Mapping[str, str]
+    place: str
+    furthest: str
+    outcome: str | None
+    live: bool
+    number: int
+    oldest_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """A step: whose condition has it (`of`), who came at least this far, who stopped there, who is there now and since
+    when at most."""
+
+    path: str
+    kind: str
+    title: str
+    of: int
+    came: int
+    stopped: int
+    now: int
+    since_us: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Funnel:
+    """The steps in order; `elsewhere` are sessions at none of them: of another version, or erased."""
+
+    steps: tuple[Met, ...]
+    elsewhere: int
+
+
+def stages(study: Study) -> tuple[Stage, ...]:
+    """The steps of a study in order; alternatives for different conditions may have the same path."""
+    return tuple(_stages(study.flow, "", ()))
+
+
+def _stages(nodes: Sequence[Node], prefix: str, whens: tuple[Condition, ...]) -> Iterator[Stage]:
+    for node in nodes:
+        held = (*whens, node.when) if node.when else whens
+        if isinstance(node, Step):
+            yield Stage(prefix + node.id, node.step, node.title, held)
+        else:
+            yield from _stages(node.flow, _inside(node, prefix), held)
+
+
+def _inside(node: Node, prefix: str) -> str:
+    return f"{prefix}{node.id}{'[*]' if isinstance(node, Each) else ''}/"
+
+
+def furthest(place: Place) -> str:
+    """The folded path of the step furthest down the study that was come to, for who is at a place."""
+    turn = next((turn for turn in place.scope.turns if turn.index), None)
+    if turn is None:
+        return folded(place.path)
+    loop = turn.prefix.rpartition("[")[0]
+    found = _last(turn.node.flow, folded(turn.prefix), lambda: _back(loop, turn.index), place)
+    return found or folded(place.path)
+
+
+def _back(loop: str, index: int) -> Iterator[str]:
+    return (f"{loop}[{number}]/" for number in range(index, -1, -1))
+
+
+def _last(nodes: Sequence[Node], inside: str, prefixes: Prefixes, place: Place) -> str:
+    """The last of these steps that has facts in any of these turns; empty if none has."""
+    known = place.state.facts
+    for node in reversed(nodes):
+        if isinstance(node, Step):
+            if any(prefix + node.id in known or prefix + node.id == place.path for prefix in prefixes()):
+                return inside + node.id
+        elif found := _last(node.flow, _inside(node, inside), _deeper(node, prefixes, place.state), place):
+            return found
+    return ""
+
+
+def _deeper(node: Node, prefixes: Prefixes, state: State) -> Prefixes:
+    """The turns of a loop, or the inside of a phase, in each of the turns around it."""
+    if not isinstance(node, Each):
+        return lambda: (f"{prefix}{node.id}/" for prefix in prefixes())
+    return lambda: (
+        turn
+        for prefix in prefixes()
+        if prefix + node.id in state.draws
+        for turn in _back(prefix + node.id, len(state.draws[prefix + node.id].items) - 1)
+    )
+
+
+def funnel(study: Study, groups: Iterable[Group]) -> Funnel:
+    """How far the sessions of a study came, from groups of them."""
+    every = stages(study)
+    counts = {name: Counter[str]() for name in ("of", "came", "stopped", "now")}
+    since: dict[str, int] = {}
+    elsewhere = 0
+    for group in groups:
+        own = list(dict.fromkeys(stage.path for stage in every if stage.of(group.factors)))
+        if group.place not in own or group.furthest not in own:
+            elsewhere += group.number
+            continue
+        counts["of"].update(dict.fromkeys(own, group.number))
+        counts["came"].update(dict.fromkeys(own[: own.index(group.furthest) + 1], group.number))
+        if group.live:
+            counts["now"][group.place] += group.number
+            since[group.place] = min(group.oldest_us, since.get(group.place, group.oldest_us))
+        elif group.outcome != COMPLETE:
+            counts["stopped"][group.place] += group.number
+    first = {stage.path: stage for stage in reversed(every)}
+    met = (
+        Met(
+            path,
+            first[path].kind,
+            first[path].title,
+            counts["of"][path],
+            counts["came"][path],
+            counts["stopped"][path],
+            counts["now"][path],
+            since.get(path),
+        )
+        for path in dict.fromkeys(stage.path for stage in every)
+    )
+    return Funnel(tuple(met), elsewhere)

@@ -1,0 +1,199 @@
+"""What happened in a session, told by problem: the view from which released rows are made.
+
+A unit is one problem in one turn of a loop, with the facts of each of its steps. It knows its phase, its position in
+the whole session and everything that was in scope, so that a schema needs no path and no step's class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, TypeVar
+
+from experiments.events import NOTES, Event
+from experiments.session.conversation import turns
+from experiments.session.position import TRAIL, Stop, reached, trail
+from experiments.session.state import LASTING, NO_EVENTS, State
+from experiments.study.resolve import Study
+from experiments.study.schema import Phase
+from experiments.study.step import Step
+from problems.problem import Problem
+
+T = TypeVar("T")
+UNITS = "units"
+LASTING[UNITS] = LASTING[TRAIL]
+"""Those that are behind are kept, as what is behind stays so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A step of a unit that was reached: its id and kind, and its facts, oldest first."""
+
+    id: str
+    kind: str
+    events: tuple[Event, ...]
+
+    @property
+    def submitted(self) -> Event | None:
+        """The fact that ended it, if it is ended."""
+        return next((event for event in self.events if event.kind == "submitted"), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """A turn of a conversation: a message, its reply and the ratings given to it."""
+
+    message: Event
+    reply: Event
+    ratings: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One problem as a participant met it. `position` counts from 0 over the session, `turn` within its loop;
+    `groups` are the groups of problems (sets, batches) whose loops are around it, outermost first.
+    """
+
+    prefix: str
+    pool: str
+    problem: Problem
+    phase: int | None
+    position: int
+    turn: int
+    loop: str
+    values: Mapping[str, str]
+    groups: tuple[str, ...]
+    steps: tuple[Done, ...]
+
+    def answered(self, name: str) -> Any:
+        """The answer of that name in any step of the unit; None if there is none."""
+        given = [submitted.data.get(name) for step in self.steps if (submitted := step.submitted)]
+        return next((value for value in given if value is not None), None)
+
+    def step(self, kind: str) -> Done | None:
+        """The unit's first step of a kind."""
+        return next((step for step in self.steps if step.kind == kind), None)
+
+    def spoken(self) -> tuple[Spoken, ...]:
+        """The turns of its conversation, with ratings given at once or at the end."""
+        chat, later = self.step("chat"), self.step("rate_turns")
+        pairs = turns(chat.events) if chat else []
+        rated = {e.data["turn"]: e.data for e in chat.events if e.kind == "rated"} if chat else {}
+        given = later.submitted.data if later and later.submitted else {}
+        return tuple(Spoken(a, b, _ratings(n, rated.get(n, {}), given)) for n, (a, b) in enumerate(pairs))
+
+    def events(self) -> list[Event]:
+        """All its facts in order."""
+        return sorted((event for step in self.steps for event in step.events), key=lambda event: event.seq)
+
+
+def _ratings(turn: int, at_once: Mapping[str, Any], at_end: Mapping[str, Any]) -> dict[str, int]:
+    later = {name.rpartition("_")[0]: value for name, value in at_end.items() if name.rpartition("_")[2] == str(turn)}
+    return {name: value for name, value in {**at_once, **later}.items() if name != "turn" and value is not None}
+
+
+def units(study: Study, state: State) -> tuple[Unit, ...]:
+    """Every problem that the participant has come to, in order."""
+    key, known = (UNITS, study.hash), trail(study, state)
+    phases = [node.id for node in study.flow if isinstance(node, Phase)]
+    grouped: dict[str, list[Stop]] = {}
+    for stop in known.stops:
+        turn = _turn(stop)
+        if turn is not None and isinstance(stop.node, Step):
+            grouped.setdefault(turn, []).append(stop)
+    behind: dict[str, Unit] = state.memo.get(key, {})
+    found = [
+        behind.get(prefix) or _unit(state, prefix, stops, position, phases)
+        for position, (prefix, stops) in enumerate(grouped.items())
+    ]
+    now = known.stops[-1].path if known.stops else ""
+    state.memo[key] = {unit.prefix: unit for unit in found if not now.startswith(unit.prefix)}
+    return tuple(found)
+
+
+def each_unit(*until: str) -> Callable[[Callable[[State, Unit], T]], Callable[[Study, State], list[T]]]:
+    """What a pure function finds of each unit, in order; kept as long as the unit is, and until there is a fact of one
+    of these kinds. Beside the unit it reads nothing of the state but the seed and what such facts tell."""
+
+    def of_each(find: Callable[[State, Unit], T]) -> Callable[[Study, State], list[T]]:
+        name = f"{find.__module__}.{find.__qualname__}"
+        LASTING[name] = LASTING[UNITS] | set(until)
+
+        @wraps(find)
+        def found(study: Study, state: State) -> list[T]:
+            key = (name, study.hash)
+            known: dict[str, tuple[Unit, T]] = state.memo.get(key, {})
+            now: dict[str, tuple[Unit, T]] = {}
+            for unit in units(study, state):
+                kept = known.get(unit.prefix)
+                now[unit.prefix] = kept if kept and kept[0] is unit else (unit, find(state, unit))
+            state.memo[key] = now
+            return [one for _, one in now.values()]
+
+        return found
+
+    return of_each
+
+
+def _turn(stop: Stop) -> str | None:
+    """The prefix of the problem's turn: the innermost loop over problems, if that is the innermost loop."""
+    turns = stop.scope.turns
+    return turns[-1].prefix if turns and turns[-1].node.over_problems else None
+
+
+def _unit(state: State, prefix: str, stops: Sequence[Stop], position: int, phases: list[str]) -> Unit:
+    scope = stops[0].scope
+    done = tuple(
+        Done(stop.node.id, stop.node.step, state.facts.get(stop.path, NO_EVENTS))
+        for stop in stops
+        if isinstance(stop.node, Step)
+    )
+    phase = phases.index(scope.phases[0][0].id) + 1 if scope.phases else None
+    turn = scope.turns[-1]
+    assert scope.problem is not None  # noqa: S101  (a turn over problems has one)
+    groups = tuple(scope.values[outer.node.each] for outer in scope.turns if not outer.node.over_problems)
+    loop = prefix.rpartition("[")[0]
+    return Unit(prefix, scope.pool, scope.problem, phase, position, turn.index, loop, scope.values, groups, done)
+
+
+def comparisons(study: Study, state: State) -> tuple[tuple[str, tuple[Event, ...]], ...]:
+    """Every conversation with several models side by side, with or without a problem: its path and its facts."""
+    return tuple(
+        (place.path, place.facts)
+        for place in reached(study, state)
+        if isinstance(place.node, Step) and place.node.step == "compare"
+    )
+
+
+def took_ms(state: State, step: Done) -> int | None:
+    """Milliseconds from when a step came on the screen to when it was submitted; None if it was not.
+
+    A screen is shown by the fact before the step's first, whoever's it is (the last step submitted, a draw); notes,
+    which change no screen, are passed over. Breaks count: a participant who came back the next day took a day.
+    """
+    if step.submitted is None:
+        return None
+    before = (state.events[seq - 1] for seq in range(step.events[0].seq - 1, 0, -1))
+    shown = next(event for event in before if event.kind not in NOTES)
+    return (step.submitted.at_us - shown.at_us) // 1000
+
+
+def answers(state: State) -> dict[str, Any]:
+    """Every answer given outside of problems' turns, by name; the first given under a name."""
+    found: dict[str, Any] = {}
+    for path, events in state.facts.items():
+        if "[" not in path:
+            for event in events:
+                if event.kind == "submitted":
+                    found = {**event.data, **found}
+    return found
+
+
+def ranks(state: State, loop: str) -> list[int] | None:
+    """The ranks given to a loop's turns, in the order in which they were met; None if there are none."""
+    prefix, _, name = loop.rpartition("/")
+    beside = [event for path, events in state.facts.items() if path.rpartition("/")[0] == prefix for event in events]
+    given = next((e.data for e in beside if e.kind == "submitted" and e.data.get("of") == name), {})
+    named = [value for key, value in given.items() if key.startswith("rank_")]
+    return [int(value) for value in named] or None

@@ -1,0 +1,186 @@
+"""What is odd about a session, for a researcher to look at: each with a reason in figures. Nothing is decided here.
+
+    too_fast        a screen with questions, or all together, were gone through faster than anybody can read
+    one_word        half of three or more messages to models are one word
+    straight_lined  all ratings of three or more sets, of three or more each, are the same
+    missed_check    an attention check was failed
+    leak            a reply told which model wrote it
+    same_id         another session had begun under the same recruiter's id, and not in the same browser
+
+Fast is under a quarter of the time that reading takes at 238 words a minute, the mean for prose (Brysbaert 2019,
+doi 10.1016/j.jml.2019.104047), each text counted where it is first met and models' replies not at all; or under half a
+second a question, where others take a whole one to tell carelessness (Wood et al. 2017, doi 10.1177/1948550617703168).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from experiments.events import Event
+from experiments.session.position import reached
+from experiments.session.spans import spans
+from experiments.session.state import Place, State
+from experiments.study.fields import Field, Scale, Single, Slider, Tick
+from experiments.study.resolve import Study
+from experiments.study.step import Step
+
+LEAK = "leak"
+SAME_ID = "same_id"
+"""A flag, and what the fact `enrolled` says where it is so."""
+WORDS_A_MINUTE = 238
+TIMES_FASTER = 4
+QUESTION_S = 0.5
+LEAST_S = 5.0
+"""A screen that takes less at that speed says nothing: a known page is clicked away in a moment."""
+LEAST_ALL_S = 20.0
+MESSAGES, SHARE = 3, 0.5
+SETS, RATINGS = 3, 3
+RATED = ("submitted", "rated", "voted")
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """What is odd, why it is thought to be, and where it was seen first; no path for the whole session."""
+
+    what: str
+    why: str
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Screen:
+    """A screen that was left: what was new to read on it, what was asked, and how long it took."""
+
+    path: str
+    words: int
+    questions: int
+    seconds: float
+
+    @property
+    def least_s(self) -> float:
+        """What it would have taken at the greatest speed that is thought possible."""
+        return max(self.words * 60 / (WORDS_A_MINUTE * TIMES_FASTER), self.questions * QUESTION_S)
+
+
+def flags(study: Study, state: State) -> tuple[Flag, ...]:
+    """What is odd about a session as far as it has come; nothing about who withdrew."""
+    if state.outcome == "withdrawn":
+        return ()
+    places = [place for place in reached(study, state) if isinstance(place.node, Step)]
+    asked: dict[int, tuple[Field, ...]] = {}
+    for place in places:
+        if id(place.node) not in asked:
+            asked[id(place.node)] = place.node.asks()  # type: ignore[union-attr]
+    met = [(place, asked[id(place.node)]) for place in places]
+    found = (_too_fast(met, state), _one_word(state), _straight(met), _missed(state), _leak(state), _same_id(state))
+    return tuple(flag for flag in found if flag is not None)
+
+
+Met = Sequence[tuple[Place, tuple[Field, ...]]]
+"""The steps that were come to, each with what it asks."""
+
+
+def _too_fast(met: Met, state: State) -> Flag | None:
+    every = list(_screens(met, state))
+    took_s, least_s = sum(one.seconds for one in every), sum(one.least_s for one in every)
+    if took_s < least_s and least_s >= LEAST_ALL_S:
+        words = sum(one.words for one in every)
+        return Flag(
+            "too_fast", f"All {len(every)} screens, with {words:,} words, were gone through in {took_s:,.0f} s."
+        )
+    fast = [one for one in every if one.questions and one.least_s >= LEAST_S and one.seconds < one.least_s]
+    if not fast:
+        return None
+    worst = min(fast, key=lambda one: one.seconds / one.least_s)
+    why = f"{worst.words:,} words and {worst.questions:,} questions were done with in {worst.seconds:.1f} s"
+    return Flag("too_fast", f"{why}; so fast were {len(fast)} of {len(every)} screens.", worst.path)
+
+
+def _screens(met: Met, state: State) -> Iterator[_Screen]:
+    took, known = spans(state.events), set[str]()
+    for place, asked in met:
+        texts = [text for text in _texts(place, asked) if text not in known]
+        known.update(texts)
+        if place.path in took:
+            questions = sum(not isinstance(field, Tick) for field in asked)
+            yield _Screen(place.path, sum(map(_words, texts)), questions, took[place.path])
+
+
+@lru_cache(1_000)
+def _words(text: str) -> int:
+    """Kept, as a study's texts are the same for all."""
+    return len(text.split())
+
+
+def _texts(place: Place, asked: Sequence[Field]) -> Iterator[str]:
+    """What stands on a screen beside what was written by models and participants in this session."""
+    assert isinstance(place.node, Step)  # noqa: S101
+    yield place.say(place.node.instructions())
+    for field in asked:
+        yield place.say(field.text)
+    problem = place.scope.problem
+    if problem is not None:
+        yield problem.text
+        yield from (option.text for option in problem.options)
+        yield from (said.text for said in problem.dialogue)
+
+
+def _one_word(state: State) -> Flag | None:
+    said = [event for event in state.events if event.kind == "said"]
+    short = [event for event in said if len(str(event.data.get("text", "")).split()) == 1]
+    if len(said) < MESSAGES or len(short) < SHARE * len(said):
+        return None
+    return Flag("one_word", f"{len(short)} of {len(said)} messages to a model are one word.", short[0].path)
+
+
+def _straight(met: Met) -> Flag | None:
+    sets = [(place.path, values) for place, asked in met if len(values := _ratings(place, asked)) >= RATINGS]
+    values = [value for _, given in sets for value in given]
+    if len(sets) < SETS or len(set(values)) > 1:
+        return None
+    return Flag("straight_lined", f"All {len(values)} ratings, in {len(sets)} sets, are {values[0]}.", sets[0][0])
+
+
+def _ratings(place: Place, asked: Sequence[Field]) -> list[str]:
+    """The ratings given at a place: on scales and lines, and in tables."""
+    names = {f.name for f in asked if isinstance(f, Scale | Slider) or (isinstance(f, Single) and f.matrix)}
+    if not names:
+        return []
+    given: list[Mapping[str, Any]] = [event.data for event in place.facts if event.kind in RATED]
+    return [
+        str(value)
+        for data in given
+        for name, value in data.items()
+        if value is not None and (name in names or name.rpartition("_")[0] in names)
+    ]
+
+
+def _missed(state: State) -> Flag | None:
+    checks = [e for e in state.events if e.kind == "submitted" and e.data.get("check") == "attention"]
+    missed = [event for event in checks if event.data.get("passed") is False]
+    why = f"{len(missed)} of {len(checks)} attention checks were failed."
+    return Flag("missed_check", why, missed[0].path) if missed else None
+
+
+def is_leak(event: Event) -> bool:
+    """Whether a fact says that a reply told which model wrote it."""
+    return event.kind == "flagged" and event.data.get("what") == LEAK
+
+
+def _leak(state: State) -> Flag | None:
+    told = [event for event in state.events if is_leak(event)]
+    replies = sum(event.kind == "replied" for event in state.events)
+    words = ", ".join(dict.fromkeys(word for event in told for word in event.data.get("words", ())))
+    why = f"{len(told)} of {replies} replies told which model wrote them: {words}."
+    return Flag(LEAK, why, told[0].path) if told else None
+
+
+def _same_id(state: State) -> Flag | None:
+    if not state.enrolled.get(SAME_ID):
+        return None
+    proof = state.enrolled.get("proof", "none")
+    how = "its link does not prove the id" if proof == "none" else f"its link proves the id ({proof})"
+    return Flag(SAME_ID, f"Another session had begun under the same recruiter's id, in another browser; {how}.")

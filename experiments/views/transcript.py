@@ -1,0 +1,256 @@
+"""A session told: what its participant saw and did, place by place, from its study and its facts alone.
+
+A visit is a place that was reached, with the pages that were left there one after another (the pages of a text, the
+tries of a check), each as it looked before it was left. It costs about as much as its facts: where a participant was
+before a fact is known from the places that were reached in the end, so that no prefix is walked anew.
+
+What is told here (which model replied, what was right) is for researchers, and on no participant's screen.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from experiments.events import NOTES, Event
+from experiments.session.annotations import ANNOTATED
+from experiments.session.engine import evolve, fold, owed, screen
+from experiments.session.position import here, reached
+from experiments.session.spans import LEAVING
+from experiments.session.state import Place, State, language_of
+from experiments.session.timing import shown_us
+from experiments.study.resolve import Study
+from experiments.study.screen import Screen, Transcript
+from experiments.study.step import Step
+from experiments.views.answers import Answered, answered
+from experiments.views.conversations import Talk, talks
+
+OVER = LEAVING | {"declined", "finished"}
+"""Kinds of facts by which a place is left, also where the session ends with it."""
+PAGES = OVER | {"turned", "missed"}
+"""Kinds of facts by which a page is left."""
+WORDS: Mapping[str, str] = {
+    "enrolled": "begins",
+    "assigned": "is given a condition",
+    "drawn": "problems are drawn",
+    "turned": "turns the page",
+    "submitted": "answers",
+    "missed": "does not pass",
+    "declined": "does not agree",
+    "said": "writes",
+    "replied": "is replied to",
+    "failed": "gets no reply",
+    "retried": "asks again",
+    "stopped": "stops the reply",
+    "rated": "rates",
+    "voted": "votes",
+    "skipped": "leaves the problem",
+    "extended": "takes more time",
+    "expired": "time is over",
+    "finished": "ends",
+    "withdrew": "withdraws",
+    "noted": "note",
+    "flagged": "flag",
+    "annotated": "annotation",
+    "excluded": "is excluded",
+    "included": "is included again",
+    "paid": "is paid",
+}
+"""Facts in a word or two, with the participant as whoever acts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What was said beside a session: a note, a flag, an exclusion, an annotation; `who` is the researcher or the model
+    that said it, where one is told."""
+
+    seq: int
+    at_us: int
+    kind: str
+    text: str
+    who: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A screen as it was before it was left, by which kind of fact (none while it is there), and what was given.
+
+    `answers` are those to the form; what is about a turn of a conversation stands in `talks`.
+    """
+
+    screen: Screen
+    kind: str
+    at_us: int | None
+    answers: tuple[Answered, ...] = ()
+    talks: tuple[Talk, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A place that was reached: its pages, and when it came on the screen and was left (None while it is there)."""
+
+    path: str
+    step: str
+    pages: tuple[Page, ...]
+    shown_us: int
+    left_us: int | None
+    since_us: int
+    """How long it came after the place before it was shown; 0 for the first."""
+    remarks: tuple[Remark, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """What its screen is headed."""
+        return self.pages[-1].screen.panel.title
+
+    @property
+    def stayed_us(self) -> int | None:
+        """How long it was on the screen; None while it is."""
+        return None if self.left_us is None else self.left_us - self.shown_us
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """A whole session. `last` is its last page, once it has ended; `remarks` are those from after that."""
+
+    begun_us: int
+    language: str
+    factors: Mapping[str, str]
+    outcome: str
+    visits: tuple[Visit, ...] = ()
+    last: Screen | None = None
+    remarks: tuple[Remark, ...] = ()
+
+
+@dataclass(slots=True)
+class _Stay:
+    """What is gathered of a place while the facts are gone through."""
+
+    step: str
+    shown_us: int
+    pages: list[Page] = field(default_factory=list)
+    left: Event | None = None
+    told: int = 0
+    """How many of the place's facts the pages have told."""
+
+
+def story(study: Study, events: Iterable[Event]) -> Story:
+    """A session as its facts tell it; of one that was withdrawn there is nothing but that."""
+    final = fold(events)
+    said = [remark(event) for event in final.events if event.kind in NOTES or event.kind == "withdrew"]
+    known = Story(
+        begun_us=final.events[0].at_us if final.events else 0,
+        language=language_of(study, final),
+        factors=final.factors,
+        outcome=final.outcome,
+        last=screen(study, final) if final.outcome else None,
+    )
+    stays = _stays(study, final) if final.outcome != "withdrawn" else {}
+    visits = tuple(_visits(stays, said))
+    told = sum(len(visit.remarks) for visit in visits)
+    return replace(known, visits=visits, remarks=tuple(said[told:]))
+
+
+def _stays(study: Study, final: State) -> dict[str, _Stay]:
+    """The places that were on the screen, by path, in the order in which they were."""
+    places = {place.path: place for place in reached(study, final)}
+    found: dict[str, _Stay] = {}
+    state = State()
+    for event in final.events:
+        if event.kind in PAGES and event.path in places:
+            _tell(study, found, replace(places[event.path], state=state), event)
+        state = evolve(state, event)
+    now = here(study, final)
+    begun = final.seq > 0 and not any(job.kind == "assign" for job in owed(study, final))
+    if now is not None and begun and not final.outcome:
+        _tell(study, found, now, None)
+    return {path: stay for path, stay in found.items() if stay.pages}
+
+
+def _tell(study: Study, found: dict[str, _Stay], place: Place, event: Event | None) -> None:
+    """Add the page that was left by a fact, or is there now; what is over at once was never on a screen."""
+    if not isinstance(place.node, Step):
+        return
+    stay = found.setdefault(place.path, _Stay(place.node.step, shown_us(place)))
+    new = place.facts[stay.told :]
+    if new or not any(job.kind == "finish" for job in place.node.owed(place)):
+        stay.pages.append(_page(study, place, event))
+    stay.told = len(place.facts) + 1
+    if event is not None and event.kind in OVER:
+        stay.left = event
+
+
+def _page(study: Study, place: Place, event: Event | None) -> Page:
+    shown = screen(study, place.state)
+    panel, given = shown.panel, given_by(event)
+    rated = {
+        item.name for block in panel.blocks if isinstance(block, Transcript) for one in block.ratings for item in one
+    }
+    answers = answered(place, [item for item in panel.fields if item.name not in rated], given)
+    kind, at_us = (event.kind, event.at_us) if event else ("", None)
+    return Page(shown, kind, at_us, answers, talks(place, panel, given))
+
+
+def given_by(event: Event | None) -> Mapping[str, Any]:
+    """The answers to a form that a fact tells, by name; what was typed where the time ran out."""
+    match event:
+        case Event(kind="submitted"):
+            return event.data
+        case Event(kind="missed"):
+            return dict(event.data["values"])
+        case Event(kind="expired"):
+            return dict(event.data.get("typed", {}))
+        case _:
+            return {}
+
+
+def _visits(stays: Mapping[str, _Stay], said: Sequence[Remark]) -> Iterator[Visit]:
+    """The visits, each with what was remarked until it was left."""
+    before_us, told = None, 0
+    for path, stay in stays.items():
+        until = len(said) if stay.left is None else bisect_left(said, stay.left.seq, key=lambda one: one.seq)
+        since_us = 0 if before_us is None else stay.shown_us - before_us
+        left_us = stay.left.at_us if stay.left else None
+        remarks = tuple(said[told : max(told, until)])
+        yield Visit(path, stay.step, tuple(stay.pages), stay.shown_us, left_us, since_us, remarks)
+        before_us, told = stay.shown_us, max(told, until)
+
+
+def remark(event: Event) -> Remark:
+    """A note, flag, exclusion or annotation in words."""
+    data = event.data
+    if event.kind == ANNOTATED:
+        said = ", ".join(f"{name} {value}" for name, value in data["values"].items())
+        return Remark(event.seq, event.at_us, event.kind, f"{data['annotator']}: {said}", str(data["model"]))
+    words = data.get("words") or ()
+    told = [str(data[name]) for name in ("text", "why", "what") if data.get(name)]
+    about = ": ".join([*told, *([", ".join(map(str, words))] if isinstance(words, list | tuple) and words else [])])
+    return Remark(event.seq, event.at_us, event.kind, about, str(data.get("who", "")))
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A fact on the time line: its number, how long after the beginning it was, and what it was in a word or two."""
+
+    number: int
+    at_us: int
+    since_us: int
+    words: str
+    by: str
+    path: str
+
+
+def moments(events: Sequence[Event]) -> tuple[Moment, ...]:
+    """The time line of a session, a moment for each fact."""
+    begun_us = events[0].at_us if events else 0
+    return tuple(
+        Moment(number, event.at_us, event.at_us - begun_us, WORDS.get(event.kind, event.kind), event.by, event.path)
+        for number, event in enumerate(events, 1)
+    )
+
+
+def state_at(events: Sequence[Event], number: int) -> State:
+    """What was known after the first so many facts."""
+    return fold(events[: max(0, number)])

@@ -1,0 +1,81 @@
+"""The texts of a study that its participants read, for whoever translates them.
+
+They are told by where they stand, not by a list: every free text of a step, of its questions and of the last pages.
+What is known to be a name, a reference or a code is left out, and so is what has no word in it (`(1)`, `{{problem}}`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from experiments.session.progress import noun_of
+from experiments.session.telemetry import disclosure
+from experiments.study.base_model import Config
+from experiments.study.resolve import Study, nodes_of
+from experiments.study.schema import Each, Phase
+from experiments.study.step import Step
+from experiments.study.template import SLOT
+
+NOT_READ = frozenset(
+    {"ask", "chat", "code", "id", "model", "models", "name", "of", "scale", "scales", "set", "step", "stop_code"}
+    | {"kind", "paste", "policy", "right", "then", "truth", "url", "vote", "vote_when", "go_on", "rate_each", "when"}
+)
+"""Keys of steps and questions whose values are names, references or codes."""
+WORD = re.compile(r"[^\W\d_]{2,}")
+
+
+def texts_of(study: Study) -> tuple[str, ...]:
+    """Every text that participants read, once each, in the order of the study."""
+    return tuple(dict.fromkeys(text for text in _all(study) if WORD.search(SLOT.sub("", text))))
+
+
+def prompts_of(study: Study) -> tuple[str, ...]:
+    """The models' system prompts, which may be translated as well: they are filled in the session's language."""
+    systems = [model.system for model in study.file.models.values()]
+    return tuple(text for one in systems for text in ([one] if isinstance(one, str) else one.pick.values()))
+
+
+def squeezed(text: str) -> str:
+    """A text without its line breaks: how it is wrapped in a file is no part of what it says."""
+    return " ".join(text.split())
+
+
+def strays(study: Study, language: str) -> tuple[str, ...]:
+    """What is translated into a language and is no text of the study: perhaps the text was changed since."""
+    known = {*texts_of(study), *prompts_of(study), study.file.contact}
+    return tuple(text for text in study.file.translations.get(language, {}) if text not in known)
+
+
+def _all(study: Study) -> Iterator[str]:
+    yield study.file.title
+    yield disclosure(study)
+    for node in nodes_of(study.flow):
+        if isinstance(node, Phase):
+            yield node.phase
+        elif isinstance(node, Each):
+            yield noun_of(node)
+        elif isinstance(node, Step):
+            yield from texts_in(node)
+            yield from (text for field in node.worded() for text in texts_in(field))
+    for ending in study.file.outcomes.values():
+        yield from texts_in(ending)
+
+
+def texts_in(part: Config) -> Iterator[str]:
+    """The texts of a step, a question or another part of a study."""
+    for name, value in vars(part).items():
+        if name not in NOT_READ:
+            yield from _strings(value)
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Config):
+        yield from texts_in(value)
+    elif isinstance(value, Mapping):
+        yield from (text for item in value.values() for text in _strings(item))
+    elif isinstance(value, list | tuple):
+        yield from (text for item in value for text in _strings(item))
