@@ -20,11 +20,11 @@ from experiments.session.study_status import Operations
 from experiments.study.recruitment import Cap
 from experiments.study.resolve import Study
 from experiments.study.screen import Screen
-from storage.others import Others
-from storage.projections import changed_rows, rows_of
+from storage.log.projections import changed_rows, rows_of
+from storage.log.quota import Others
+from storage.log.seat_projection import seat_changes, until_us
+from storage.log.write_requests import Append, Enrolment, Spent
 from storage.schemas.base import Row
-from storage.seating import seat_changes, until_us
-from storage.work import Append, Enrolment, Spent
 
 COMPLETE = ("submitted", "voted", "expired", "withdrew")
 """The kinds of facts that complete rows of released tables, or take them away."""

@@ -23,11 +23,11 @@ from app.shared import Shared
 from experiments.session.study_status import EVERYBODY, Operations, Where
 from experiments.study.recruitment import Cap
 from experiments.study.resolve import Study
-from storage.engine import Database
+from storage.db.engine import Database
 from storage.errors import StorageError
-from storage.operations import operations_of
-from storage.others import is_full
-from storage.spending import Spending, spending
+from storage.log.quota import is_full
+from storage.registers.study_status import operations_of
+from storage.reports.costs import Spending, spending
 
 FRESH_US = 2_000_000
 SOON_S = 0.1

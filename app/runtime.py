@@ -42,17 +42,17 @@ from experiments.session.timing import overdue
 from experiments.study.model_spec import Model
 from experiments.study.recruitment import Cap
 from experiments.study.resolve import Study
-from storage.attempts import times_asked
-from storage.claims import claims_of
-from storage.engine import Database
+from storage.db.advisory_locks import claims_of
+from storage.db.engine import Database
 from storage.errors import Conflict, StorageError
-from storage.log import Log
-from storage.others import Others
-from storage.projections import rows_of
-from storage.studies import Studies
-from storage.telemetry import Telemetry
-from storage.work import Append, Counted, Draft
-from storage.work import Attempt as AttemptRow
+from storage.log.event_log import Log
+from storage.log.projections import rows_of
+from storage.log.quota import Others
+from storage.log.telemetry import Telemetry
+from storage.log.write_requests import Append, Counted, Draft
+from storage.log.write_requests import Attempt as AttemptRow
+from storage.registers.studies import Studies
+from storage.reports.model_calls import times_asked
 
 MOST_TRIES = 20
 MOST_SWEPT = 200

@@ -18,7 +18,7 @@ from pydantic_settings import BaseSettings, DotEnvSettingsSource, NoDecode, Sett
 from app.errors import SettingsError
 from app.servers import Key, Server, ServerAddress, SiteAddress, read_servers
 from problems.errors import did_you_mean
-from storage.addresses import without_password
+from storage.db.addresses import without_password
 
 PREFIX = "PARLEY_"
 ENV_FILE = ".env"

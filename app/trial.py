@@ -19,8 +19,8 @@ from app.clock import VirtualClock
 from app.runtime import Runtime
 from app.settings import Settings
 from experiments.study.resolve import Study
-from storage.attempts import attempts
-from storage.engine import open_database
+from storage.db.engine import open_database
+from storage.reports.model_calls import attempts
 
 TOKEN_CHARS = 4
 MESSAGE_TOKENS = 4

@@ -6,7 +6,7 @@ from app.alone.annotators import registry
 from app.alone.annotators.base import allowed, parts
 from docs.tables import about, table
 from experiments.session.annotations import About
-from storage.conversations import Conversation
+from storage.reports.conversations import Conversation
 
 NONE = Conversation("", About(), ())
 """A conversation without a question: the options of an answer are then left out."""

@@ -1,5 +1,5 @@
 """The tables of what is asked of models alone, beside their replies (`attempt`): the cells that plans ask for, and the
-answers in their replies. They stand here and not in `storage.alone`, which needs an open database, as every opened
+answers in their replies. They stand here and not in `storage.ai_alone`, which needs an open database, as every opened
 database needs them.
 """
 

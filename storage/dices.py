@@ -19,7 +19,7 @@ from experiments.study.resolve import Study
 from experiments.views.problem_history import answers, took_ms, units
 from problems.dices import DOMAINS, TAGS, context
 from problems.problem import Problem
-from storage.forms import Choice, Form, Text, Whole, choice
+from storage.column_types import Choice, Form, Text, Whole, choice
 
 LICENCE = "CC BY 4.0"
 PAPER = "Aroyo et al.: DICES dataset: Diversity in conversational AI evaluation for safety. NeurIPS 2023."

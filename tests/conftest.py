@@ -14,7 +14,7 @@ from uuid import uuid4
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-from storage.engine import Database, open_database
+from storage.db.engine import Database, open_database
 from tests.browser import found
 from tests.fakes import transactions
 from tests.fakes.drawn import each_value_once

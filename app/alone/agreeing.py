@@ -9,9 +9,9 @@ from typing import Any
 from app.alone.annotators.base import Annotator
 from app.alone.verifying import STEP, Field, fields, public_id
 from app.errors import AnnotatorUnknown
-from storage.conversations import Conversation
-from storage.engine import Database
-from storage.labels import Label, labels
+from storage.db.engine import Database
+from storage.reports.conversations import Conversation
+from storage.reports.labels import Label, labels
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,12 @@ from typing import Any, Final
 from app.alone.annotators.base import AnnotationCell, Annotator
 from app.alone.annotators.reading import Unparsed, Values
 from app.naming import Asked
-from storage.alone.cells import StoredCell, keep_cells
-from storage.alone.forgetting import forget_erased
-from storage.alone.replies import Stored, stored
-from storage.annotations import Annotation
-from storage.conversations import Conversation, conversations
-from storage.engine import Database
+from storage.ai_alone.cells import StoredCell, keep_cells
+from storage.ai_alone.replies import Stored, stored
+from storage.db.engine import Database
+from storage.log.ai_alone_erasure import forget_erased
+from storage.log.annotations import Annotation
+from storage.reports.conversations import Conversation, conversations
 from storage.tables import SETTLED
 
 Wanted = tuple[Annotator, Asked]

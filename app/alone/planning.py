@@ -21,7 +21,7 @@ from experiments.study.ai_alone import alone_of, examples, questions
 from experiments.study.resolve import Study
 from experiments.study.schema import OneOf, weights
 from problems.problem import Problem
-from storage.alone.cells import StoredCell
+from storage.ai_alone.cells import StoredCell
 
 
 @dataclass(frozen=True, slots=True)

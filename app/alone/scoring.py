@@ -11,10 +11,10 @@ from itertools import groupby, islice
 from app.alone.methods import registry
 from app.alone.methods.base import Method, Outcome
 from problems.problem import Problem
-from storage.alone.answers import ALONE, Answer, derive, keep_answers
-from storage.alone.cells import StoredCell, cells_of
-from storage.alone.replies import Stored, stored
-from storage.engine import Database
+from storage.ai_alone.answers import ALONE, Answer, derive, keep_answers
+from storage.ai_alone.cells import StoredCell, cells_of
+from storage.ai_alone.replies import Stored, stored
+from storage.db.engine import Database
 from storage.tables import SETTLED
 
 AT_ONCE = 20

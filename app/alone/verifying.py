@@ -19,8 +19,8 @@ from app.alone.annotators.reading import Schema
 from app.errors import AnnotatorUnknown
 from experiments.session.annotations import About
 from experiments.session.seeded_random import shuffled
-from storage.conversations import Conversation
-from storage.private import make_folder, writing
+from storage.db.private_files import make_folder, writing
+from storage.reports.conversations import Conversation
 from storage.yaml_text import yaml_text
 
 NULL, YES, NO = "null", "yes", "no"

@@ -15,12 +15,12 @@ import pandas as pd
 
 from experiments.errors import allowed
 from experiments.session.telemetry import folded
-from storage.engine import Database
+from storage.db.engine import Database
 from storage.errors import StorageError
-from storage.reading import origins_of, out_of, rows
-from storage.recorded import ORIGIN as IMPORT
+from storage.registers.imported_rows import ORIGIN as IMPORT
+from storage.reports.analysis_data import origins_of, out_of, rows
+from storage.reports.screen_times import screens
 from storage.schemas.registry import released, schemas
-from storage.screens import screens
 
 DTYPES = {"integer": "Int64", "number": "float64", "text": "object", "json": "object"}
 SESSION = "_session"

@@ -13,8 +13,8 @@ from app.analysis.estimates import Finding
 from app.analysis.names import apart
 from app.analysis.parts import Part
 from app.analysis.reading import SCREENS, SESSION, frame, screen_times
-from storage.engine import Database
-from storage.reading import recorded
+from storage.db.engine import Database
+from storage.reports.analysis_data import recorded
 from storage.schemas.registry import released
 
 PARTS: Mapping[str, tuple[Part, ...]] = MappingProxyType(

@@ -19,7 +19,7 @@ from app.marked import marked
 from app.naming import Asked
 from experiments.session.seeded_random import unit
 from experiments.study.resolve import Study
-from storage.spending import SPEAKS
+from storage.reports.costs import SPEAKS
 
 TEMPERATURE = 1.0
 """A simulator's. (ChatBench's.)"""

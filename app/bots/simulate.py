@@ -25,7 +25,7 @@ from experiments.study.recruitment import Cap
 from experiments.study.resolve import Study
 from experiments.study.screen import Screen
 from experiments.study.step import Step
-from storage.spending import USER
+from storage.reports.costs import USER
 
 START_US = 1_767_258_000_000_000
 """When simulated time begins: 2026-01-01 09:00 UTC."""

@@ -16,7 +16,7 @@ from app.errors import UserFailed
 from app.runtime import Runtime
 from experiments.events import Job
 from experiments.study.resolve import Study
-from storage.spending import USER
+from storage.reports.costs import USER
 
 T = TypeVar("T")
 TRIES = 2

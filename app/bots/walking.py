@@ -29,9 +29,9 @@ from experiments.study.recruitment import Cap
 from experiments.study.resolve import Study, restore
 from experiments.study.schema import Each, Node
 from experiments.study.step import Step
-from storage.engine import open_database
-from storage.log import Log
-from storage.origins import PILOT
+from storage.db.engine import open_database
+from storage.log.event_log import Log
+from storage.registers.origins import PILOT
 
 CLICK_S = 4.0
 """How long a click takes here: so long that nobody writes more than 20 messages a minute, which is the usual limit."""

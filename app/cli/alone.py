@@ -22,11 +22,11 @@ from app.alone.scoring import score
 from app.cli.common import StudyName, app, finish, name_of, out, settings_in_use
 from app.library import load_study, shipped
 from experiments.study.resolve import Study
-from storage.alone.answers import Standing, standings, sum_of
-from storage.alone.cells import keep_cells
-from storage.engine import Database, open_database
+from storage.ai_alone.answers import Standing, standings, sum_of
+from storage.ai_alone.cells import keep_cells
+from storage.db.engine import Database, open_database
 from storage.errors import StorageError
-from storage.studies import Studies
+from storage.registers.studies import Studies
 
 alone = typer.Typer(help="Ask models a study's questions without people, and read what they reply.")
 app.add_typer(alone, name="alone", no_args_is_help=True)

@@ -28,12 +28,12 @@ from experiments.study.annotators import Annotating, AnnotatorsFile
 from experiments.study.resolve import Study
 from experiments.study.validation_errors import faults_of
 from problems.errors import ParleyError
-from storage.alone.standing import annotated_by
-from storage.annotations import Annotations, Written
-from storage.conversations import origin_of
-from storage.engine import Database, open_database
-from storage.log import Log
-from storage.studies import Studies
+from storage.ai_alone.annotation_progress import annotated_by
+from storage.db.engine import Database, open_database
+from storage.log.annotations import Annotations, Written
+from storage.log.event_log import Log
+from storage.registers.studies import Studies
+from storage.reports.conversations import origin_of
 
 RUN = "run"
 REPLY_TOKENS = 60

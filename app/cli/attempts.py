@@ -16,10 +16,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from app.cli.common import STDOUT, app, name_of, out, settings_in_use
-from storage.attempts import attempts
-from storage.engine import open_database
-from storage.private import writing
-from storage.studies import Studies
+from storage.db.engine import open_database
+from storage.db.private_files import writing
+from storage.registers.studies import Studies
+from storage.reports.model_calls import attempts
 
 
 @app.command(name="attempts")

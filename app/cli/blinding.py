@@ -11,9 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from app.cli.common import app, name_of, out, settings_in_use
-from storage.blinding import ALL, REPLIED, Blinding, blinding
-from storage.describe.markdown import count as how_many
-from storage.engine import open_database
+from storage.datasets.describe.markdown import count as how_many
+from storage.db.engine import open_database
+from storage.reports.blinding import ALL, REPLIED, Blinding, blinding
 
 MOST_WORDS = 5
 

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from app.settings import Settings
-from storage.accounts.tries import neighbourhood
+from storage.accounts.login_throttle import neighbourhood
 
 log = logging.getLogger(__name__)
 

@@ -14,24 +14,24 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColum
 from app.cli.common import STDOUT, Where, app, err, name_of, out, settings_in_use
 from app.settings import Settings
 from app.web.secret import secret_for
-from storage.backups import must_be_unused
-from storage.describe.markdown import count as how_many
-from storage.describe.packing import pack
-from storage.engine import Database, open_database
+from storage.datasets.describe.markdown import count as how_many
+from storage.datasets.describe.zip_file import pack
+from storage.datasets.exports.chatbench_filter import Statuses, read_statuses
+from storage.datasets.exports.exporter import export, stream
+from storage.datasets.exports.finetuning import NAME, SHARE, TRAIN, Split, export_examples, stream_examples
+from storage.datasets.exports.plan import Wish
+from storage.datasets.exports.session_filter import Selection, moment_of, where_of
+from storage.datasets.imports.detect_files import Found
+from storage.datasets.imports.importer import deviations, import_files
+from storage.datasets.manifest import Exported
+from storage.db.backup import must_be_unused
+from storage.db.engine import Database, open_database
 from storage.errors import StorageError
-from storage.exported import Exported
-from storage.exports.exporting import export, stream
-from storage.exports.filtering import Statuses, read_statuses
-from storage.exports.finetuning import NAME, SHARE, TRAIN, Split, export_examples, stream_examples
-from storage.exports.planning import Wish
-from storage.exports.selecting import Selection, moment_of, where_of
-from storage.imports.find import Found
-from storage.imports.importing import deviations, import_files
-from storage.participants import Participants, Person
-from storage.projections import differences, rebuild
+from storage.log.projections import differences, rebuild
+from storage.registers.participants import Participants, Person
+from storage.registers.simulated_users import BOT
+from storage.registers.studies import Studies
 from storage.schemas.registry import schemas
-from storage.simulated import BOT
-from storage.studies import Studies
 
 PROLIFIC = "prolific"
 

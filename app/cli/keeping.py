@@ -15,12 +15,12 @@ from app.cli.common import app, err, out, settings_in_use
 from app.cli.data import db
 from app.clock import WorldClock
 from app.web.secret import secret_of
-from storage.accounts.secret import take
-from storage.backups import Checked, Told, back_up, sqlite_file
-from storage.backups import restore as put_back
-from storage.describe.markdown import count as how_many
-from storage.engine import open_database
-from storage.migrating import migrate, standing
+from storage.accounts.secret_fingerprint import take
+from storage.datasets.describe.markdown import count as how_many
+from storage.db.backup import Checked, Told, back_up, sqlite_file
+from storage.db.backup import restore as put_back
+from storage.db.engine import open_database
+from storage.migrations.migrate import migrate, standing
 
 
 def _now() -> str:

@@ -16,8 +16,8 @@ from starlette.types import ASGIApp
 
 from app.errors import SettingsError
 from app.settings import Settings, env_name, reachable
-from storage.backups import files_of
-from storage.private import narrow
+from storage.db.backup import files_of
+from storage.db.private_files import narrow
 
 log = logging.getLogger(__name__)
 

@@ -18,11 +18,11 @@ from app.clock import WorldClock
 from experiments.session.study_status import EVERYBODY
 from experiments.session.study_status import Where as Cell
 from experiments.study.resolve import Study
-from storage.engine import Database, open_database
-from storage.operations import decide_on, operations_of
-from storage.seats import cell_key
-from storage.spending import Cost, costs, speaks, spending
-from storage.studies import Studies
+from storage.db.engine import Database, open_database
+from storage.log.seats import cell_key
+from storage.registers.studies import Studies
+from storage.registers.study_status import decide_on, operations_of
+from storage.reports.costs import Cost, costs, speaks, spending
 
 
 class Grouping(StrEnum):

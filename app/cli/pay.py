@@ -15,12 +15,12 @@ from app.cli.common import StudyName, app, name_of, out, settings_in_use
 from app.clock import WorldClock
 from app.web.secret import secret_for
 from experiments.session.outcomes import OUTCOMES
-from storage.engine import open_database
-from storage.participants import Participants, Person
-from storage.payment_files import Run, Wish, pay_out
-from storage.payments import LIVE, Payee
-from storage.prolific import PROLIFIC, statuses
-from storage.studies import Studies
+from storage.db.engine import open_database
+from storage.payments.payment_files import Run, Wish, pay_out
+from storage.payments.payments import LIVE, Payee
+from storage.payments.prolific import PROLIFIC, statuses
+from storage.registers.participants import Participants, Person
+from storage.registers.studies import Studies
 
 TO_DO = {
     "complete": "approve within 21 days; pay the bonus",

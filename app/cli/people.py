@@ -22,16 +22,16 @@ from experiments.errors import allowed
 from experiments.events import Action
 from experiments.session.engine import decide, fold
 from experiments.study.resolve import Study
-from storage.engine import Database, open_database, writer
+from storage.db.engine import Database, open_database, writer
+from storage.db.private_files import writing
 from storage.errors import Conflict, StorageError
-from storage.finding import sessions_called
-from storage.log import Log
-from storage.participants import Participants, Person
-from storage.private import writing
-from storage.prolific import OVER, PROLIFIC, statuses
-from storage.seats import release
-from storage.studies import Studies
-from storage.verify import verify as verify_study
+from storage.log.event_log import Log
+from storage.log.seats import release
+from storage.payments.prolific import OVER, PROLIFIC, statuses
+from storage.registers.participants import Participants, Person
+from storage.registers.studies import Studies
+from storage.reports.find_sessions import sessions_called
+from storage.reports.reproducibility import verify as verify_study
 
 TRIES = 20
 

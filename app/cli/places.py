@@ -20,12 +20,12 @@ from experiments.study.cells import cells, standings
 from experiments.study.recruitment import Cap
 from experiments.study.resolve import Study
 from experiments.views.quality_flags import SAME_ID
-from storage.engine import Database, open_database
-from storage.operations import decide_on, operations_of
-from storage.origins import ORIGINS
-from storage.seats import Tally, cell_key, counted, meant
-from storage.studies import Studies
-from storage.watching.people import crowds, first_origin, odd, tally
+from storage.db.engine import Database, open_database
+from storage.log.seats import Tally, cell_key, counted, meant
+from storage.registers.origins import ORIGINS
+from storage.registers.studies import Studies
+from storage.registers.study_status import decide_on, operations_of
+from storage.reports.monitoring.sessions import crowds, first_origin, odd, tally
 
 STANDS: Mapping[StudyState, str] = {
     "draft": "A draft: nobody can begin until it is piloted or opened.",

@@ -8,12 +8,12 @@ import typer
 
 from app.cli.common import StudyName, app, name_of, out, settings_in_use
 from app.clock import WorldClock
-from storage.accounts.names import TERMINAL
-from storage.engine import open_database
-from storage.log import Log
-from storage.notes import Kind, Note, note_on
-from storage.sessions import read
-from storage.studies import Studies
+from storage.accounts.roles import TERMINAL
+from storage.db.engine import open_database
+from storage.log.event_log import Log
+from storage.log.notes import Kind, Note, note_on
+from storage.registers.studies import Studies
+from storage.reports.sessions import read
 
 Number = Annotated[int, typer.Argument(metavar="NUMBER", help="The session's number in the study, as in `No. 12`.")]
 

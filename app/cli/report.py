@@ -18,10 +18,10 @@ from app.cli.common import STDOUT, app, err, name_of, out, settings_in_use
 from app.clock import WorldClock
 from app.errors import FormatUnknown, PublishedUnknown
 from experiments.errors import allowed
-from storage.engine import Database, open_database
-from storage.origins import ORIGINS
-from storage.private import writing
-from storage.reading import origins_of
+from storage.db.engine import Database, open_database
+from storage.db.private_files import writing
+from storage.registers.origins import ORIGINS
+from storage.reports.analysis_data import origins_of
 
 if TYPE_CHECKING:
     from app.analysis.parts import Part

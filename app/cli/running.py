@@ -27,10 +27,10 @@ from experiments.study.json_schema import json_schema
 from experiments.study.lint import advice
 from experiments.study.resolve import Study
 from problems.plugins import nowhere
-from storage.addresses import without_password
-from storage.engine import Database, open_database
-from storage.locks import serving_lock
-from storage.publishing import standing
+from storage.db.addresses import without_password
+from storage.db.engine import Database, open_database
+from storage.db.file_lock import serving_lock
+from storage.registers.study_versions import standing
 
 
 @app.command()

@@ -17,10 +17,10 @@ from app.library import load_study
 from app.naming import asked
 from app.runtime import Runtime
 from app.settings import Settings
-from storage.addresses import without_password
-from storage.describe.markdown import count as how_many
-from storage.engine import open_database
-from storage.spending import Cost, costs
+from storage.datasets.describe.markdown import count as how_many
+from storage.db.addresses import without_password
+from storage.db.engine import open_database
+from storage.reports.costs import Cost, costs
 
 AT_ONCE = 16
 """How many sessions run side by side where models are asked for their users."""

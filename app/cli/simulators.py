@@ -15,11 +15,11 @@ from rich.table import Table
 from rich.text import Text
 
 from app.cli.common import StudyName, app, name_of, out, settings_in_use
-from storage.engine import Database, open_database
+from storage.db.engine import Database, open_database
 from storage.errors import StorageError
-from storage.reading import origins_of
-from storage.recorded import ORIGIN
-from storage.simulated import BOT, simulated
+from storage.registers.imported_rows import ORIGIN
+from storage.registers.simulated_users import BOT, simulated
+from storage.reports.analysis_data import origins_of
 
 if TYPE_CHECKING:
     from app.analysis.simulators import Data, Quality

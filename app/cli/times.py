@@ -18,9 +18,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from app.cli.common import STDOUT, app, name_of, out, settings_in_use
-from storage.engine import open_database
-from storage.private import writing
-from storage.screens import Shown, Told, Typical, screens, typical
+from storage.db.engine import open_database
+from storage.db.private_files import writing
+from storage.reports.screen_times import Shown, Told, Typical, screens, typical
 
 COLUMNS = ("session", "origin", "path", "step", "shown_at", "seconds", *Told.__dataclass_fields__)
 

@@ -17,9 +17,9 @@ from app.web.console.browsers import link
 from app.web.console.words import when
 from app.web.secret import secret_for
 from storage.accounts.accounts import Accounts
-from storage.accounts.names import ROLES, TERMINAL, called
 from storage.accounts.passwords import LEAST_CHARS
-from storage.engine import Database, open_database
+from storage.accounts.roles import ROLES, TERMINAL, called
+from storage.db.engine import Database, open_database
 from storage.errors import AccountError
 
 user = typer.Typer(help="Who may use the console: its accounts, and links with which people make their own.")

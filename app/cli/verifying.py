@@ -25,8 +25,8 @@ from app.errors import AnnotatorUnknown
 from app.library import load_study
 from app.web.secret import secret_for
 from experiments.study.resolve import Study
-from storage.conversations import Conversation, among, annotated_in, conversations, origin_of
-from storage.engine import Database, open_database
+from storage.db.engine import Database, open_database
+from storage.reports.conversations import Conversation, among, annotated_in, conversations, origin_of
 
 if TYPE_CHECKING:
     from app.analysis.intervals import Interval

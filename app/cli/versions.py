@@ -18,10 +18,10 @@ from app.errors import SettingsError
 from app.library import load_study, shipped
 from app.web.console.words import when
 from experiments.study.resolve import Study
-from storage.engine import Database, open_database
-from storage.operations import operations_of
-from storage.publishing import current, difference, publish, versions
-from storage.studies import Studies
+from storage.db.engine import Database, open_database
+from storage.registers.studies import Studies
+from storage.registers.study_status import operations_of
+from storage.registers.study_versions import current, difference, publish, versions
 
 SHORT = 12
 """Characters of a hash that are shown, and enough to name a version."""

@@ -16,9 +16,9 @@ from app.library import load_study
 from app.web.secret import secret_for
 from app.web.walks import Walks
 from experiments.errors import allowed
-from storage.engine import open_database
-from storage.log import Log
-from storage.studies import Studies
+from storage.db.engine import open_database
+from storage.log.event_log import Log
+from storage.registers.studies import Studies
 
 
 @app.command()

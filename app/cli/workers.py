@@ -1,8 +1,9 @@
 """`parley serve --workers N`: processes that share one socket and one database; where one ends another takes its place.
 
 What waits to be accepted waits at the socket, which the supervisor holds as well, so a worker that is killed takes only
-what it was answering. A reply is claimed by the worker that asks for it (`storage/claims.py`). uvicorn has a supervisor
-too; it ends a worker that is not up within some seconds, which a busy machine needs, and hears no signal meanwhile.
+what it was answering. A reply is claimed by the worker that asks for it (`storage/db/advisory_locks.py`). uvicorn has
+a supervisor too; it ends a worker that is not up within some seconds, which a busy machine needs, and hears no signal
+meanwhile.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from app.library import load_study
 from app.settings import Settings, env_name
 from app.web.server import build_app
 from problems.errors import ParleyError
-from storage.engine import open_database
+from storage.db.engine import open_database
 
 log = logging.getLogger(__name__)
 LOOK_S = 0.2

@@ -17,7 +17,7 @@ from experiments.events import Job
 from experiments.session.engine import owed
 from experiments.session.state import State
 from experiments.study.resolve import Study
-from storage.claims import Claims
+from storage.db.advisory_locks import Claims
 from storage.errors import StorageError
 
 log = logging.getLogger(__name__)

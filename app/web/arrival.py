@@ -34,9 +34,9 @@ from experiments.errors import Fault, Refused, StudyError
 from experiments.session.engine import last_words
 from experiments.session.outcomes import way_out
 from experiments.study.resolve import Study
-from storage.accounts.tries import neighbourhood
+from storage.accounts.login_throttle import neighbourhood
 from storage.errors import Conflict
-from storage.participants import Participants, Person
+from storage.registers.participants import Participants, Person
 
 log = logging.getLogger(__name__)
 HOUR_S = 3600

@@ -21,7 +21,7 @@ from app.web.allowance import Allowance
 from app.web.gradio_page import ASKED, COMPILES, SCRIPT
 from app.web.seldom import ELSEWHERE, TOO_MANY, Seldom
 from app.web.tongue import browsers
-from storage.accounts.tries import neighbourhood
+from storage.accounts.login_throttle import neighbourhood
 
 MOST_BODY = 64 * 1024
 ALLOWED: Mapping[str, re.Pattern[str]] = {

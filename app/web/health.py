@@ -11,9 +11,9 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from problems.errors import ParleyError
-from storage.engine import Database, ping
-from storage.log import NOBODY, Log
-from storage.work import Draft
+from storage.db.engine import Database, ping
+from storage.log.event_log import NOBODY, Log
+from storage.log.write_requests import Draft
 
 Answer = Callable[[Request], Awaitable[Response]]
 PATIENCE_S = 5.0

@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 from app.web.prolific_tokens import CannotTell, ProlificTokens
 from experiments.study.recruitment import Recruitment
 from experiments.study.resolve import Study
-from storage.participants import Participants, Person
+from storage.registers.participants import Participants, Person
 
 ID = re.compile(r"[\w.@:+=~-]{1,100}")
 """What an id is made of. A placeholder that the recruiter did not fill, such as {{%PROLIFIC_PID%}}, is none."""

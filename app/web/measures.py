@@ -18,10 +18,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.errors import SettingsError
 from app.runtime import Runtime
 from app.settings import Settings, env_name
-from storage.engine import Database
-from storage.log import Log
-from storage.watching.seats import outcomes_of
-from storage.work import Append, Attempt, Counted, Draft
+from storage.db.engine import Database
+from storage.log.event_log import Log
+from storage.log.write_requests import Append, Attempt, Counted, Draft
+from storage.reports.monitoring.outcomes import outcomes_of
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric

@@ -16,8 +16,8 @@ from app.shared import Shared
 from experiments.errors import StudyError
 from experiments.session.study_status import Operations
 from experiments.study.resolve import Study
-from storage.engine import Database
-from storage.publishing import standing
+from storage.db.engine import Database
+from storage.registers.study_versions import standing
 
 FRESH_US = 2_000_000
 log = logging.getLogger(__name__)

@@ -20,7 +20,7 @@ from app.web.cookies import Cookies
 from app.web.links import Claim
 from experiments.study.resolve import Study
 from experiments.views.quality_flags import SAME_ID
-from storage.participants import MOST_GAP, Participants
+from storage.registers.participants import MOST_GAP, Participants
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ from pathlib import Path
 from app.clock import WorldClock
 from app.errors import SettingsError
 from app.settings import Settings
-from storage.accounts.secret import recognise
-from storage.addresses import file_of
-from storage.engine import Database
-from storage.private import create
+from storage.accounts.secret_fingerprint import recognise
+from storage.db.addresses import file_of
+from storage.db.engine import Database
+from storage.db.private_files import create
 
 
 def secret_of(settings: Settings) -> str:

@@ -37,10 +37,10 @@ from experiments.errors import StudyError
 from experiments.study.resolve import Study
 from problems.errors import ParleyError
 from problems.plugins import whose
-from storage.engine import Database
-from storage.participants import Participants
-from storage.publishing import bring
-from storage.seats import last_us
+from storage.db.engine import Database
+from storage.log.seats import last_us
+from storage.registers.participants import Participants
+from storage.registers.study_versions import bring
 
 log = logging.getLogger(__name__)
 SWEEP_S = 15

@@ -14,7 +14,7 @@ from app.runtime import Runtime
 from app.settings import Settings
 from app.web.arrival import lost
 from app.web.cookies import Cookies
-from storage.origins import PILOT
+from storage.registers.origins import PILOT
 
 LASTS_S = 3600
 

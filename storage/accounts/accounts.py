@@ -14,12 +14,12 @@ from sqlalchemy import Connection, and_, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from storage import tables
-from storage.accounts.deeds import Deed, Deeds
+from storage.accounts.audit_log import Deed, Deeds
 from storage.accounts.invitations import SPENT, Invitations
-from storage.accounts.logins import Logins, Means
-from storage.accounts.names import FIRST, ROLES, STRANGER, TERMINAL, Role, called, name_for, role_for
+from storage.accounts.login_sessions import Logins, Means
 from storage.accounts.passwords import Passwords, refuse_weak
-from storage.engine import Database, alone, writer
+from storage.accounts.roles import FIRST, ROLES, STRANGER, TERMINAL, Role, called, name_for, role_for
+from storage.db.engine import Database, alone, writer
 from storage.errors import AccountError
 
 ONE_AT_A_TIME = 0xACC0

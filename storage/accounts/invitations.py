@@ -8,10 +8,10 @@ from collections.abc import Callable
 from sqlalchemy import ColumnElement, Connection, and_, insert, or_, select, update
 
 from storage import tables
-from storage.accounts.deeds import Deeds
-from storage.accounts.logins import TOKEN_BYTES, digest
-from storage.accounts.names import FIRST, TERMINAL, Role, role_for
-from storage.engine import Database, writer
+from storage.accounts.audit_log import Deeds
+from storage.accounts.login_sessions import TOKEN_BYTES, digest
+from storage.accounts.roles import FIRST, TERMINAL, Role, role_for
+from storage.db.engine import Database, writer
 from storage.errors import AccountError
 
 LASTS_US = 24 * 3600 * 1_000_000

@@ -1,4 +1,4 @@
-"""Run by alembic: the revisions, in the transaction that storage/migrating.py has opened."""
+"""Run by alembic: the revisions, in the transaction that storage/migrations/migrate.py has opened."""
 
 from alembic import context
 

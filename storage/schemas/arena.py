@@ -21,7 +21,7 @@ from experiments.session.side_by_side import BAD, SLOTS, TIE, Pair, Round, histo
 from experiments.session.state import State
 from experiments.study.resolve import Study
 from experiments.views.problem_history import comparisons
-from storage.forms import Choice, Json, Number, Text, Whole
+from storage.column_types import Choice, Json, Number, Text, Whole
 from storage.schemas.base import Column, Released, Row, Schema
 
 CHOSEN, DRAWN, CLOCK, STUDY = "the participant", "the draw for each conversation", "the clock", "the study"

@@ -22,7 +22,7 @@ from sqlalchemy.types import TypeEngine
 
 from experiments.session.state import State
 from experiments.study.resolve import Study
-from storage.forms import Form, Kind
+from storage.column_types import Form, Kind
 from storage.tables import metadata
 
 SQL: Mapping[Kind, type[TypeEngine[Any]]] = {"text": Text, "integer": BigInteger, "number": Float, "json": Text}

@@ -24,7 +24,7 @@ from experiments.study.ai_alone import questions
 from experiments.study.resolve import Study
 from experiments.views.problem_history import Done, Unit, each_unit
 from problems.problem import Problem
-from storage.forms import Choice, Json, Number, Text, Whole, choice
+from storage.column_types import Choice, Json, Number, Text, Whole, choice
 from storage.schemas.base import Column, Released, Row, Schema, Tally
 
 ANSWER_TYPES = {"answer": "user-alone", "chat": "user-AI"}

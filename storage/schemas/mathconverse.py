@@ -18,7 +18,7 @@ from experiments.session.seeded_random import public_uuid
 from experiments.session.state import State
 from experiments.study.resolve import Study
 from experiments.views.problem_history import Unit, answers, ranks, units
-from storage.forms import Choice, Literally, Number, Text, Whole, all_texts, choice, literal
+from storage.column_types import Choice, Literally, Number, Text, Whole, all_texts, choice, literal
 from storage.schemas.base import Column, Released, Row, Schema
 
 MISSING = "MISSING"

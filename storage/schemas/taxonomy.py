@@ -16,7 +16,7 @@ from experiments.session.state import State
 from experiments.study.resolve import Study
 from experiments.views.problem_history import units
 from problems.problem import Message, Problem
-from storage.forms import Choice, Text, Whole
+from storage.column_types import Choice, Text, Whole
 from storage.schemas.base import Column, Released, Row, Schema
 
 FITS, NOT, FIRST = "y", "0", "No prev"

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from rich.console import Console
 
 from experiments.session.engine import fold
-from storage.projections import rows_of
+from storage.log.projections import rows_of
 from tests.bench import agreement, alone, exports, growth, page
 from tests.bench.load import __main__ as load
 from tests.fakes.sessions import play, study, whole

@@ -42,8 +42,8 @@ def peak_mb() -> float:
 
 def import_(database: Path, *paths: str) -> int:
     """Our import of files of the release."""
-    from storage.engine import open_database
-    from storage.imports.importing import import_files
+    from storage.datasets.imports.importer import import_files
+    from storage.db.engine import open_database
 
     done = import_files(open_database(f"sqlite:///{database}"), "chatbench", [Path(path) for path in paths], IMPORTED)
     return sum(file.new for file in done)
@@ -51,9 +51,9 @@ def import_(database: Path, *paths: str) -> int:
 
 def ours(database: Path, origin: str, file: str, to: str) -> int:
     """Our export of a file."""
-    from storage.engine import open_database
-    from storage.exports.exporting import stream
-    from storage.exports.planning import Wish
+    from storage.datasets.exports.exporter import stream
+    from storage.datasets.exports.plan import Wish
+    from storage.db.engine import open_database
 
     wish = Wish(IMPORTED if origin == "import" else LIVE, "chatbench", origin)
     with open(to, "wb") as out:
@@ -96,8 +96,8 @@ def lines(database: Path, order: str, to: str) -> int:
 def live(database: Path, imported: str) -> int:
     """A database with the same rows as live sessions have them: sessions in order of arrival, many at the same time."""
     from app.library import load_study
-    from storage.engine import open_database
-    from storage.studies import Studies
+    from storage.db.engine import open_database
+    from storage.registers.studies import Studies
 
     engine, study = open_database(f"sqlite:///{database}"), load_study(LIVE)
     Studies(engine).register(study)
@@ -126,8 +126,8 @@ def live(database: Path, imported: str) -> int:
 TASKS = {"import": import_, "ours": ours, "adbc": adbc, "lines": lines, "live": live}
 
 NEEDS = {
-    "import": ("storage.imports.importing",),
-    "ours": ("storage.exports.exporting",),
+    "import": ("storage.datasets.imports.importer",),
+    "ours": ("storage.datasets.exports.exporter",),
     "adbc": ("adbc_driver_sqlite.dbapi", "pyarrow.csv"),
     "lines": ("orjson",),
     "live": (),

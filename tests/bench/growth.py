@@ -21,8 +21,8 @@ from rich.console import Console
 from rich.table import Table
 
 from app.library import load_study
-from storage import usage
-from storage.engine import open_database, writer
+from storage.db.engine import open_database, writer
+from storage.log import usage
 from tests.bench import report
 from tests.bench.copies import multiply
 from tests.bench.load import servers

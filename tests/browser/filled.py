@@ -13,8 +13,8 @@ from app.clock import VirtualClock
 from app.drafts import Drafts
 from app.library import load_study
 from app.runtime import Runtime
-from storage.engine import open_database
-from storage.publishing import bring
+from storage.db.engine import open_database
+from storage.registers.study_versions import bring
 from tests.fakes.accounts import ada_and_bob
 from tests.fakes.served import Process, settings_for
 

@@ -21,10 +21,10 @@ from app.runtime import Runtime
 from app.settings import Settings
 from app.web.cookies import Cookies
 from experiments.study.fields import Short
-from storage.engine import Database, open_database
-from storage.log import Log
-from storage.notes import Note, note_on
-from storage.studies import Studies
+from storage.db.engine import Database, open_database
+from storage.log.event_log import Log
+from storage.log.notes import Note, note_on
+from storage.registers.studies import Studies
 from tests.browser.waiting import until
 from tests.fakes.hostile import ALL, Payload
 from tests.fakes.hostile.bombs import MESSAGE

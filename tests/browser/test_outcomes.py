@@ -11,7 +11,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from app.languages import catalogue
 from experiments.session.outcomes import COMMON
-from storage.engine import Database, open_database
+from storage.db.engine import Database, open_database
 from tests.browser.axe import TOO_WIDE
 from tests.browser.visitor import Visitor
 from tests.fakes import studies

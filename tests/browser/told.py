@@ -1,7 +1,7 @@
 """What a server was told by who came last."""
 
 from experiments.events import Event
-from storage.engine import open_database
+from storage.db.engine import open_database
 from tests.fakes.served import Process
 from tests.wiring.reading import facts, query
 

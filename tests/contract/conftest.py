@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from storage.engine import Database
+from storage.db.engine import Database
 from tests.fakes.databases import SESSIONS, Mould, fill
 from tests.fakes.once import database_of
 from tests.fakes.sessions import NAMES

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.addresses import parsed, without_password
-from storage.engine import open_database
+from storage.db.addresses import parsed, without_password
+from storage.db.engine import open_database
 from storage.errors import StorageError
 from tests.fakes.commanding import parley
 from tests.fakes.nobody import as_nobody

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import pytest
 from sqlalchemy import text
 
-from storage.engine import Database
+from storage.datasets.imports.detect_files import Found
+from storage.datasets.imports.importer import deviations, import_files
+from storage.db.engine import Database
 from storage.errors import BadFile
-from storage.imports.find import Found
-from storage.imports.importing import deviations, import_files
 from storage.schemas.registry import schema as schema_of
 from tests.fakes.databases import Mould, read_tables
 from tests.fakes.once import file_of

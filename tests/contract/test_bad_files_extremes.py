@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from storage.engine import Database
+from storage.datasets.exports.exporter import export
+from storage.datasets.exports.plan import Wish
+from storage.datasets.imports.detect_files import Found
+from storage.datasets.imports.importer import deviations, import_files
+from storage.datasets.imports.records import MOST
+from storage.db.engine import Database
 from storage.errors import BadFile
-from storage.exports.exporting import export
-from storage.exports.planning import Wish
-from storage.imports.find import Found
-from storage.imports.importing import deviations, import_files
-from storage.imports.records import MOST
-from storage.projections import differences
+from storage.log.projections import differences
 from storage.schemas.registry import schemas
 from tests.fakes.databases import read_tables
 
@@ -32,7 +32,7 @@ BEGUN = {"user_answers.csv": f"{ANSWERS}a1,", "conversations.json": '[{"worker_i
 READ = """
 import resource, sys
 from pathlib import Path
-from storage.imports.importing import deviations
+from storage.datasets.imports.importer import deviations
 
 def held():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from storage.describe import describe
-from storage.describe.croissant import record_set
-from storage.engine import Database
-from storage.exported import Exported, File
-from storage.exports.exporting import export
-from storage.exports.planning import Wish
-from storage.imports.importing import import_files
+from storage.datasets.describe import describe
+from storage.datasets.describe.croissant import record_set
+from storage.datasets.exports.exporter import export
+from storage.datasets.exports.plan import Wish
+from storage.datasets.imports.importer import import_files
+from storage.datasets.manifest import Exported, File
+from storage.db.engine import Database
 from storage.schemas.registry import schemas
 from tests.fakes.exported import ROWS, exported, value
 

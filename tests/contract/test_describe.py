@@ -19,12 +19,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.study.resolve import Study, restore
-from storage.describe import describe
-from storage.describe.formulas import FORMULA_STARTS, escaped, is_formula
-from storage.describe.packing import pack
-from storage.engine import Database
-from storage.exports.exporting import export
-from storage.exports.planning import Wish
+from storage.datasets.describe import describe
+from storage.datasets.describe.csv_injection import FORMULA_STARTS, escaped, is_formula
+from storage.datasets.describe.zip_file import pack
+from storage.datasets.exports.exporter import export
+from storage.datasets.exports.plan import Wish
+from storage.db.engine import Database
 from storage.schemas.registry import schemas
 from tests.fakes.exported import exported
 from tests.fakes.sessions import study

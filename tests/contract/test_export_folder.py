@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from storage.engine import Database
+from storage.datasets.exports.exporter import export
+from storage.datasets.exports.finetuning import Split, export_examples
+from storage.datasets.exports.plan import Wish
+from storage.db.engine import Database
 from storage.errors import StorageError
-from storage.exports.exporting import export
-from storage.exports.finetuning import Split, export_examples
-from storage.exports.planning import Wish
 
 CHATBENCH = Wish("chatbench", "chatbench", "bot")
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from storage.engine import Database
-from storage.exports.exporting import export
-from storage.exports.planning import Wish
-from storage.imports.importing import import_files
+from storage.datasets.exports.exporter import export
+from storage.datasets.exports.plan import Wish
+from storage.datasets.imports.importer import import_files
+from storage.db.engine import Database
 
 
 def card(folder: Path) -> str:

@@ -14,9 +14,9 @@ from sqlalchemy.exc import DatabaseError
 from app.clock import VirtualClock
 from app.runtime import Runtime
 from app.settings import Settings
-from storage.engine import Database
+from storage.db.engine import Database
 from storage.errors import StorageError
-from storage.projections import differences, rebuild
+from storage.log.projections import differences, rebuild
 from tests.fakes.databases import export, fill
 from tests.fakes.sessions import study
 

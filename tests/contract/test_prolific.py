@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.session.outcomes import OUTCOMES
-from storage.payments import LIVE, Payee
-from storage.prolific import Statuses, lists
+from storage.payments.payments import LIVE, Payee
+from storage.payments.prolific import Statuses, lists
 
 STATUSES = ("APPROVED", "AWAITING REVIEW", "RETURNED", "TIMED OUT", "REJECTED", "ACTIVE")
 ids = st.sampled_from(["a1", "b2", "c3", "=d4", "e,5", ""])

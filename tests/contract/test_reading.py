@@ -18,11 +18,11 @@ from app.analysis.forest import forest
 from app.analysis.reading import SESSION
 from app.analysis.results import NAMES as NAMES_OF
 from storage import tables
-from storage.engine import Database, writer
-from storage.imports.importing import import_files
-from storage.reading import flow, mark, origins_of, recorded
+from storage.datasets.imports.importer import import_files
+from storage.db.engine import Database, writer
+from storage.registers.studies import Studies
+from storage.reports.analysis_data import flow, mark, origins_of, recorded
 from storage.schemas.registry import released, schema
-from storage.studies import Studies
 from tests.fakes.databases import Mould, export, fill
 from tests.fakes.figures import pattern_of
 from tests.fakes.once import file_of

@@ -18,7 +18,7 @@ from sqlalchemy import text
 from app.library import load_study
 from experiments.instruments.scales import SOLO_SOLVE
 from experiments.study.schema import models
-from storage.engine import Database, open_database
+from storage.db.engine import Database, open_database
 from tests.fakes.databases import SESSIONS, export, fill
 from tests.fakes.sessions import study
 

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import HealthCheck, Phase, given
 from hypothesis import strategies as st
 
-from storage.engine import Database
-from storage.exports.exporting import stream
-from storage.exports.planning import Wish
-from storage.imports.find import Found
-from storage.imports.importing import deviations, import_files
-from storage.projections import differences, rebuild
+from storage.datasets.exports.exporter import stream
+from storage.datasets.exports.plan import Wish
+from storage.datasets.imports.detect_files import Found
+from storage.datasets.imports.importer import deviations, import_files
+from storage.db.engine import Database
+from storage.log.projections import differences, rebuild
 from tests.fakes.databases import Mould, read_tables
 from tests.fakes.examples import examples
 from tests.fakes.released_rows import RELEASES, Release

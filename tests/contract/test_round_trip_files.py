@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from storage.engine import Database
-from storage.exports.exporting import export
-from storage.exports.planning import Wish
-from storage.imports.find import Found
-from storage.imports.importing import AT_ONCE, deviations, import_files
-from storage.projections import differences, rebuild
+from storage.datasets.exports.exporter import export
+from storage.datasets.exports.plan import Wish
+from storage.datasets.imports.detect_files import Found
+from storage.datasets.imports.importer import AT_ONCE, deviations, import_files
+from storage.db.engine import Database
+from storage.log.projections import differences, rebuild
 from storage.schemas.registry import schema as schema_of
 from tests.fakes.databases import fill, read_tables
 from tests.fakes.sessions import NAMES, study

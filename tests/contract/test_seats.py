@@ -13,11 +13,12 @@ from sqlalchemy import event, insert, select, text
 from app.clock import VirtualClock
 from app.runtime import Runtime
 from app.settings import Settings
-from storage import tables, usage
-from storage.engine import Database, open_database, writer
+from storage import tables
+from storage.db.engine import Database, open_database, writer
 from storage.errors import StorageError
-from storage.projections import rebuild
-from storage.seats import Tally, counted
+from storage.log import usage
+from storage.log.projections import rebuild
+from storage.log.seats import Tally, counted
 from tests.fakes.databases import busy, fill, note, rows
 from tests.fakes.postgres import fresh
 from tests.fakes.sessions import study

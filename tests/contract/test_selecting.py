@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 from sqlalchemy import select, text, update
 
 from storage import tables
-from storage.engine import Database
+from storage.datasets.exports.exporter import export, stream
+from storage.datasets.exports.plan import Wish, filled
+from storage.datasets.exports.preview import files, offers, preview
+from storage.datasets.exports.session_filter import ALL, Selection, where_of
+from storage.datasets.imports.importer import import_files
+from storage.db.engine import Database
 from storage.errors import StorageError
-from storage.exports.exporting import export, stream
-from storage.exports.offering import files, offers, preview
-from storage.exports.planning import Wish, filled
-from storage.exports.selecting import ALL, Selection, where_of
-from storage.imports.importing import import_files
 from storage.schemas.registry import schema as schema_of
 from tests.fakes.databases import fill
 from tests.fakes.examples import examples

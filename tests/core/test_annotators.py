@@ -19,7 +19,7 @@ from experiments.session.annotations import About
 from experiments.study.annotators import Annotating
 from experiments.study.model_spec import Model
 from problems.problem import Message
-from storage.conversations import Conversation, Question
+from storage.reports.conversations import Conversation, Question
 
 ASKED = Asked("judge", Model(backend="scripted"))
 QUESTION = Question("How many sheep are left of 17 if all but 9 run away?", {"A": "8", "B": "9"}, "B", "A")

@@ -20,7 +20,7 @@ from experiments.session.state import State
 from experiments.study.resolve import Study, resolve, restore
 from experiments.views.bonus import bonus_of, checks_failed, earned
 from problems.problem import Option, Problem
-from storage.projections import rows_of
+from storage.log.projections import rows_of
 from storage.yaml_text import yaml_text
 from tests.fakes.examples import examples
 from tests.fakes.sessions import study as known

@@ -15,7 +15,7 @@ from experiments.events import Action
 from experiments.session.engine import decide, fold, owed, screen
 from experiments.study.resolve import resolve
 from experiments.study.screen import Code
-from storage.projections import rows_of
+from storage.log.projections import rows_of
 from tests.fakes.checked import BAD, act, begun, check, study_of
 from tests.fakes.examples import SEEDS, examples
 from tests.fakes.sessions import NAMES, study, whole

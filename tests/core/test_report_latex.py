@@ -19,7 +19,7 @@ from app.analysis.intervals import Interval
 from app.analysis.report import Report, latex
 from app.analysis.report.latex import escaped
 from app.analysis.report.published import Against
-from storage.reading import Flow
+from storage.reports.analysis_data import Flow
 from tests.fakes.released_rows import NASTY as CELLS
 from tests.fakes.reports import NASTY, Printed, accuracy, by_turn, figure, finding, hostile
 from tests.fakes.reports import report as made_up

@@ -26,7 +26,7 @@ from experiments.session.telemetry import (
 )
 from experiments.study.resolve import Study
 from experiments.study.step import Step
-from storage.screens import added_up
+from storage.reports.screen_times import added_up
 from tests.fakes.examples import examples
 from tests.fakes.sessions import NAMES, play, study, whole
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from experiments.session.engine import fold
 from experiments.session.state import State
 from experiments.views.problem_history import units
-from storage.projections import rows_of
+from storage.log.projections import rows_of
 from tests.fakes.annotated import annotated
 from tests.fakes.examples import SEEDS, examples
 from tests.fakes.sessions import NAMES, study, whole

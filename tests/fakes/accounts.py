@@ -13,8 +13,8 @@ from sqlalchemy import select
 from app.clock import VirtualClock
 from storage import tables
 from storage.accounts.accounts import Accounts
-from storage.accounts.names import TERMINAL
-from storage.engine import Database, open_database
+from storage.accounts.roles import TERMINAL
+from storage.db.engine import Database, open_database
 
 CHEAP = PasswordHasher(time_cost=1, memory_cost=64, parallelism=1)
 GOOD = "wandering teapot moss seven"

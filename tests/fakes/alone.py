@@ -18,8 +18,8 @@ from app.errors import BackendBroken, BackendDenied, BackendRejected, BackendUna
 from app.naming import Asked
 from app.settings import Settings
 from experiments.study.model_spec import Model, Price
-from storage.alone.replies import stored
-from storage.engine import Database, open_database
+from storage.ai_alone.replies import stored
+from storage.db.engine import Database, open_database
 from tests.fakes.sampled import Row, sampled
 
 BACKEND = "told"

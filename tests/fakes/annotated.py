@@ -11,7 +11,7 @@ from experiments.session.annotations import About
 from experiments.session.engine import decide
 from experiments.session.state import State
 from experiments.study.resolve import Study
-from storage.annotations import Annotation
+from storage.log.annotations import Annotation
 
 EFFORTS = ("tried", "known", "low effort")
 ANSWERS: Sequence[dict[str, Any]] = (

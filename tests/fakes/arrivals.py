@@ -20,7 +20,7 @@ from app.library import load_study
 from app.runtime import Runtime
 from app.settings import Settings
 from experiments.errors import Refused
-from storage.engine import open_database
+from storage.db.engine import open_database
 
 TRIES = 6
 CLICKS, MOST_CLICKS = 3, 20

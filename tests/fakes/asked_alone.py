@@ -13,7 +13,7 @@ from app.backends.base import Message, Request
 from app.naming import Asked
 from app.settings import Settings
 from experiments.study.model_spec import Model
-from storage.engine import open_database
+from storage.db.engine import open_database
 
 CONCURRENCY = 16
 MODEL = Model(backend="openai", model="slow")

@@ -29,7 +29,7 @@ from app.backends.base import Message, Request
 from app.naming import Asked
 from app.settings import Settings
 from experiments.study.model_spec import Model
-from storage.engine import open_database
+from storage.db.engine import open_database
 from tests.fakes.fast_server import FastServer
 
 ROOT = Path(__file__).parents[2]

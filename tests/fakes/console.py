@@ -19,9 +19,9 @@ from app.web.console import server
 from app.web.console.desk import Desk
 from app.web.console.visitor import VISITOR, Visitor
 from storage.accounts.accounts import Accounts
-from storage.accounts.names import Role
-from storage.engine import Database
-from storage.participants import Participants, Person
+from storage.accounts.roles import Role
+from storage.db.engine import Database
+from storage.registers.participants import Participants, Person
 from tests.fakes.accounts import CHEAP, Witnessed
 from tests.fakes.kept_pages import on_kept_page
 from tests.fakes.researcher import Researcher

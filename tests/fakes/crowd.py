@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 
-from storage.engine import Database
+from storage.db.engine import Database
 from tests.fakes.http_bot import HttpBot
 from tests.wiring.reading import check_facts, check_rows, check_sound, facts, query
 

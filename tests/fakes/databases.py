@@ -18,15 +18,15 @@ from app.runtime import Runtime
 from app.settings import Settings
 from experiments.events import Action
 from experiments.session.annotations import About
-from storage.annotations import Annotations
-from storage.engine import Database, open_database, writer
-from storage.exported import Exported
-from storage.exports import exporting
-from storage.exports.planning import Wish
-from storage.projections import rebuild
+from storage.datasets.exports import exporter
+from storage.datasets.exports.plan import Wish
+from storage.datasets.manifest import Exported
+from storage.db.engine import Database, open_database, writer
+from storage.log.annotations import Annotations
+from storage.log.projections import rebuild
+from storage.log.seats import release
+from storage.log.telemetry import Telemetry
 from storage.schemas.registry import schemas
-from storage.seats import release
-from storage.telemetry import Telemetry
 from tests.fakes.annotated import annotation
 from tests.fakes.sessions import study
 
@@ -137,7 +137,7 @@ async def fill(database: Database, names: list[str], count: int, seed: str) -> N
 
 def export(database: Database, study: str, schema: str, folder: Path, origin: str | None = None) -> Exported:
     """A study's files in a schema."""
-    return exporting.export(database, Wish(study, schema, origin), folder)
+    return exporter.export(database, Wish(study, schema, origin), folder)
 
 
 def rows(database: Database, table: Table) -> list[dict[str, Any]]:

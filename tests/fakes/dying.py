@@ -10,8 +10,8 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from storage import log
-from storage.work import Append
+from storage.log import event_log
+from storage.log.write_requests import Append
 from tests.fakes.forked import command
 
 DIED = "died"
@@ -37,14 +37,14 @@ def command_without_a_writer(*words: str) -> None:
         def monotonic(self) -> float:
             raise OSError("no clock")
 
-    log.time = Clock()  # type: ignore[attr-defined]
+    event_log.time = Clock()  # type: ignore[attr-defined]
     command(*words)
 
 
 def _die(called: Any, *words: str) -> None:
-    write, died = log._outcomes, Path(DIED).absolute()
+    write, died = event_log._outcomes, Path(DIED).absolute()
 
-    def outcomes(connection: Connection, batch: Sequence[log._Item]) -> list[Any]:
+    def outcomes(connection: Connection, batch: Sequence[event_log._Item]) -> list[Any]:
         found = write(connection, batch)
         known = died.read_text(encoding="utf-8").split() if died.exists() else []
         for item, outcome in zip(batch, found, strict=True):
@@ -55,7 +55,7 @@ def _die(called: Any, *words: str) -> None:
                     os._exit(9)
         return found
 
-    log._outcomes = outcomes
+    event_log._outcomes = outcomes
     command(*words)
 
 

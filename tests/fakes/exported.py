@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from experiments.study.resolve import Study
-from storage.exported import Exported, File
-from storage.forms import Literally
+from storage.column_types import Literally
+from storage.datasets.manifest import Exported, File
 from storage.schemas.base import Column, Released
 from storage.schemas.registry import schema
 from tests.fakes.sessions import STUDIES, study

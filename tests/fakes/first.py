@@ -16,8 +16,8 @@ from typing import Any
 
 from sqlalchemy import Connection, text
 
-from storage.engine import connect, writer
-from storage.revisions import OWN, Revisions
+from storage.db.engine import connect, writer
+from storage.db.revisions import OWN, Revisions
 
 FOLDER = Path(__file__).parents[1] / "migrations"
 LATER = Revisions((*OWN.folders, FOLDER / "later"))

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from storage.engine import open_database
-from storage.participants import Participants
-from storage.payment_files import Wish, pay_out
+from storage.db.engine import open_database
+from storage.payments.payment_files import Wish, pay_out
+from storage.registers.participants import Participants
 
 MOST_TOUCHES = 50
 

@@ -6,7 +6,7 @@ import time
 
 from sqlalchemy import QueuePool
 
-from storage.engine import Database
+from storage.db.engine import Database
 
 MOST_S = 10.0
 

@@ -24,8 +24,8 @@ from app.web.prolific_tokens import ProlificTokens
 from app.web.tickets import Tickets
 from experiments.study.resolve import Study
 from storage import tables
-from storage.engine import Database
-from storage.participants import Participants
+from storage.db.engine import Database
+from storage.registers.participants import Participants
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import SECRET, settings_for

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from storage.engine import Database, open_database
+from storage.db.engine import Database, open_database
 
 Fill = Callable[[Database], object]
 

@@ -17,9 +17,9 @@ from experiments.events import Action, Event
 from experiments.study.resolve import Study
 from experiments.views.problem_history import units
 from storage import tables
-from storage.engine import open_database, writer
-from storage.participants import Participants, Person
-from storage.work import Append
+from storage.db.engine import open_database, writer
+from storage.log.write_requests import Append
+from storage.registers.participants import Participants, Person
 from tests.fakes.served import SECRET
 from tests.fakes.studies import write
 

@@ -13,7 +13,7 @@ from sqlalchemy import create_engine, select
 
 from app.web.links import RECRUITERS, SIGNATURE, TOKEN
 from storage import tables
-from storage.participants import Participants
+from storage.registers.participants import Participants
 from tests.fakes import studies
 from tests.fakes.served import SECRET, Served
 

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from experiments.instruments.dices_safety import columns as reasons_of
 from experiments.instruments.query_labels import HEADERS, WRITE_IN_HEADER
+from storage.column_types import Choice, Whole
 from storage.dices import OVERALL, beneath, combined
-from storage.forms import Choice, Whole
 from storage.schemas.base import Column
 from storage.schemas.registry import schema
 

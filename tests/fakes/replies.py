@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from app.alone.planning import AloneCell
 from experiments.study.resolve import Study
-from storage.alone.cells import keep_cells
-from storage.engine import Database
-from storage.studies import Studies
+from storage.ai_alone.cells import keep_cells
+from storage.db.engine import Database
+from storage.registers.studies import Studies
 from tests.fakes.sampled import Row, sampled, write_sampled
 
 

@@ -11,8 +11,8 @@ from app.analysis.report import Arm, Report, Version
 from app.analysis.report.conduct import Costs, Quality
 from app.analysis.report.published import Against
 from app.analysis.results import Results
-from storage.reading import Flow
-from storage.spending import Cost
+from storage.reports.analysis_data import Flow
+from storage.reports.costs import Cost
 
 NASTY = (
     '=HYPERLINK("x")<script>alert(1)</script>|`a`\\input{/etc/passwd}%$_#&~^{}[b](javascript:c)\n# d\n\\end{longtable}'

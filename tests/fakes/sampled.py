@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from itertools import count
 from typing import Any
 
-from storage.engine import Database, writer
-from storage.work import Attempt
-from storage.writing import write
+from storage.db.engine import Database, writer
+from storage.log.write_requests import Attempt
+from storage.log.writer import write
 
 _turns = count(1)
 Row = Mapping[str, Any]

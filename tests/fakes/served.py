@@ -30,7 +30,7 @@ from app.library import load_study
 from app.settings import Settings
 from app.web.server import build_app
 from app.web.tickets import Tickets
-from storage.engine import Database, open_database
+from storage.db.engine import Database, open_database
 from tests.fakes import forked as forks
 from tests.fakes.forked import Forked
 from tests.fakes.let_go import let_go

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 OURS = tuple(f"{ROOT / room}/" for room in ("app", "storage", "experiments", "problems"))
 TESTS = f"{ROOT / 'tests'}/"
 LOCKS = ("_locked", "asking")
-"""In storage/alone/runs.py: one holds an empty file of its own and the other no transaction, while models are asked."""
+"""In storage/ai_alone/runs.py: one holds an empty file of its own and the other no transaction, while models answer."""
 
 FOUND: list[str] = []
 """Where in Parley a transaction was begun that was open while something was awaited."""
@@ -50,7 +50,7 @@ def _who() -> str:
     while frame is not None:
         name = frame.f_code.co_filename
         if name.startswith(TESTS) and not name.startswith(__file__):
-            return place if place and not place.startswith("storage/engine.py") else ""
+            return place if place and not place.startswith("storage/db/engine.py") else ""
         if not place and name.startswith(OURS):
             if frame.f_code.co_name in LOCKS:
                 return ""

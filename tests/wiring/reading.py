@@ -9,9 +9,9 @@ from typing import Any
 from sqlalchemy import text
 
 from experiments.events import Event
-from storage.engine import Database, dumps
-from storage.log import load
-from storage.projections import rebuild
+from storage.db.engine import Database, dumps
+from storage.log.event_log import load
+from storage.log.projections import rebuild
 from storage.schemas.registry import schemas
 from tests.fakes.databases import export
 from tests.fakes.http_bot import HttpBot

@@ -14,10 +14,10 @@ from experiments.session.state import State
 from experiments.study.resolve import Study
 from experiments.study.screen import Code
 from storage import tables
-from storage.engine import Database
-from storage.log import load
-from storage.projections import differences
-from storage.seating import seat_of
+from storage.db.engine import Database
+from storage.log.event_log import load
+from storage.log.projections import differences
+from storage.log.seat_projection import seat_of
 from tests.fakes.databases import read_tables
 from tests.fakes.life import CODES
 

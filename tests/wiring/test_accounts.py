@@ -9,8 +9,8 @@ from sqlalchemy import text
 from sqlalchemy.exc import DatabaseError
 
 from storage.accounts.accounts import Accounts
-from storage.accounts.names import FIRST, TERMINAL, name_for
-from storage.engine import writer
+from storage.accounts.roles import FIRST, TERMINAL, name_for
+from storage.db.engine import writer
 from storage.errors import AccountError, LoginRefused
 from tests.fakes.accounts import BETTER, GOOD, HOME, Place, a_place, ada_and_bob
 

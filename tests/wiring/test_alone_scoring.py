@@ -12,11 +12,11 @@ from app.alone.methods import registry
 from app.alone.planning import AloneCell, Wish, cells
 from app.alone.scoring import outcome, score
 from app.library import load_study
+from storage.ai_alone.answers import standings
+from storage.ai_alone.replies import Stored
 from storage.ai_tables import answers
-from storage.alone.answers import standings
-from storage.alone.replies import Stored
-from storage.engine import Database, writer
-from storage.projections import differences, rebuild
+from storage.db.engine import Database, writer
+from storage.log.projections import differences, rebuild
 from storage.schemas.registry import released
 from tests.fakes.databases import read_tables
 from tests.fakes.replies import keep, row

@@ -23,13 +23,13 @@ from app.runtime import Runtime
 from app.settings import Settings
 from experiments.events import Action
 from experiments.session.engine import decide, fold
-from storage.conversations import annotated_in, conversations
-from storage.engine import Database, open_database
-from storage.log import Log
-from storage.projections import differences
-from storage.seating import seat_changes
-from storage.studies import Studies
-from storage.work import Append
+from storage.db.engine import Database, open_database
+from storage.log.event_log import Log
+from storage.log.projections import differences
+from storage.log.seat_projection import seat_changes
+from storage.log.write_requests import Append
+from storage.registers.studies import Studies
+from storage.reports.conversations import annotated_in, conversations
 from storage.yaml_text import yaml_text
 from tests.fakes import studies
 from tests.fakes.backends import registered

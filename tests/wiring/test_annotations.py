@@ -23,14 +23,14 @@ from experiments.session.engine import fold
 from experiments.study.resolve import Study
 from experiments.study.screen import Screen
 from experiments.views.transcript import story
-from storage.annotations import Annotation, Annotations, Written
-from storage.conversations import annotated_in, conversations
-from storage.engine import Database, open_database
-from storage.imports.importing import import_files
-from storage.log import Log, load
-from storage.projections import differences, rebuild
-from storage.seating import seat_of
-from storage.studies import Studies
+from storage.datasets.imports.importer import import_files
+from storage.db.engine import Database, open_database
+from storage.log.annotations import Annotation, Annotations, Written
+from storage.log.event_log import Log, load
+from storage.log.projections import differences, rebuild
+from storage.log.seat_projection import seat_of
+from storage.registers.studies import Studies
+from storage.reports.conversations import annotated_in, conversations
 from tests.fakes import studies
 from tests.fakes.databases import export, read_tables
 from tests.fakes.served import settings_for

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from experiments.session.engine import STALE
-from storage.participants import Participants, Person
+from storage.registers.participants import Participants, Person
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.proofs import signed

@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from storage import backups
-from storage.backups import back_up, check, restore
-from storage.engine import open_database
+from storage.db import backup
+from storage.db.backup import back_up, check, restore
+from storage.db.engine import open_database
 from storage.errors import StorageError
-from storage.log import load
-from storage.projections import differences
+from storage.log.event_log import load
+from storage.log.projections import differences
 from tests.fakes import studies
 from tests.fakes.commanding import parley
 from tests.fakes.forked import Forked, command
@@ -36,7 +36,7 @@ PAGES = 5
 
 @pytest.fixture
 def slowly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backups, "STEP", PAGES)
+    monkeypatch.setattr(backup, "STEP", PAGES)
 
 
 @pytest.fixture

@@ -9,12 +9,12 @@ from sqlalchemy import Connection, select
 
 from experiments.events import Event
 from storage import tables
-from storage.engine import Database, writer
+from storage.db.engine import Database, writer
 from storage.errors import Conflict
-from storage.log import facts
-from storage.telemetry import Telemetry
-from storage.work import Append, Attempt, Draft, Enrolment, Spent, Work
-from storage.writing import write
+from storage.log.event_log import facts
+from storage.log.telemetry import Telemetry
+from storage.log.write_requests import Append, Attempt, Draft, Enrolment, Spent, Work
+from storage.log.writer import write
 
 STREAM, OTHER = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
 NEW = Enrolment("study", "h", "person")

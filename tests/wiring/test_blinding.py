@@ -19,8 +19,8 @@ from app.library import load_study
 from app.runtime import Runtime
 from app.settings import Settings
 from experiments.study.resolve import Study
-from storage.blinding import Blinding, Guesses, blinding
-from storage.engine import Database, open_database
+from storage.db.engine import Database, open_database
+from storage.reports.blinding import Blinding, Guesses, blinding
 from tests.fakes import studies
 from tests.fakes.backends import registered
 from tests.wiring.test_data_commands import parley

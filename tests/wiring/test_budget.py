@@ -21,12 +21,12 @@ from app.settings import Settings
 from experiments.errors import Refused
 from experiments.session.engine import owed
 from experiments.study.resolve import Study
-from storage.attempts import attempts
-from storage.engine import Database, open_database
-from storage.log import Log
-from storage.operations import decide_on
-from storage.spending import Cost, costs, spending
-from storage.work import Append, Counted
+from storage.db.engine import Database, open_database
+from storage.log.event_log import Log
+from storage.log.write_requests import Append, Counted
+from storage.registers.study_status import decide_on
+from storage.reports.costs import Cost, costs, spending
+from storage.reports.model_calls import attempts
 from tests.fakes import studies
 from tests.fakes.backends import PLAYS, Played, registered
 from tests.fakes.http_bot import HttpBot

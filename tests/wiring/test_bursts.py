@@ -23,9 +23,9 @@ from app.runtime import Runtime
 from app.settings import Settings
 from experiments.errors import Refused
 from experiments.study.resolve import Study
-from storage.engine import Database, open_database
-from storage.studies import Studies
-from storage.watching.people import tally_of
+from storage.db.engine import Database, open_database
+from storage.registers.studies import Studies
+from storage.reports.monitoring.sessions import tally_of
 from tests.fakes import studies
 from tests.fakes.let_go import let_go
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from experiments.events import Event
-from storage import checkpoints
-from storage.engine import open_database
-from storage.log import Log
-from storage.work import Append
+from storage.db import wal_checkpoint
+from storage.db.engine import open_database
+from storage.log.event_log import Log
+from storage.log.write_requests import Append
 
 CHARS, COMMITS = 8_000, 600
 
@@ -23,8 +23,8 @@ def append(log: Log, stream: str, number: int) -> None:
 def test_the_write_ahead_log_stays_short_however_much_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checkpoints, "EVERY_S", 0.01)
-    monkeypatch.setattr(checkpoints, "LONG", 50)
+    monkeypatch.setattr(wal_checkpoint, "EVERY_S", 0.01)
+    monkeypatch.setattr(wal_checkpoint, "LONG", 50)
     database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
     log = Log(database)
     longest = 0
@@ -38,8 +38,8 @@ def test_the_write_ahead_log_stays_short_however_much_is_written(
 
 
 def test_a_reader_who_stays_keeps_no_commit_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoints, "EVERY_S", 0.01)
-    monkeypatch.setattr(checkpoints, "LONG", 1)
+    monkeypatch.setattr(wal_checkpoint, "EVERY_S", 0.01)
+    monkeypatch.setattr(wal_checkpoint, "LONG", 1)
     database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
     log = Log(database)
     append(log, "s", 1)

@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import text
 
-from storage.claims import Claims, PostgresClaims, claims_of
-from storage.engine import Database, open_database, writer
+from storage.db.advisory_locks import Claims, PostgresClaims, claims_of
+from storage.db.engine import Database, open_database, writer
 from storage.errors import StorageError
 from tests.fakes.forked import Forked
 from tests.fakes.postgres import fresh

@@ -6,8 +6,8 @@ import httpx2
 import pytest
 from starlette.types import ASGIApp
 
-from storage.accounts.names import TERMINAL
-from storage.accounts.tries import MOST_TRIES
+from storage.accounts.login_throttle import MOST_TRIES
+from storage.accounts.roles import TERMINAL
 from tests.fakes.accounts import BETTER, GOOD, Place, a_place
 from tests.fakes.console_door import ADDRESS, Browser, behind, browser, mark
 

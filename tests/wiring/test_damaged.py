@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from storage.engine import open_database
+from storage.db.engine import open_database
 from tests.fakes.commanding import parley
 from tests.fakes.forked import Forked, command
 

@@ -21,8 +21,8 @@ from app.runtime import Runtime
 from app.settings import Settings
 from experiments.session.seeded_random import public_id
 from experiments.views.problem_history import units
-from storage.engine import open_database
-from storage.participants import Participants, Person
+from storage.db.engine import open_database
+from storage.registers.participants import Participants, Person
 from storage.schemas.registry import schema as schema_of
 from tests.fakes.commanding import parley as run
 from tests.fakes.forked import Forked, command

@@ -18,8 +18,8 @@ from sqlalchemy import select, update
 from app.bots.simulate import START_US
 from app.clock import VirtualClock
 from storage import tables
-from storage.engine import open_database
-from storage.exports.offering import PREVIEW
+from storage.datasets.exports.preview import PREVIEW
+from storage.db.engine import open_database
 from tests.fakes.console import CANARY, Room, begin_as_canary, room
 from tests.fakes.databases import fill
 from tests.fakes.researcher import Researcher, text

@@ -27,9 +27,9 @@ from app.clock import VirtualClock, WorldClock
 from app.web.console.downloads import EXPIRED, LIFE_S, LOCK, STOPPED, Downloads, Link
 from app.web.console.gate import KNOWN
 from app.web.console.visitor import VISITOR, Visitor
-from storage.engine import Database, open_database
-from storage.exports.exporting import export
-from storage.exports.planning import Wish
+from storage.datasets.exports.exporter import export
+from storage.datasets.exports.plan import Wish
+from storage.db.engine import Database, open_database
 from tests.fakes.console import begin_as_canary
 from tests.fakes.databases import fill
 from tests.fakes.forked import Forked

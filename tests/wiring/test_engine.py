@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 from app.alone.engine.plan import Limits
 from app.errors import PriceUnknown
-from storage.alone.runs import runs
+from storage.ai_alone.runs import runs
 from storage.tables import attempts
 from tests.fakes.alone import (
     BAD,

@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 
-from storage.alone.replies import stored
-from storage.alone.runs import runs
-from storage.engine import open_database
+from storage.ai_alone.replies import stored
+from storage.ai_alone.runs import runs
+from storage.db.engine import open_database
 from tests.fakes import asked_alone
 from tests.fakes.asked_alone import CONCURRENCY, Line
 from tests.fakes.forked import Forked

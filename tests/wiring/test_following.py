@@ -14,9 +14,9 @@ import pytest
 
 from app.library import load_study, read_yaml
 from experiments.study.resolve import Study
-from storage.engine import Database
-from storage.operations import decide_on
-from storage.publishing import publish
+from storage.db.engine import Database
+from storage.registers.study_status import decide_on
+from storage.registers.study_versions import publish
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import serving, settings_for, ticket

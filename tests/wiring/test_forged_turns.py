@@ -19,8 +19,8 @@ from itsdangerous import URLSafeSerializer
 
 from app.backends.base import BackendOptions, Delta, End, Request, Text
 from app.library import load_study
-from storage.operations import decide_on
-from storage.watching import watch
+from storage.registers.study_status import decide_on
+from storage.reports.monitoring import watch
 from tests.fakes import studies
 from tests.fakes.backends import registered
 from tests.fakes.hostile_requests import values

@@ -9,7 +9,7 @@ import pytest
 from gradio.state_holder import SessionState
 
 from app.web.gradio_page import EVENTS, HEAD, SCRIPT
-from storage.engine import open_database
+from storage.db.engine import open_database
 from tests.fakes import studies
 from tests.fakes.console import console
 from tests.fakes.http_bot import HttpBot

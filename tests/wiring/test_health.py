@@ -14,8 +14,8 @@ from starlette.routing import Route
 
 from app.web.health import KEPT_S, NOBODY, live, ready
 from storage import tables
-from storage.engine import Database, writer
-from storage.log import Log
+from storage.db.engine import Database, writer
+from storage.log.event_log import Log
 from tests.fakes.served import Process, serving, settings_for
 from tests.wiring.sound import rows
 

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from app.library import load_study
 from experiments.session.engine import fold, screen
 from experiments.session.limits import ASKING
-from storage.projections import differences
-from storage.verify import verify
+from storage.log.projections import differences
+from storage.reports.reproducibility import verify
 from tests.fakes.hostile_requests import Request, anything, described, near, near_to
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import Served, serving_aside, settings_for, ticket

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from app.web.console.visitor import Visitor
 from storage import tables
-from storage.engine import open_database
+from storage.db.engine import open_database
 from tests.fakes.console import Room, begin_as_canary, room
 from tests.fakes.databases import fill, rows
 from tests.fakes.hostile_requests import values

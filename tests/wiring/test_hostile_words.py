@@ -20,10 +20,10 @@ from rich.tree import Tree
 from app.cli.common import out
 from app.cli.logs import Text as LogText
 from app.cli.plain import PlainConsole, plain
-from storage import forms
-from storage.describe.formulas import escaped, is_formula
-from storage.exports.csv_file import CsvWriter
-from storage.exports.json_file import JsonWriter
+from storage import column_types
+from storage.datasets.describe.csv_injection import escaped, is_formula
+from storage.datasets.exports.csv_writer import CsvWriter
+from storage.datasets.exports.json_writer import JsonWriter
 from storage.schemas.base import Column
 from tests.fakes.examples import examples
 from tests.fakes.hostile import ALL, LIGHT
@@ -96,7 +96,7 @@ def test_whoever_reads_a_csv_or_a_json_file_reads_what_was_written(texts: list[s
     table = pa_csv.read_csv(io.BytesIO(written.encode()), parse_options=parsing, convert_options=as_texts)
     assert table["text"].to_pylist() == texts
     whole = io.BytesIO()
-    objects = JsonWriter(whole, [Column("text", forms.Text(), "a text", "here")])
+    objects = JsonWriter(whole, [Column("text", column_types.Text(), "a text", "here")])
     objects.rows([(text,) for text in texts])
     objects.close()
     assert [row["text"] for row in json.loads(whole.getvalue())] == texts

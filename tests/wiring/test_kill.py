@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from experiments.events import Event
-from storage.engine import open_database
+from storage.db.engine import open_database
 from tests.fakes import studies
 from tests.fakes.crowd import PATIENCE_S, Crowd, check_crowd, crowd
 from tests.fakes.http_bot import Heard, HttpBot, take

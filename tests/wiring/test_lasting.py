@@ -19,9 +19,9 @@ from app.clock import VirtualClock
 from app.kept import Kept
 from app.library import load_study
 from app.runtime import Runtime
-from storage.engine import Database
-from storage.exports.exporting import export
-from storage.exports.planning import Wish
+from storage.datasets.exports.exporter import export
+from storage.datasets.exports.plan import Wish
+from storage.db.engine import Database
 from tests.fakes import studies
 from tests.fakes.crowd import Crowd, check_crowd, crowd
 from tests.fakes.http_bot import HttpBot

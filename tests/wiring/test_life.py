@@ -20,8 +20,8 @@ from experiments.errors import Refused
 from experiments.session.engine import fold
 from experiments.session.state import State
 from storage import tables
-from storage.engine import open_database
-from storage.participants import Participants, Person
+from storage.db.engine import open_database
+from storage.registers.participants import Participants, Person
 from tests.fakes import life
 from tests.fakes.http_bot import Act, Answer, HttpBot
 from tests.fakes.proofs import signed

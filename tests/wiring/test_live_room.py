@@ -14,10 +14,10 @@ import pytest
 from app.bots.simulate import START_US
 from app.clock import VirtualClock
 from app.web.console.rooms.live import where_of
-from storage.engine import open_database
+from storage.db.engine import open_database
 from storage.errors import StorageError
-from storage.operations import decide_on, operations_of
-from storage.studies import Studies
+from storage.registers.studies import Studies
+from storage.registers.study_status import decide_on, operations_of
 from tests.fakes.console import Room, room
 from tests.fakes.databases import busy
 from tests.fakes.researcher import Researcher, text

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from experiments.events import Event
-from storage.engine import Database, open_database
+from storage.db.engine import Database, open_database
 from storage.errors import Conflict, StorageError
-from storage.log import Log, last_seq
-from storage.work import Append, Draft, Spent
+from storage.log.event_log import Log, last_seq
+from storage.log.write_requests import Append, Draft, Spent
 
 
 @pytest.fixture

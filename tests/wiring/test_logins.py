@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from storage.accounts.accounts import Accounts
-from storage.accounts.names import TERMINAL
+from storage.accounts.login_throttle import MOST_TRIES, PER_ACCOUNT, neighbourhood
 from storage.accounts.passwords import MOST_CHARS, Passwords, refuse_weak
-from storage.accounts.tries import MOST_TRIES, PER_ACCOUNT, neighbourhood
+from storage.accounts.roles import TERMINAL
 from storage.errors import AccountError, LoginRefused, TooMany
 from tests.fakes.accounts import BETTER, CHEAP, GOOD, HOME, Place, ada_and_bob
 

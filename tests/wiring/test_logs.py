@@ -19,7 +19,7 @@ from sqlalchemy import text
 
 from app.cli.logs import Json, Text
 from app.errors import BackendBroken
-from storage.engine import open_database, writer
+from storage.db.engine import open_database, writer
 from storage.errors import StorageError
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot

@@ -16,17 +16,17 @@ from sqlalchemy.exc import DBAPIError
 from app.bots.random_bot import RandomBot
 from app.clock import VirtualClock
 from app.runtime import Runtime
-from storage.alone.replies import stored
-from storage.alone.runs import runs
-from storage.backups import check
-from storage.engine import connect, open_database, outdated_tables, writer
+from storage.ai_alone.replies import stored
+from storage.ai_alone.runs import runs
+from storage.db.backup import check
+from storage.db.engine import connect, open_database, outdated_tables, writer
+from storage.db.revisions import OWN, Revisions, stamped
 from storage.errors import StorageError
-from storage.log import Log
-from storage.migrating import Content, content, migrate, standing
-from storage.projections import differences, rebuild
-from storage.revisions import OWN, Revisions, stamped
+from storage.log.event_log import Log
+from storage.log.projections import differences, rebuild
+from storage.log.seats import last_us
+from storage.migrations.migrate import Content, content, migrate, standing
 from storage.schemas.registry import schemas
-from storage.seats import last_us
 from storage.tables import attempts, metadata, seats, usage
 from tests.fakes.commanding import parley
 from tests.fakes.first import FACTS, LATER, make_first

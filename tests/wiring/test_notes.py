@@ -16,13 +16,13 @@ from app.runtime import Runtime
 from experiments.errors import Refused
 from experiments.session.engine import fold
 from experiments.views.transcript import story
-from storage.engine import Database, open_database
+from storage.db.engine import Database, open_database
 from storage.errors import StorageError
-from storage.log import Log, load
-from storage.notes import MOST_CHARS, Kind, Note, note_on
-from storage.projections import differences
-from storage.sessions import Wish, sessions
-from storage.studies import Studies
+from storage.log.event_log import Log, load
+from storage.log.notes import MOST_CHARS, Kind, Note, note_on
+from storage.log.projections import differences
+from storage.registers.studies import Studies
+from storage.reports.sessions import Wish, sessions
 from tests.fakes import studies
 from tests.fakes.commanding import parley
 from tests.fakes.served import settings_for

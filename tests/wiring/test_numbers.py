@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from storage.engine import open_database
+from storage.db.engine import open_database
 from tests.fakes.console import console
 from tests.fakes.databases import fill
 from tests.fakes.http_bot import HttpBot

@@ -15,7 +15,7 @@ from app.errors import BackendBroken, BackendDenied, BackendUnavailable
 from app.library import load_study
 from app.runtime import Runtime
 from app.settings import Settings
-from storage.engine import Database, open_database
+from storage.db.engine import Database, open_database
 from tests.fakes import studies
 from tests.fakes.backends import PLAYS, Played, registered
 from tests.wiring.reading import query

@@ -16,10 +16,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from app.cli import app
-from storage.engine import open_database
-from storage.participants import Participants, Person
-from storage.payment_files import Wish, pay_out
-from storage.payments import Payee, Payment, payees, record
+from storage.db.engine import open_database
+from storage.payments.payment_files import Wish, pay_out
+from storage.payments.payments import Payee, Payment, payees, record
+from storage.registers.participants import Participants, Person
 from tests.fakes.forked import forking
 from tests.fakes.killed import kill_at_every_touch
 from tests.fakes.payees import Somebody, copies, erase_id, pid, take_part

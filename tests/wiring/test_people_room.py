@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from starlette.types import ASGIApp
 
-from storage.accounts.names import TERMINAL
-from storage.accounts.tries import MOST_TRIES
+from storage.accounts.login_throttle import MOST_TRIES
+from storage.accounts.roles import TERMINAL
 from tests.fakes.accounts import BETTER, GOOD, Place
 from tests.fakes.console import whole
 from tests.fakes.researcher import HIDDEN, Researcher, text

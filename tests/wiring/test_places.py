@@ -20,11 +20,11 @@ from app.library import load_study
 from app.runtime import Runtime
 from app.settings import Settings
 from experiments.errors import Refused
-from storage.engine import Database, open_database, writer
-from storage.operations import decide_on
-from storage.participants import Participants, Person
-from storage.projections import rebuild
-from storage.verify import verify
+from storage.db.engine import Database, open_database, writer
+from storage.log.projections import rebuild
+from storage.registers.participants import Participants, Person
+from storage.registers.study_status import decide_on
+from storage.reports.reproducibility import verify
 from tests.fakes import studies
 from tests.fakes.commanding import parley
 from tests.fakes.served import SECRET

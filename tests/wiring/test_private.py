@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from storage.engine import open_database
+from storage.db.engine import open_database
+from storage.db.private_files import create, make_folder, writing
 from storage.errors import StorageError
-from storage.private import create, make_folder, writing
 from tests.docs.pages import parley
 from tests.fakes.databases import fill
 from tests.fakes.served import Process

@@ -17,7 +17,7 @@ import jwt
 import pytest
 
 from app.web import prolific_tokens
-from storage.participants import Participants, Person
+from storage.registers.participants import Participants, Person
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.proofs import WORKSPACE, Prolific, sessions, study
 from tests.fakes.served import SECRET, Served, serving, settings_for, ticket

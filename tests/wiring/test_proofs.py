@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from sqlalchemy import StaticPool, create_engine, insert
 
 from storage import tables
-from storage.participants import MOST_GAP, Participants, Person
-from storage.payments import payees
+from storage.payments.payments import payees
+from storage.registers.participants import MOST_GAP, Participants, Person
 from tests.fakes.commanding import parley
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.proofs import sessions, signed, study

@@ -7,8 +7,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from storage.operations import decide_on
-from storage.participants import Participants, Person
+from storage.registers.participants import Participants, Person
+from storage.registers.study_status import decide_on
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.proofs import sessions, signed, study

@@ -19,11 +19,11 @@ import httpx2
 import pytest
 
 from storage import tables
-from storage.engine import open_database
-from storage.log import Log
-from storage.projections import differences
-from storage.verify import verify
-from storage.work import Attempt
+from storage.db.engine import open_database
+from storage.log.event_log import Log
+from storage.log.projections import differences
+from storage.log.write_requests import Attempt
+from storage.reports.reproducibility import verify
 from tests.fakes import studies
 from tests.fakes.http_bot import Heard, HttpBot, take
 from tests.fakes.nginx import before

@@ -8,8 +8,8 @@ from sqlalchemy.exc import DatabaseError
 
 from app.alone.engine.estimate import estimate
 from app.alone.engine.plan import Plan
-from storage.alone.runs import asking as only_one
-from storage.engine import writer
+from storage.ai_alone.runs import asking as only_one
+from storage.db.engine import writer
 from storage.errors import StorageError
 from storage.tables import attempts
 from tests.fakes.alone import NO, Talk, ask, asking, row, rows, seeds

@@ -20,7 +20,7 @@ from app.analysis.report import FORMATS, gather
 from app.analysis.report.published import PAPERS
 from app.analysis.results import NAMES, results
 from app.cli import report, simulators
-from storage.engine import open_database
+from storage.db.engine import open_database
 from tests.fakes.commanding import parley
 from tests.fakes.databases import fill
 

@@ -18,7 +18,7 @@ from app.web.console.report import NOT_YET
 from app.web.console.room import At, Place
 from app.web.console.rooms.results import MOST, ResultsRoom
 from app.web.console.visitor import Visitor
-from storage.engine import Database, open_database
+from storage.db.engine import Database, open_database
 from tests.fakes.accounts import Witnessed
 from tests.fakes.console import console
 from tests.fakes.databases import fill

@@ -11,8 +11,8 @@ from app.library import load_study
 from app.runtime import Runtime
 from app.web.secret import secret_of
 from experiments.events import Event
-from storage.engine import Database, open_database
-from storage.log import Log
+from storage.db.engine import Database, open_database
+from storage.log.event_log import Log
 from tests.fakes import studies
 from tests.fakes.served import settings_for
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, event
 
-from storage.engine import Database, open_database
+from storage.db.engine import Database, open_database
 from tests.fakes import studies
 from tests.fakes.crowd import Crowd, check_crowd
 from tests.fakes.dying import DIED, command_that_dies, command_that_dies_at_every_act

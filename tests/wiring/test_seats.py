@@ -15,11 +15,11 @@ import pytest
 
 from app.bots.simulate import START_US
 from app.library import load_study
-from storage.engine import Database, open_database
-from storage.studies import Studies
-from storage.supply import taken
-from storage.verify import verify
-from storage.watching.people import tally_of
+from storage.db.engine import Database, open_database
+from storage.log.item_counts import taken
+from storage.registers.studies import Studies
+from storage.reports.monitoring.sessions import tally_of
+from storage.reports.reproducibility import verify
 from tests.fakes import studies
 from tests.fakes.arrivals import come_at_once
 from tests.fakes.forked import forking

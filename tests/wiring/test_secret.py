@@ -12,7 +12,7 @@ from app.web.console.server import build_console
 from app.web.secret import secret_for, secret_of
 from app.web.server import build_app
 from storage.accounts.accounts import Accounts
-from storage.engine import Database, open_database
+from storage.db.engine import Database, open_database
 from storage.errors import StorageError
 from tests.fakes.commanding import parley
 from tests.fakes.served import SECRET, settings_for

@@ -12,7 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from storage.engine import open_database
+from storage.db.engine import open_database
 from tests.fakes import failing
 from tests.fakes.accounts import GOOD, ada_and_bob
 from tests.fakes.console_door import Browser

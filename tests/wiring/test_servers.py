@@ -12,7 +12,7 @@ from app.runtime import Runtime
 from app.servers import Server as ModelServer
 from experiments.errors import StudyError
 from experiments.study.resolve import Study
-from storage.engine import open_database
+from storage.db.engine import open_database
 from tests.fakes import studies
 from tests.fakes.served import settings_for
 

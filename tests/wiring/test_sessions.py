@@ -13,10 +13,10 @@ from sqlalchemy import insert
 from experiments.session.engine import fold
 from experiments.views.transcript import story
 from storage import tables
-from storage.engine import Database, writer
-from storage.participants import Participants, Person
-from storage.sessions import LEFT, LIVE, PAGE, Entry, Wish, read, sessions
-from storage.studies import Studies
+from storage.db.engine import Database, writer
+from storage.registers.participants import Participants, Person
+from storage.registers.studies import Studies
+from storage.reports.sessions import LEFT, LIVE, PAGE, Entry, Wish, read, sessions
 from tests.fakes.databases import fill
 from tests.fakes.served import SECRET
 

@@ -12,9 +12,9 @@ import pytest
 from app.clock import WorldClock
 from app.library import load_study
 from app.runtime import Runtime
-from storage.engine import Database
-from storage.log import load
-from storage.participants import Participants, Person
+from storage.db.engine import Database
+from storage.log.event_log import load
+from storage.registers.participants import Participants, Person
 from tests.fakes import studies
 from tests.fakes.console import Room, console
 from tests.fakes.researcher import Researcher, value, visible

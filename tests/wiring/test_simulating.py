@@ -20,9 +20,9 @@ from app.runtime import Runtime
 from experiments.study.model_spec import Model
 from experiments.study.resolve import Study
 from storage import tables
-from storage.engine import Database, open_database
-from storage.simulated import simulated
-from storage.spending import USER, costs
+from storage.db.engine import Database, open_database
+from storage.registers.simulated_users import simulated
+from storage.reports.costs import USER, costs
 from tests.fakes import studies
 from tests.fakes.served import settings_for
 

@@ -21,7 +21,7 @@ from app.runtime import Runtime
 from experiments.errors import Refused
 from experiments.session.conversation import by_click
 from experiments.session.side_by_side import rounds
-from storage.engine import open_database
+from storage.db.engine import open_database
 from tests.fakes import studies
 from tests.fakes.let_go import let_go
 from tests.fakes.served import settings_for

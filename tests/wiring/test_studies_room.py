@@ -11,9 +11,9 @@ import pytest
 
 from app.library import load_study
 from experiments.session.engine import fold
-from storage.engine import Database
-from storage.operations import operations_of
-from storage.publishing import bring, versions
+from storage.db.engine import Database
+from storage.registers.study_status import operations_of
+from storage.registers.study_versions import bring, versions
 from tests.fakes import studies
 from tests.fakes.console import Room, console
 from tests.fakes.http_bot import HttpBot

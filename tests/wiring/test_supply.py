@@ -18,8 +18,8 @@ from app.library import load_study
 from app.runtime import Runtime
 from app.settings import Settings
 from experiments.study.resolve import Study
-from storage.engine import Database, open_database
-from storage.supply import taken
+from storage.db.engine import Database, open_database
+from storage.log.item_counts import taken
 from tests.fakes import studies
 
 pytestmark = pytest.mark.anyio

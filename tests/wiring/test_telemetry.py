@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 from sqlalchemy import insert
 
-from storage import tables, telemetry
-from storage.engine import writer
-from storage.screens import screens
-from storage.telemetry import MOST_RECORDS
+from storage import tables
+from storage.db.engine import writer
+from storage.log import telemetry
+from storage.log.telemetry import MOST_RECORDS
+from storage.reports.screen_times import screens
 from tests.fakes import studies
 from tests.fakes.commanding import parley
 from tests.fakes.http_bot import HttpBot

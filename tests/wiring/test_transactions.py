@@ -14,7 +14,7 @@ from sqlalchemy import text
 from app.clock import WorldClock
 from app.library import load_study
 from app.runtime import Runtime
-from storage.engine import Database, connect, writer
+from storage.db.engine import Database, connect, writer
 from tests.fakes import studies, transactions
 from tests.fakes.let_go import let_go
 from tests.fakes.served import settings_for

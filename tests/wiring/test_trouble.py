@@ -20,8 +20,8 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
 from app.clock import VirtualClock, WorldClock
-from storage.engine import connect, open_database
-from storage.seats import last_us
+from storage.db.engine import connect, open_database
+from storage.log.seats import last_us
 from tests.fakes import studies
 from tests.fakes.crowd import Crowd, check_crowd, crowd
 from tests.fakes.http_bot import HttpBot

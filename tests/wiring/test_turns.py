@@ -15,7 +15,7 @@ import pytest
 from app.clock import WorldClock
 from app.library import load_study
 from app.runtime import Runtime
-from storage.engine import Database, open_database
+from storage.db.engine import Database, open_database
 from tests.fakes import studies
 from tests.fakes.let_go import let_go
 from tests.fakes.served import settings_for

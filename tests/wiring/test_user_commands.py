@@ -10,7 +10,7 @@ import pytest
 from app.cli.users import invite_first
 from app.clock import WorldClock
 from storage.accounts.accounts import Accounts
-from storage.engine import open_database
+from storage.db.engine import open_database
 from tests.fakes.accounts import BETTER, GOOD, HOME
 from tests.fakes.commanding import Done, parley
 from tests.fakes.served import settings_for

@@ -18,10 +18,10 @@ from app.settings import Settings
 from app.web.offered import Offered
 from experiments.errors import Refused, StudyError
 from experiments.study.resolve import Study, restore
-from storage.engine import Database
-from storage.operations import decide_on, operations_of
-from storage.publishing import Version, bring, current, publish, versions
-from storage.studies import Studies
+from storage.db.engine import Database
+from storage.registers.studies import Studies
+from storage.registers.study_status import decide_on, operations_of
+from storage.registers.study_versions import Version, bring, current, publish, versions
 from tests.fakes import studies
 from tests.fakes.commanding import parley
 from tests.fakes.served import settings_for

@@ -18,10 +18,10 @@ from experiments.events import Event
 from experiments.session.engine import fold, screen
 from experiments.session.telemetry import folded
 from experiments.study.resolve import Study
-from storage.engine import Database, open_database
-from storage.log import Log
-from storage.studies import Studies
-from storage.verify import verify
+from storage.db.engine import Database, open_database
+from storage.log.event_log import Log
+from storage.registers.studies import Studies
+from storage.reports.reproducibility import verify
 from tests.fakes import studies
 from tests.fakes.commanding import parley
 from tests.fakes.http_bot import HttpBot

@@ -16,12 +16,13 @@ from experiments.session.state import State
 from experiments.session.telemetry import folded
 from experiments.study.resolve import Study
 from experiments.views.quality_flags import flags
-from storage import tables, usage
-from storage.engine import Database, writer
-from storage.log import load
-from storage.operations import decide_on
-from storage.watching import Watched, Watching, watch
-from storage.watching.people import MOST_WAITING, tally_of
+from storage import tables
+from storage.db.engine import Database, writer
+from storage.log import usage
+from storage.log.event_log import load
+from storage.registers.study_status import decide_on
+from storage.reports.monitoring import Watched, Watching, watch
+from storage.reports.monitoring.sessions import MOST_WAITING, tally_of
 from tests.fakes.databases import busy, fill, rows
 from tests.fakes.sessions import study
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from storage.participants import Participants
-from storage.verify import verify
+from storage.registers.participants import Participants
+from storage.reports.reproducibility import verify
 from tests.fakes import studies
 from tests.fakes.commanding import parley
 from tests.fakes.http_bot import HttpBot

@@ -11,8 +11,8 @@ from app.clock import VirtualClock
 from app.counting import Live
 from app.runtime import Runtime
 from experiments.errors import Refused
-from storage.engine import open_database
-from storage.log import load
+from storage.db.engine import open_database
+from storage.log.event_log import load
 from tests.fakes import life
 from tests.fakes.served import settings_for
 

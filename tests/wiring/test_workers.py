@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from storage.engine import open_database
+from storage.db.engine import open_database
 from tests.fakes import studies
 from tests.fakes.crowd import PATIENCE_S, Crowd, check_crowd
 from tests.fakes.forked import Forked, command

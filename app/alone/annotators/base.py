@@ -18,7 +18,7 @@ from app.alone.annotators.reading import Schema, Unparsed, Values, read_object
 from app.alone.cell import Question, key_of, request_parts
 from app.backends.base import Message, Request
 from app.naming import Asked
-from storage.conversations import Conversation, Talk
+from storage.reports.conversations import Conversation, Talk
 
 SPEAKERS = MappingProxyType({"user": "USER", "bot": "AI"})
 RULE = "=" * 20

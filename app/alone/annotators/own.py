@@ -6,7 +6,7 @@ from app.alone.annotators.base import Annotator, question_of, quoted
 from app.alone.annotators.reading import Schema
 from experiments.study.annotators import RIGHT, Annotating
 from experiments.study.template import fill, names
-from storage.conversations import Conversation
+from storage.reports.conversations import Conversation
 
 PROBLEM = frozenset({"question", "problem", "options"})
 

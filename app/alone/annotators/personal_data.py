@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.alone.annotators.base import Annotator, of_object, quoted, yes_or_no
 from app.alone.annotators.reading import Schema, Values
 from app.alone.annotators.registry import annotator
-from storage.conversations import Conversation
+from storage.reports.conversations import Conversation
 
 KINDS = (
     "name",

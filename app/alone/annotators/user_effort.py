@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.alone.annotators.base import Annotator, of_object, one_of, question_of, quoted
 from app.alone.annotators.reading import Schema
 from app.alone.annotators.registry import annotator
-from storage.conversations import Conversation
+from storage.reports.conversations import Conversation
 
 GUIDE = """\
 A participant of a study was asked a question and could talk with an AI chatbot about it. How much did they try to get \

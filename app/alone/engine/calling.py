@@ -21,10 +21,10 @@ from app.backends.whole import whole
 from app.calls.caller import Attempt, Caller, Result, row_of
 from app.calls.model_pool import ModelPool
 from app.errors import BackendError
-from storage.engine import Database
+from storage.db.engine import Database
 from storage.errors import StorageError, Unwritable
-from storage.log import Log
-from storage.work import Attempt as AttemptRow
+from storage.log.event_log import Log
+from storage.log.write_requests import Attempt as AttemptRow
 
 LOOK_S = 0.2
 """How often it is looked whether replies can be kept again."""

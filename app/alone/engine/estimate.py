@@ -9,7 +9,7 @@ from app.alone.cell import Cell, Question
 from app.alone.engine.plan import Plan
 from app.alone.engine.survey import survey
 from app.calls.rate_limit import CHARS_PER_TOKEN
-from storage.engine import Database
+from storage.db.engine import Database
 
 FILLER = "word"
 """About a token."""

@@ -31,9 +31,9 @@ from app.calls.retry import RetryPolicy
 from app.clock import WorldClock
 from app.naming import Asked
 from app.settings import Settings
-from storage.alone.replies import brought, texts
-from storage.alone.runs import asking, begin_run, end_run
-from storage.engine import Database
+from storage.ai_alone.replies import brought, texts
+from storage.ai_alone.runs import asking, begin_run, end_run
+from storage.db.engine import Database
 
 AHEAD = 3
 """How many samples may be on their way for each call that may be made at once."""

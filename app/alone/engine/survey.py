@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 from app.alone.cell import Cell
 from app.naming import Asked
-from storage.alone.replies import KEYS_AT_ONCE, progress
-from storage.engine import Database
+from storage.ai_alone.replies import KEYS_AT_ONCE, progress
+from storage.db.engine import Database
 
 
 @dataclass(frozen=True, slots=True)

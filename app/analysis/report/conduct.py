@@ -8,13 +8,13 @@ from types import MappingProxyType
 
 from app.analysis.chatbench.accuracy import ATTENTION, TABLE
 from app.analysis.reading import SESSION, frame
-from storage.blinding import ALL, blinding
-from storage.engine import Database
-from storage.reading import Flow
-from storage.recorded import ORIGIN as IMPORT
-from storage.seats import meant
-from storage.spending import Cost, costs
-from storage.watching.people import crowds, odd
+from storage.db.engine import Database
+from storage.log.seats import meant
+from storage.registers.imported_rows import ORIGIN as IMPORT
+from storage.reports.analysis_data import Flow
+from storage.reports.blinding import ALL, blinding
+from storage.reports.costs import Cost, costs
+from storage.reports.monitoring.sessions import crowds, odd
 
 FLAGS: Mapping[str, str] = MappingProxyType(
     {

@@ -17,8 +17,8 @@ from app.analysis.names import about
 from app.analysis.report.gathering import Report
 from app.analysis.report.published import Published
 from app.analysis.results import NAMES
-from storage.origins import PILOT
-from storage.simulated import BOT
+from storage.registers.origins import PILOT
+from storage.registers.simulated_users import BOT
 
 SCHEMA = "parley-report/1"
 """Another one where what a program reads would mean something else."""

@@ -12,11 +12,11 @@ from app.analysis.report.words import WARNINGS, WHOSE
 from app.analysis.results import Results, Steps, results
 from experiments.study.cells import cells
 from experiments.study.resolve import Study
-from storage.engine import Database
-from storage.origins import origins
-from storage.reading import Flow, flow, recorded
+from storage.db.engine import Database
+from storage.registers.origins import origins
+from storage.registers.studies import Studies
+from storage.reports.analysis_data import Flow, flow, recorded
 from storage.schemas.registry import schema
-from storage.studies import Studies
 
 MOST_VALUES = 12
 """A factor of more values than these (such as batches of questions) is told in one line."""

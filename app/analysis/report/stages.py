@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from app.analysis.report.gathering import Arm, Report
 from app.analysis.report.words import ended
-from storage.recorded import ORIGIN as IMPORT
-from storage.seats import COMPLETE
+from storage.log.seats import COMPLETE
+from storage.registers.imported_rows import ORIGIN as IMPORT
 
 FEW_ARMS = 4
 """The flow shows the values of a factor that has at most so many."""

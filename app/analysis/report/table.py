@@ -10,7 +10,7 @@ import orjson
 
 from app.analysis.report.data import figure
 from app.analysis.report.gathering import Report
-from storage.describe.formulas import escaped
+from storage.datasets.describe.csv_injection import escaped
 
 PUBLISHED = ("value", "standard_error", "source")
 

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 
 from app.analysis.estimates import COUNT, Estimate, Finding
-from storage.origins import PILOT
-from storage.reading import UNDER_WAY, Flow
-from storage.recorded import ORIGIN as IMPORT
-from storage.simulated import BOT
+from storage.registers.imported_rows import ORIGIN as IMPORT
+from storage.registers.origins import PILOT
+from storage.registers.simulated_users import BOT
+from storage.reports.analysis_data import UNDER_WAY, Flow
 
 WHOSE: Mapping[str, str] = MappingProxyType(
     {"person": "people", PILOT: "pilot sessions", BOT: "simulated participants", IMPORT: "an imported release"}

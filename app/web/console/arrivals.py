@@ -9,7 +9,7 @@ from typing import Any
 from gradio.components.plot import PlotData
 
 from app.web.console.charts import LOOK, Spec, shown
-from storage.watching.people import Bucket
+from storage.reports.monitoring.sessions import Bucket
 
 HEIGHT = 160
 SERIES = {"arrived": "began", "completed": "completed"}

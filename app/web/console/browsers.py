@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from app.clock import Clock
 from app.web.console.signing import timed
-from storage.accounts.names import NAME, called
+from storage.accounts.roles import NAME, called
 
 KNOWN_S = 365 * 24 * 3600
 LINK_S = 24 * 3600

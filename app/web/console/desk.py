@@ -27,11 +27,11 @@ from app.web.console.visitor import VISITOR, Visitor
 from experiments.study.resolve import Study
 from problems.errors import ParleyError
 from storage.accounts.accounts import Accounts
-from storage.engine import Database
+from storage.db.engine import Database
 from storage.errors import StorageError
-from storage.log import Log
-from storage.participants import Participants
-from storage.studies import Studies
+from storage.log.event_log import Log
+from storage.registers.participants import Participants
+from storage.registers.studies import Studies
 
 log = logging.getLogger(__name__)
 TEMPLATES = Path(__file__).parent / "templates"

@@ -32,11 +32,11 @@ from app.clock import Clock
 from app.web.console.signing import timed
 from app.web.console.visitor import VISITOR, Visitor
 from problems.errors import ParleyError
-from storage.describe.packing import pack
-from storage.engine import Database
-from storage.exports.exporting import export
-from storage.exports.planning import Wish
-from storage.private import held, new_folder
+from storage.datasets.describe.zip_file import pack
+from storage.datasets.exports.exporter import export
+from storage.datasets.exports.plan import Wish
+from storage.db.engine import Database
+from storage.db.private_files import held, new_folder
 
 log = logging.getLogger(__name__)
 PREFIX, LOCK = "parley-downloads-", "lock"

@@ -27,7 +27,7 @@ from experiments.study.resolve import Study
 from experiments.study.screen import Code, Screen
 from experiments.views.answers import as_sent
 from experiments.views.transcript import PAGES, given_by, moments, state_at
-from storage.sessions import Session
+from storage.reports.sessions import Session
 
 FONTS = re.compile(r"@font-face \{[^}]*\}")
 """What a style would fetch."""

@@ -17,8 +17,8 @@ from app.web.console.desk import Desk
 from app.web.console.latest import Latest
 from app.web.console.visitor import VISITOR
 from problems.errors import ParleyError
-from storage.origins import origins
-from storage.reading import mark
+from storage.registers.origins import origins
+from storage.reports.analysis_data import mark
 
 NOT_FOUND, NOT_YET = 404, 202
 OLD_US = 300_000_000

@@ -24,8 +24,8 @@ from app.web.logged import place
 from app.web.secret import secret_for
 from problems.errors import ParleyError
 from storage.accounts.accounts import Accounts
-from storage.engine import Database
-from storage.seats import last_us
+from storage.db.engine import Database
+from storage.log.seats import last_us
 
 log = logging.getLogger(__name__)
 

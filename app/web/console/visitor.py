@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from storage.accounts.names import Role
+from storage.accounts.roles import Role
 
 VISITOR = "parley.visitor"
 """Under which name the gate leaves in a request's scope who asks."""

@@ -9,8 +9,8 @@ from typing import Any
 from experiments.errors import allowed
 from experiments.session.outcomes import OUTCOMES
 from storage.errors import StorageError
-from storage.origins import ORIGINS
-from storage.sessions import LEFT, LIVE, PASTED, Wish
+from storage.registers.origins import ORIGINS
+from storage.reports.sessions import LEFT, LIVE, PASTED, Wish
 
 ANY = ""
 STANDS = (LIVE, LEFT, *OUTCOMES)

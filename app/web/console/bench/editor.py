@@ -18,7 +18,7 @@ from app.web.console.bench.part import Repaint, Seen, Updates, check, look
 from app.web.console.desk import Desk
 from app.web.console.room import Place
 from app.web.console.visitor import Visitor
-from storage.publishing import difference, publish
+from storage.registers.study_versions import difference, publish
 
 LINES, MOST_LINES = 24, 34
 ELSEWHERE = (

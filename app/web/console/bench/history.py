@@ -12,7 +12,7 @@ from app.web.console.bench.part import Repaint, Seen, Updates
 from app.web.console.desk import Desk
 from app.web.console.room import Place, picker
 from app.web.console.visitor import Visitor
-from storage.publishing import Version, difference, readable, versions
+from storage.registers.study_versions import Version, difference, readable, versions
 
 HASH_CHARS = 12
 SIGNS = {"+": "added", "-": "removed", "@": "place"}

@@ -16,8 +16,8 @@ from app.web.console.desk import Desk
 from app.web.console.visitor import Visitor
 from experiments.session.study_status import Operations
 from experiments.study.resolve import Study
-from storage.operations import operations_of
-from storage.publishing import Version, versions
+from storage.registers.study_status import operations_of
+from storage.registers.study_versions import Version, versions
 
 Updates = Mapping[Component, Any]
 

@@ -18,11 +18,11 @@ from app.web.links import RECRUITERS
 from experiments.errors import allowed
 from experiments.study.cells import cells
 from experiments.study.resolve import Study
-from storage.operations import decide_on
-from storage.origins import PILOT
-from storage.publishing import PERSON
-from storage.seats import cell_key
-from storage.sessions import LIVE, outcomes
+from storage.log.seats import cell_key
+from storage.registers.origins import PILOT
+from storage.registers.study_status import decide_on
+from storage.registers.study_versions import PERSON
+from storage.reports.sessions import LIVE, outcomes
 
 MOST = 1_000_000
 DECISIONS: Mapping[str, tuple[str, str]] = {

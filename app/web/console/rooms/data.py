@@ -12,9 +12,9 @@ from app.web.console.desk import Desk
 from app.web.console.room import At, Place, picker, text
 from app.web.console.visitor import Visitor
 from app.web.console.words import WHOSE
-from storage.exports.offering import Offers, Outlook, Preview, files, look, offers, preview
-from storage.exports.planning import Wish
-from storage.exports.selecting import Selection, moment_of, where_of
+from storage.datasets.exports.plan import Wish
+from storage.datasets.exports.preview import Offers, Outlook, Preview, files, look, offers, preview
+from storage.datasets.exports.session_filter import Selection, moment_of, where_of
 from storage.schemas.registry import schemas
 
 ASK_S = 1.0

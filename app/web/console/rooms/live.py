@@ -18,10 +18,10 @@ from experiments.session.outcomes import OUTCOMES
 from experiments.study.cells import cells
 from experiments.study.resolve import Study
 from storage.errors import StorageError
-from storage.operations import decide_on, operations_of
-from storage.seats import cell_key
-from storage.watching import Watched, Watching
-from storage.watching.people import first_origin
+from storage.log.seats import cell_key
+from storage.registers.study_status import decide_on, operations_of
+from storage.reports.monitoring import Watched, Watching
+from storage.reports.monitoring.sessions import first_origin
 
 ORIGINS = ("person", "pilot", "bot")
 """Whose sessions can be watched: none that was imported."""

@@ -13,8 +13,8 @@ import gradio as gr
 from app.web.console.desk import Desk
 from app.web.console.room import At, Place, picker, text
 from app.web.console.visitor import Visitor
-from storage.accounts.names import ROLES
 from storage.accounts.passwords import LEAST_CHARS
+from storage.accounts.roles import ROLES
 from storage.errors import AccountError
 
 PAGE = 30

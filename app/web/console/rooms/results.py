@@ -22,8 +22,8 @@ from app.web.console.latest import Latest, Seen
 from app.web.console.room import At, Place
 from app.web.console.visitor import Visitor
 from app.web.console.words import WHOSE
-from storage.origins import ORIGINS
-from storage.reading import mark, origins_of
+from storage.registers.origins import ORIGINS
+from storage.reports.analysis_data import mark, origins_of
 
 LOOK_S = 4
 """How often an open room looks whether there is something newer."""

@@ -18,10 +18,10 @@ from experiments.session.engine import fold
 from experiments.views.quality_flags import flags
 from experiments.views.transcript import story
 from storage.errors import StorageError
-from storage.notes import Kind, Note, note_on
-from storage.origins import ORIGINS
+from storage.log.notes import Kind, Note, note_on
+from storage.registers.origins import ORIGINS
+from storage.reports.sessions import Session, Wish, cells_of, read, sessions
 from storage.schemas.registry import released
-from storage.sessions import Session, Wish, cells_of, read, sessions
 
 MOST_MOMENTS = 100_000
 MOST_ROWS = 100

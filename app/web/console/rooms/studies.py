@@ -19,9 +19,9 @@ from app.web.console.bench.walk import Walk
 from app.web.console.desk import Desk
 from app.web.console.room import At, Place
 from app.web.console.visitor import Visitor
-from storage.publishing import PERSON, standing
-from storage.seats import COMPLETE
-from storage.sessions import LIVE, outcomes
+from storage.log.seats import COMPLETE
+from storage.registers.study_versions import PERSON, standing
+from storage.reports.sessions import LIVE, outcomes
 
 FIRST = "demo"
 

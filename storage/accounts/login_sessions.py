@@ -1,0 +1,158 @@
+"""Logins: a browser holds a random token and the database its digest, so that a login ends here and at once."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import NamedTuple
+
+from sqlalchemy import Connection, and_, bindparam, insert, select, update
+from sqlalchemy.exc import OperationalError
+
+from storage import tables
+from storage.accounts.audit_log import Deeds
+from storage.accounts.login_throttle import MINUTE_US, Limit, Tries, limits, neighbourhood
+from storage.accounts.passwords import Passwords
+from storage.accounts.roles import NAME, STRANGER, Role, called
+from storage.db.engine import Database, writer
+from storage.errors import AccountError, LoginRefused, TooMany
+
+log = logging.getLogger(__name__)
+IDLE_US = 30 * 60 * 1_000_000
+LONGEST_US = 12 * 3600 * 1_000_000
+SEEN_EVERY_US = 60 * 1_000_000
+TOKEN_BYTES = 32
+LONGEST_TOKEN = 100
+NOBODY = "nobody known"
+"""What stands for a name that no account has. No account can be called so, as names have no blanks."""
+WRONG = "This name and this password do not go together. If you forgot the password, an owner can have it changed."
+_who, _login = tables.researchers.c, tables.logins.c
+_LOOK = select(_who.name, _who.role, _login.made_us, _login.seen_us).where(
+    _login.digest == bindparam("login"),
+    _login.ended_us.is_(None),
+    _who.name == _login.researcher,
+    _who.removed_us.is_(None),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Whose a login is; `login` names it among the others and is no token."""
+
+    name: str
+    role: Role
+    login: str
+
+
+class Means(NamedTuple):
+    """What logins and accounts stand on, made once for both."""
+
+    database: Database
+    clock_us: Callable[[], int]
+    passwords: Passwords
+    deeds: Deeds
+
+
+class Logins:
+    """The table of logins."""
+
+    def __init__(self, means: Means) -> None:
+        self._database, self._clock_us, self._passwords, self._deeds = means
+        self._tries = Tries(self._clock_us)
+        self._told_us: dict[str, int] = {}
+
+    def log_in(self, name: str, password: str, address: str, browser: str = "") -> str:
+        """A new token for who knows a password; raises LoginRefused, or TooMany where it was tried too often.
+
+        `browser` names one that was logged in to this account before: it is not held up by what others try.
+        """
+        name, near = called(name), neighbourhood(address)
+        counted = limits(name if NAME.fullmatch(name) else "", near, browser)
+        self._refuse_flood(name, near, *counted)
+        kept = self._kept(name)
+        if not self._passwords.fits(kept, password) or kept is None:
+            # A name that nobody has is not kept: it may be a password, typed into the wrong box.
+            self._deeds.did(STRANGER, "failed to log in", f"as {name if kept else NOBODY}, from {near}")
+            raise LoginRefused(WRONG)
+        self._tries.undo(*counted)
+        return self._begin(name, near, kept, self._passwords.anew(kept, password))
+
+    def check(self, name: str, password: str) -> None:
+        """Raise AccountError unless this is somebody's present password; tries are counted as for logging in."""
+        counted = Limit(f"change of {name}")  # only who is logged in comes here, so no stranger can use it up
+        self._refuse_flood(name, "the console", counted)
+        if not self._passwords.fits(self._kept(name), password):
+            raise AccountError("That is not your present password, so nothing was changed. Type it again.")
+        self._tries.undo(counted)
+
+    def visitor(self, token: str) -> Known | None:
+        """Whose token it is; None if it is nobody's, or too old, or was not used for too long."""
+        if not token or len(token) > LONGEST_TOKEN:
+            return None
+        login, now_us = digest(token), self._clock_us()
+        with self._database.connect() as connection:
+            found = connection.execute(_LOOK, {"login": login}).first()
+        if found is None or now_us - found.made_us >= LONGEST_US or now_us - found.seen_us >= IDLE_US:
+            return None
+        if now_us - found.seen_us >= SEEN_EVERY_US:
+            self._saw(login, now_us)
+        return Known(found.name, found.role, login)
+
+    def log_out(self, token: str) -> None:
+        """End a login, whoever still has its token."""
+        known = and_(_login.digest == digest(token), _login.ended_us.is_(None))
+        with writer(self._database) as connection, connection.begin():
+            name = connection.execute(select(_login.researcher).where(known)).scalar()
+            if name is not None:
+                connection.execute(update(tables.logins).where(known).values(ended_us=self._clock_us()))
+                self._deeds.tell(connection, name, "logged out")
+
+    def end(self, connection: Connection, name: str, *, but: str = "") -> None:
+        """End all logins of somebody but one."""
+        theirs = and_(_login.researcher == name, _login.ended_us.is_(None), _login.digest != but)
+        connection.execute(update(tables.logins).where(theirs).values(ended_us=self._clock_us()))
+
+    def _kept(self, name: str) -> str | None:
+        if not NAME.fullmatch(name):  # nobody's, and maybe nothing that a database can be asked for
+            return None
+        wanted = select(_who.password).where(_who.name == name, _who.removed_us.is_(None))
+        with self._database.connect() as connection:
+            return connection.execute(wanted).scalar()
+
+    def _refuse_flood(self, name: str, near: str, *counted: Limit) -> None:
+        """Raise TooMany where a limit is reached. The log says so once a minute for each account that there is; what
+        was typed in place of one may be a password, and is not kept."""
+        if not (wait_s := self._tries.take(*counted)):
+            return
+        whose, now_us = name if self._kept(name) else NOBODY, self._clock_us()
+        if now_us - self._told_us.get(whose, 0) >= MINUTE_US:
+            self._told_us[whose] = now_us
+            log.warning("too many tries to log in as %s, the last one from %s", whose, near)
+        raise TooMany(f"That was tried too often. Please try again in {wait_s} seconds.", wait_s)
+
+    def _begin(self, name: str, near: str, kept: str, anew: str) -> str:
+        token, now_us = secrets.token_urlsafe(TOKEN_BYTES), self._clock_us()
+        row = {"digest": digest(token), "researcher": name, "made_us": now_us, "seen_us": now_us}
+        with writer(self._database) as connection, connection.begin():
+            there = and_(_who.name == name, _who.password == kept, _who.removed_us.is_(None))
+            if not connection.execute(update(tables.researchers).where(there).values(password=anew)).rowcount:
+                raise LoginRefused(WRONG)  # changed or removed while it was checked
+            connection.execute(insert(tables.logins), [row])
+            self._deeds.tell(connection, name, "logged in", f"from {near}")
+        return token
+
+    def _saw(self, login: str, now_us: int) -> None:
+        late = and_(_login.digest == login, _login.seen_us <= now_us - SEEN_EVERY_US)
+        try:
+            with writer(self._database) as connection, connection.begin():
+                connection.execute(update(tables.logins).where(late).values(seen_us=now_us))
+        except OperationalError as error:  # a database that is busy for long throws nobody out
+            log.warning("it was not kept that somebody is there: %s", error.orig)
+
+
+def digest(token: str) -> str:
+    """What is kept of a token: enough to know it again. It is random, so that one round of SHA-256 hides it."""
+    return sha256(token.encode(errors="replace")).hexdigest()

@@ -1,0 +1,41 @@
+"""Which secret a database is used with. Another one would let nobody go on who has begun, and read no recruiter's id,
+and nothing would say so; so the deeds tell by a fingerprint which one it is."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable
+
+from sqlalchemy import select
+
+from storage import tables
+from storage.accounts.audit_log import Deeds
+from storage.db.engine import Database
+from storage.errors import StorageError
+
+WHO, WHAT = "parley", "took the secret"
+_deed = tables.deeds.c
+
+
+def recognise(database: Database, secret: str, clock_us: Callable[[], int]) -> None:
+    """Take the secret that a database is used with for the first time; raises StorageError for any other than that."""
+    wanted = select(_deed.about).where(_deed.who == WHO, _deed.what == WHAT).order_by(_deed.id.desc()).limit(1)
+    with database.connect() as connection:
+        known = connection.execute(wanted).scalar()
+    if known is None:
+        take(database, secret, clock_us)
+    elif known != _fingerprint(secret):
+        raise StorageError(
+            "the secret (PARLEY_SECRET, or the file beside an SQLite database) is not the one that this database was "
+            "used with. With another one nobody who has begun can go on, and no recruiter's id can be read. Give "
+            "Parley the one from before, and all its processes the same. If that one is lost: parley db new-secret"
+        )
+
+
+def take(database: Database, secret: str, clock_us: Callable[[], int]) -> None:
+    """From now on a database is used with this secret."""
+    Deeds(database, clock_us).did(WHO, WHAT, _fingerprint(secret))
+
+
+def _fingerprint(secret: str) -> str:
+    return hmac.digest(secret.encode(), b"which secret is this?", "sha256").hex()[:16]

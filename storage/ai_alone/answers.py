@@ -1,0 +1,170 @@
+"""The answers of models that were asked alone, as scoring read them out of their replies, and what follows from them.
+
+`ai_answer` has a row for each sample; the released tables' rows, and what a study's status tells, are added up from it
+by the database, whatever methods there are: what counts has a `right`, what is invalid counts and was not answered.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, Integer, and_, case, cast, delete, func, insert, select
+
+from storage import tables
+from storage.ai_alone.cells import Kind
+from storage.ai_tables import answers, cells
+from storage.db.engine import Database, writer
+from storage.db.upsert import Whose, upsert_rows
+from storage.schemas.base import Row, Tally
+from storage.schemas.registry import schemas
+
+ALONE: Kind = "alone"
+_answer, _cell, _try = answers.c, cells.c, tables.attempts.c
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a sample of a cell came to; `right` is None where it does not count."""
+
+    cell: str
+    sample: int
+    outcome: str
+    answer: str | None
+    right: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How far a model has come with a method in a dataset, and how it did."""
+
+    model: str
+    name: str
+    dataset: str
+    wanted: int
+    outcomes: Mapping[str, int]
+    counted: int
+    right: int
+    cost: float | None
+    """None where no reply's cost is known."""
+
+
+def keep_answers(database: Database, study: str, whole: Sequence[str], found: Iterable[Answer]) -> int:
+    """Put what was read of these cells in the place of what was there; the number of samples."""
+    rows = [
+        {
+            "study": study,
+            "cell": one.cell,
+            "sample": one.sample,
+            "outcome": one.outcome,
+            "answer": one.answer,
+            "right": None if one.right is None else int(one.right),
+        }
+        for one in found
+    ]
+    with writer(database) as connection, connection.begin():
+        connection.execute(delete(answers).where(_answer.study == study, _answer.cell.in_(whole)))
+        if rows:
+            connection.execute(insert(answers), rows)
+    return len(rows)
+
+
+def derive(database: Database, study: str) -> int:
+    """Make the rows of a study's released tables that follow from its answers anew; how many there are."""
+    with writer(database) as connection, connection.begin():
+        for name in _recorded(connection, study):
+            for released in schemas()[name].tables:
+                if released.of_alone:
+                    own = released.table()
+                    mine = own.c["_study"] == study, own.c["_session"] == ""
+                    connection.execute(delete(own).where(*mine))
+        rows = alone_rows(connection, study)
+        upsert_rows(connection, Whose(study), rows)
+    return len(rows)
+
+
+def alone_rows(connection: Connection, study: str) -> list[Row]:
+    """The rows of released tables that a study's answers imply."""
+    found = list(_tallies(connection, study))
+    return [row for name in _recorded(connection, study) for row in schemas()[name].alone_rows(found)]
+
+
+def asked_alone(connection: Connection, study: str) -> bool:
+    """Whether models were asked a study's questions alone."""
+    return connection.execute(select(_cell.cell).where(*_mine(study)).limit(1)).first() is not None
+
+
+def standings(database: Database, study: str) -> list[Standing]:
+    """How a study's models stand, by model, method and dataset, in the order in which they were first planned."""
+    by = _cell.model, _cell.name, _cell.dataset
+    with database.connect() as connection:
+        planned = select(*by, func.sum(_cell.samples)).where(*_mine(study)).group_by(*by)
+        wanted = {tuple(row[:3]): row[3] for row in connection.execute(planned.order_by(func.min(_cell.position)))}
+        costs = _costs(connection, study)
+        found: dict[Any, dict[str, tuple[int, int, int]]] = {key: {} for key in wanted}
+        columns = _answer.outcome, func.count(), func.count(_answer.right), func.coalesce(func.sum(_answer.right), 0)
+        read = select(*by, *columns).join(answers, _joined()).where(*_mine(study)).group_by(*by, _answer.outcome)
+        for *key, outcome, count, counted, right in connection.execute(read):
+            found[tuple(key)][outcome] = (count, counted, right)
+    return [
+        Standing(
+            model=model,
+            name=name,
+            dataset=dataset,
+            wanted=wanted[model, name, dataset],
+            outcomes={outcome: count for outcome, (count, *_) in parts.items()},
+            counted=sum(counted for _, counted, _ in parts.values()),
+            right=sum(right for *_, right in parts.values()),
+            cost=costs.get((model, name, dataset)),
+        )
+        for (model, name, dataset), parts in found.items()
+    ]
+
+
+def sum_of(parts: Sequence[Standing]) -> Standing:
+    """Several standings of a model and a method as one, of no dataset."""
+    outcomes: Counter[str] = Counter()
+    for one in parts:
+        outcomes.update(one.outcomes)
+    costs = [one.cost for one in parts if one.cost is not None]
+    wanted, counted, right = (sum(getattr(one, name) for one in parts) for name in ("wanted", "counted", "right"))
+    return Standing(parts[0].model, parts[0].name, "", wanted, outcomes, counted, right, sum(costs) if costs else None)
+
+
+def _costs(connection: Connection, study: str) -> dict[Any, float | None]:
+    by = _cell.model, _cell.name, _cell.dataset
+    spent = select(*by, func.sum(_try.cost)).join(tables.attempts, _try.cell == _cell.cell).where(*_mine(study))
+    return {tuple(key): cost for *key, cost in connection.execute(spent.group_by(*by))}
+
+
+def _tallies(connection: Connection, study: str) -> Iterator[Tally]:
+    """What the answers to each problem add up to, by model and method; a model's problems in the order of its plan."""
+    answered = and_(_answer.outcome == "answered", _answer.answer.is_not(None))
+    counted = _answer.right.is_not(None)
+    numbers = (
+        func.count(_answer.right),
+        func.coalesce(func.sum(_answer.right), 0),
+        func.sum(cast(case((and_(counted, _answer.outcome != "answered"), 1), else_=0), Integer)),
+        func.sum(cast(case((and_(counted, answered), 1), else_=0), Integer)),
+    )
+    by = _cell.model, _cell.dataset, _cell.problem, _cell.name
+    wanted = select(*by, *numbers).join(answers, _joined()).where(*_mine(study)).group_by(*by)
+    for row in connection.execute(wanted.order_by(_cell.model, func.min(_cell.position), _cell.problem)):
+        yield Tally(*row)
+
+
+def _mine(study: str) -> tuple[Any, ...]:
+    return _cell.study == study, _cell.kind == ALONE
+
+
+def _joined() -> Any:
+    return and_(_answer.study == _cell.study, _answer.cell == _cell.cell)
+
+
+def _recorded(connection: Connection, study: str) -> list[str]:
+    """The schemas that some version of a study fills."""
+    documents = connection.execute(select(tables.studies.c.document).where(tables.studies.c.name == study)).scalars()
+    return list(dict.fromkeys(name for text in documents for name in orjson.loads(text)["file"].get("records", ())))

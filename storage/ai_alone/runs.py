@@ -1,0 +1,105 @@
+"""The runs of models alone: each a stream of the log, with the facts `began` and `ended`; who was killed has no end.
+
+Two runs at once would ask for the same replies, and the second step of a sample could be asked about a first that the
+other's has displaced; so only one asks over a database at a time. What holds it is let go with the process.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+from sqlalchemy import Connection, case, func, insert, select
+
+from storage import tables
+from storage.db.addresses import file_of
+from storage.db.engine import Database, writer
+from storage.db.file_lock import beside, locked
+from storage.errors import StorageError
+
+BEGAN, ENDED = "began", "ended"
+ASKING = 0xA5A10E
+"""The number of PostgreSQL's advisory lock of who asks."""
+TAKEN = (
+    "another run asks over this database just now; wait for its end or stop it, then give the same command again: what "
+    "is stored by then is not asked for twice"
+)
+_fact, _try = tables.events.c, tables.attempts.c
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run: what it was told to do, what it said of its end (None while it asks, or if it was killed), and what is
+    there of it: calls that brought a reply, were refused by the model, or failed; and what they cost."""
+
+    run: str
+    at_us: int
+    began: Mapping[str, Any]
+    ended: Mapping[str, Any] | None
+    replied: int
+    refused: int
+    failed: int
+    cost: float
+
+
+def begin_run(database: Database, told: Mapping[str, Any]) -> str:
+    """Write that a run has begun; the stream of its facts, which is its name in the replies."""
+    run = str(uuid4())
+    _add(database, run, 1, BEGAN, told)
+    return run
+
+
+def end_run(database: Database, run: str, told: Mapping[str, Any]) -> None:
+    """Write how a run has ended."""
+    _add(database, run, 2, ENDED, told)
+
+
+def _add(database: Database, run: str, seq: int, kind: str, told: Mapping[str, Any]) -> None:
+    now_us = time.time_ns() // 1000
+    own = {"stream": run, "seq": seq, "at_us": now_us, "recorded_us": now_us}
+    fact = {"by": "researcher", "path": "", "kind": kind, "data": dict(told), "key": None}
+    with writer(database) as connection, connection.begin():
+        connection.execute(insert(tables.events), [own | fact])
+
+
+def runs(database: Database, study: str | None = None) -> list[Run]:
+    """The runs of a study, or of all, oldest first."""
+    began = select(_fact.stream, _fact.at_us, _fact.data).where(_fact.kind == BEGAN).order_by(_fact.at_us)
+    with database.connect() as connection:
+        found = [row for row in connection.execute(began) if study in (None, row.data.get("study"))]
+        mine = _fact.stream.in_([one.stream for one in found])
+        ends = connection.execute(select(_fact.stream, _fact.data).where(mine, _fact.kind == ENDED))
+        ended = {stream: data for stream, data in ends}
+        return [Run(one.stream, one.at_us, one.data, ended.get(one.stream), *_there(connection, one)) for one in found]
+
+
+def _there(connection: Connection, run: Any) -> tuple[int, int, int, float]:
+    """The calls are told apart by the last attempt of each, as only that can have brought something."""
+    replied = func.max(case((_try.reason.is_(None), 1), else_=0)).label("replied")
+    refused = func.max(case((_try.reason.in_(tables.SETTLED), 1), else_=0)).label("refused")
+    cost = func.coalesce(func.sum(_try.cost), 0.0).label("cost")
+    calls = select(replied, refused, cost).where(_try.stream == run.stream).group_by(_try.turn).subquery()
+    sums = (func.coalesce(func.sum(calls.c[name]), 0) for name in ("replied", "refused", "cost"))
+    count, came, gone, spent = connection.execute(select(func.count(), *sums).select_from(calls)).one()
+    return int(came), int(gone), count - int(came) - int(gone), float(spent)
+
+
+@contextmanager
+def asking(database: Database) -> Iterator[None]:
+    """Be the only one who asks over a database; raises StorageError if somebody else does."""
+    if path := file_of(str(database.url)):
+        with locked(beside(path, "asking"), TAKEN):
+            yield
+        return
+    with database.connect() as connection:
+        free = connection.execution_options(isolation_level="AUTOCOMMIT")
+        if not free.execute(select(func.pg_try_advisory_lock(ASKING))).scalar():
+            raise StorageError(TAKEN)
+        try:
+            yield
+        finally:
+            free.execute(select(func.pg_advisory_unlock(ASKING)))

@@ -1,0 +1,1 @@
+"""Released datasets: schemas, imports, exports, descriptions."""

@@ -1,0 +1,42 @@
+"""An export as one zip: what its checksums list and nothing else, the same bytes for the same files.
+
+It is written beside the folder under another name and takes its place once it is whole, so nobody fetches half of it.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+from storage.db.checksums import NAME, recorded
+from storage.db.private_files import FILE, create
+
+BEGINNING = (1980, 1, 1, 0, 0, 0)
+"""The first moment that a zip can tell: when its files were written is no part of the data."""
+UNIX = 3
+OWN = FILE << 16
+
+
+def pack(folder: Path) -> Path:
+    """Write `<folder>.zip` beside the folder of an export."""
+    folder = folder.resolve()
+    target = folder.with_name(f"{folder.name}.zip")
+    names = [*recorded(folder), NAME]
+    with TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as there:
+        packed = Path(there) / target.name
+        with create(packed) as file, ZipFile(file, "w") as archive:
+            for name in sorted(names):
+                _add(archive, folder / name, name)
+        packed.replace(target)
+    return target
+
+
+def _add(archive: ZipFile, path: Path, name: str) -> None:
+    """A file, piece by piece."""
+    info = ZipInfo(name, BEGINNING)
+    info.compress_type, info.create_system, info.external_attr = ZIP_DEFLATED, UNIX, OWN
+    info.file_size = path.stat().st_size
+    with path.open("rb") as source, archive.open(info, "w") as sink:
+        shutil.copyfileobj(source, sink, 1 << 20)

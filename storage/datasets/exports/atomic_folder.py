@@ -1,0 +1,45 @@
+"""The folder of an export: its files take their places together, and nothing that somebody else wrote is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from storage.datasets.describe import NAMES
+from storage.db.checksums import is_ours, recorded
+from storage.db.private_files import make_folder
+from storage.errors import StorageError
+
+MOST_NAMED = 5
+
+
+@contextmanager
+def writing(folder: Path, names: Sequence[str]) -> Iterator[Mapping[str, Path]]:
+    """Where to write the files of these names beside their places, which they take once all of them are whole.
+
+    Raises StorageError where a file is in the way that is not as an earlier export left it.
+    """
+    _nobody_elses(folder, (*names, *NAMES))
+    paths = {name: (folder / name).with_name(f".{Path(name).name}.unfinished") for name in names}
+    try:
+        for path in paths.values():
+            make_folder(path.parent)
+            path.unlink(missing_ok=True)
+        yield paths
+        for name, path in paths.items():
+            path.replace(folder / name)
+    finally:
+        for path in paths.values():
+            path.unlink(missing_ok=True)
+
+
+def _nobody_elses(folder: Path, names: Sequence[str]) -> None:
+    known = recorded(folder)
+    found = [name for name in names if (folder / name).exists() and not is_ours(folder, name, known)]
+    if found:
+        more = ", ..." if len(found) > MOST_NAMED else ""
+        raise StorageError(
+            f"{folder}: no export has left {', '.join(found[:MOST_NAMED])}{more} there as it is now, and this one "
+            "would overwrite it. Nothing was written: choose another folder, or move that away"
+        )

@@ -1,0 +1,131 @@
+"""ChatBench's pre-registered filter (seeds: make_clean_data.py of the release), step by step, over a study's answers.
+
+Of those who answered, only who completed the study and passed every attention check stays, with their answers to the
+other questions. The original's last two steps (the first assignment only, one answer of a kind to a question) change
+nothing here, where a session is assigned once and asks once; they are counted all the same.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import Column as SqlColumn
+from sqlalchemy import Connection, MetaData, Select, String, Table, case, func, insert, select
+
+from storage import tables
+from storage.datasets.exports.rows import Chosen
+from storage.datasets.manifest import Kept
+from storage.errors import BadFile
+from storage.log.seats import COMPLETE
+
+ATTENTION = "attention_check"
+TAKEN = ("AWAITING REVIEW", "APPROVED")
+"""What Prolific says of those who completed a study and were not turned away."""
+ID, STATUS = "participant id", "status"
+KEPT = Table("parley_kept", MetaData(), SqlColumn("stream", String(36), primary_key=True), prefixes=["TEMPORARY"])
+"""The sessions that stay, for as long as an export takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Person:
+    """A session's answers: how many, how many of them to attention checks, wrong ones there, and different others."""
+
+    stream: str
+    answers: int
+    checks: int
+    failed: int
+    different: int
+
+
+@dataclass(frozen=True, slots=True)
+class Statuses:
+    """Who completed the study by a recruiter's export file: their sessions, and how many ids belong to none."""
+
+    streams: frozenset[str]
+    unknown: int
+
+
+def read_prolific(path: Path) -> list[tuple[str, str]]:
+    """The ids and statuses, in capitals, of Prolific's export of a study, as it lists them. Raises BadFile."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = [{name.strip().lower(): cell for name, cell in row.items() if name} for row in csv.DictReader(file)]
+    except OSError as error:
+        raise BadFile(f"{path}: cannot be read: {error.strerror or error}") from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise BadFile(f"{path}: is no csv in UTF-8: {error}") from None
+    if not rows or not {ID, STATUS} <= rows[0].keys():
+        raise BadFile(
+            f"{path}: no export of Prolific's; its columns 'Participant id' and 'Status' and a row are needed"
+        )
+    return [((row[ID] or "").strip(), (row[STATUS] or "").strip().upper()) for row in rows]
+
+
+def read_statuses(path: Path, find: Callable[[str], str | None]) -> Statuses:
+    """Read Prolific's export of a study; `find` gives the session of an id. Raises BadFile."""
+    found = [find(id_) for id_, status in read_prolific(path) if status in TAKEN]
+    return Statuses(frozenset(stream for stream in found if stream), found.count(None))
+
+
+def kept_sessions(connection: Connection, answers: Chosen, done: Statuses | None) -> list[Kept]:
+    """Put the sessions that stay into KEPT, and tell what each step left. `done` takes the place of our own outcome."""
+    people = _people(connection, answers)
+    completed = done.streams if done else _finished(connection, answers.study, answers.origin)
+    word = f"{' or '.join(TAKEN).lower()} on Prolific" if done else "completed the study"
+    steps = [_step("answered a question", people, lambda person: person.answers)]
+    rest = Kept("without the attention check", len(people), sum(person.answers - person.checks for person in people))
+    steps.append(rest)
+    people = [person for person in people if person.stream in completed]
+    steps.append(_step(word, people))
+    people = [person for person in people if not person.failed]
+    steps.append(_step("passed every attention check", people))
+    steps.append(_step("the first assignment only", people))
+    steps.append(_step("one answer of a kind to a question", people, lambda person: person.different))
+    KEPT.drop(connection, checkfirst=True)
+    KEPT.create(connection)
+    if people:
+        connection.execute(insert(KEPT), [{"stream": person.stream} for person in people])
+    return steps
+
+
+def kept() -> Select[tuple[str]]:
+    """The sessions that `kept_sessions` left."""
+    return select(KEPT.c.stream)
+
+
+def _step(
+    name: str,
+    people: Sequence[_Person],
+    count: Callable[[_Person], int] = lambda person: person.answers - person.checks,
+) -> Kept:
+    return Kept(name, len(people), sum(map(count, people)))
+
+
+def _people(connection: Connection, answers: Chosen) -> list[_Person]:
+    a, t = answers.own.c, tables.sessions.c
+    check = a["dataset"] == ATTENTION
+    answered = case((check, None), else_=a["question_id"] + "/" + a["answer_type"])
+    query = (
+        select(
+            t.stream,
+            func.count(),
+            func.count(case((check, 1))),
+            func.count(case((check & (a["acc"] != 1), 1))),
+            func.count(func.distinct(answered)),
+        )
+        .join(tables.sessions, a["_session"] == t.stream)
+        .where(a["_study"] == answers.study, t.study == answers.study, t.origin == answers.origin)
+        .group_by(t.stream, t.ordinal)
+        .order_by(t.ordinal)
+    )
+    query = query if answers.passes is None else query.where(answers.passes)
+    return [_Person(*row) for row in connection.execute(query)]
+
+
+def _finished(connection: Connection, study: str, origin: str) -> frozenset[str]:
+    t = tables.seats.c
+    complete = select(t.stream).where(t.study == study, t.origin == origin, t.outcome == COMPLETE)
+    return frozenset(connection.execute(complete).scalars())

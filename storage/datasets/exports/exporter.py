@@ -1,0 +1,150 @@
+"""An export: a study's rows in a released schema, as files in the released layout, with what explains them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from io import TextIOWrapper
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from sqlalchemy import Connection, Text, cast, false, func, select, union
+
+from storage import tables
+from storage.datasets.describe import describe
+from storage.datasets.describe.csv_injection import FORMULA_STARTS, escaped
+from storage.datasets.exports.atomic_folder import writing
+from storage.datasets.exports.csv_writer import CsvWriter
+from storage.datasets.exports.hashed_file import Hashed
+from storage.datasets.exports.json_writer import JsonWriter
+from storage.datasets.exports.plan import Plan, Wish, filter_files, planned
+from storage.datasets.exports.rows import Chosen, Rows
+from storage.datasets.exports.session_filter import there_and_gone
+from storage.datasets.manifest import Exported, File
+from storage.db.engine import Database
+from storage.db.private_files import create
+from storage.errors import StorageError
+from storage.registers.imported_rows import ORIGIN
+from storage.registers.simulated_users import BOT, counted
+from storage.registers.studies import Studies
+from storage.schemas.base import Column
+from storage.schemas.registry import schema as schema_of
+
+Tell = Callable[[str, int], None]
+"""Told of a file and how many of its rows are written, again and again; what it raises stops the export."""
+
+
+def _nobody(path: str, rows: int) -> None:
+    """Nobody is told."""
+
+
+def export(database: Database, wish: Wish, folder: Path, tell: Tell = _nobody) -> Exported:
+    """Write a study's files and what explains them; raises StorageError with what there is instead."""
+    try:
+        return _export(database, wish, folder, tell)
+    except OSError as error:
+        raise StorageError(f"{folder} cannot be written: {error.strerror or error}. Choose another folder") from error
+
+
+def _export(database: Database, wish: Wish, folder: Path, tell: Tell) -> Exported:
+    with database.connect() as connection:
+        plan = planned(connection, wish)
+        filtered = tuple(kept for chosen in plan.files for kept in filter_files(connection, wish, chosen))
+        names = [chosen.path for chosen in plan.files]
+        with writing(folder, names) as paths:
+            files = tuple(_write(connection, chosen, paths, tell, safe=wish.safe) for chosen in plan.files)
+        sessions = sessions_in(connection, wish.study, plan)
+        withdrawn = there_and_gone(connection, wish.study, plan.origin)[1]
+        users = tuple(counted(connection, wish.study)) if plan.origin == BOT else ()
+    exported = Exported(
+        study=wish.study,
+        schema=schema_of(wish.schema),
+        origin=plan.origin,
+        sessions=sessions,
+        withdrawn=withdrawn,
+        folder=folder,
+        files=files,
+        studies=Studies(database).taken(wish.study, plan.origin),
+        sources=plan.sources,
+        filtered=filtered,
+        safe=wish.safe,
+        selected=plan.selected,
+        users=users,
+    )
+    describe(exported)
+    return exported
+
+
+def stream(database: Database, wish: Wish, out: BinaryIO, file: str = "") -> int:
+    """Write one file of an export, the first unless it is named; the number of rows. Raises StorageError."""
+    with database.connect() as connection:
+        chosen = planned(connection, wish).named(file)
+        filter_files(connection, wish, chosen)
+        return _rows(connection, chosen, out, safe=wish.safe)
+
+
+def _write(connection: Connection, chosen: Chosen, paths: Mapping[str, Path], tell: Tell, *, safe: bool) -> File:
+    """Write a file beside its place."""
+    name = chosen.path
+    with create(paths[name]) as file:
+        hashed = Hashed(file)
+        rows = _rows(connection, chosen, hashed, partial(tell, name), safe=safe)
+    formulas = {} if chosen.json else _formulas(connection, chosen)
+    return File(chosen.table, name, chosen.columns, rows, hashed.bytes, hashed.sha256, formulas)
+
+
+def _rows(
+    connection: Connection, chosen: Chosen, out: Any, tell: Callable[[int], None] = lambda rows: None, *, safe: bool
+) -> int:
+    file = TextIOWrapper(out, encoding="utf-8", newline="", write_through=False)
+    texts = not chosen.json and chosen.texts
+    escaping = safe and not chosen.json
+    if escaping:
+        file.write("\ufeff")  # by which Excel knows UTF-8
+    header = [column.name for column in chosen.columns]
+    writer = JsonWriter(out, chosen.columns) if chosen.json else CsvWriter(file, header)
+    count = 0
+    tell(count)
+    for rows in chosen.stream(connection, texts=texts):
+        writer.rows(_escaped(rows, chosen.columns) if escaping else rows)
+        count += len(rows)
+        tell(count)
+    writer.close()
+    file.flush()
+    file.detach()
+    return count
+
+
+def _escaped(rows: Rows, columns: Sequence[Column]) -> Rows:
+    """The rows with an apostrophe before texts that a spreadsheet would run; numbers stay."""
+    texts = [column.kind == "text" for column in columns]
+    return [
+        tuple(escaped(cell) if text and isinstance(cell, str) else cell for text, cell in zip(texts, row, strict=True))
+        for row in rows
+    ]
+
+
+def _formulas(connection: Connection, chosen: Chosen) -> dict[str, int]:
+    """How many cells of each column of texts a spreadsheet would run."""
+    own = chosen.own.c
+    starts = [start for start in FORMULA_STARTS if start != "\0"]  # PostgreSQL has none, SQLite sees no first character
+    counted = {
+        column.name: chosen.count(connection, func.substr(cast(own[column.sql], Text), 1, 1).in_(starts))
+        for column in chosen.columns
+        if column.kind == "text" and not column.form.labels
+    }
+    return {name: count for name, count in counted.items() if count}
+
+
+def sessions_in(connection: Connection, study: str, plan: Plan) -> int:
+    """How many sessions are in it; of imported data those that the files hold, of which a study may have others."""
+    t = tables.sessions.c
+    if plan.selected:
+        return plan.selected.number
+    if plan.origin != ORIGIN:
+        return there_and_gone(connection, study, plan.origin)[0]
+    own = {chosen.table.name: chosen.own.c for chosen in plan.files if not chosen.table.of_study}
+    people = [select(table["_session"]).where(table["_study"] == study) for table in own.values()]
+    its = select(t.stream).where(t.study == study, t.origin == ORIGIN)
+    among = its.where(t.stream.in_(union(*people))) if people else its.where(false())
+    return connection.execute(select(func.count()).select_from(among.subquery())).scalar_one()

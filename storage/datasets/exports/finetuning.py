@@ -1,0 +1,212 @@
+"""Conversations as examples on which a user simulator is fine-tuned: JSON lines of OpenAI's `messages` format.
+
+Chang, Anderson, Hofman: ChatBench. ACL 2025, appendix B.4: a conversation with k messages of the user gives k + 1
+examples, made of the prompts that the user `two_step` asks with (experiments/instruments/two_step_simulator.py); the
+last one answers.
+The questions are dealt into those for training and those for testing, by a seed, so no question is in both.
+
+It is no released dataset with tables of its own: what is read are ChatBench's `conversations` and `questions` of a
+study, its own or imported, under every filter that an export has.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, BinaryIO, Literal
+
+import orjson
+from sqlalchemy import Connection
+
+from experiments.instruments.two_step_simulator import Prompt, Question, Said, examples
+from experiments.session.seeded_random import shuffled
+from storage.column_types import Json
+from storage.datasets.describe import describe
+from storage.datasets.exports.atomic_folder import writing
+from storage.datasets.exports.exporter import sessions_in
+from storage.datasets.exports.hashed_file import Hashed
+from storage.datasets.exports.plan import Plan, Wish, planned
+from storage.datasets.exports.rows import Chosen
+from storage.datasets.exports.session_filter import there_and_gone
+from storage.datasets.manifest import Exported, File
+from storage.db.engine import Database
+from storage.db.private_files import create
+from storage.errors import StorageError
+from storage.registers.studies import Studies
+from storage.schemas.base import Column, Released, Schema
+
+NAME = "simulator-finetuning"
+TRAIN, TEST = "train.jsonl", "test.jsonl"
+SHARE = 0.6
+"""How many of the questions are for training. (ChatBench's.)"""
+LETTERS = "ABCD"
+SPEAKERS: Mapping[str, Literal["You", "Bot"]] = MappingProxyType(
+    {"You": "You", "user": "You", "Bot": "Bot", "assistant": "Bot"}
+)
+TALKED = ("question_id", "selected_answer", "chat_history")
+UNKNOWN, UNANSWERED, SILENT = "about a question without its text", "without an answer", "without a message of the user"
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """How the questions are dealt: the share of them for training, and the seed that says which."""
+
+    share: float = SHARE
+    seed: str = "1"
+
+
+@dataclass
+class Examples:
+    """What was written: the export, how many questions each file is about, and conversations that gave none, by why."""
+
+    exported: Exported
+    questions: Mapping[str, int]
+    left_out: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """Where the examples come from: conversations, the questions' texts, and the file that each question is in."""
+
+    connection: Connection
+    talks: Sequence[Chosen]
+    questions: Mapping[str, Question]
+    files: Mapping[str, str]
+
+
+def _is_example(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(said, dict) and said.get("role") in ("system", "user", "assistant") and "content" in said
+        for said in value
+    )
+
+
+MESSAGES = Column(
+    "messages",
+    Json(_is_example, "a list of objects with a role (system, user or assistant) and content, a text"),
+    "What the simulator is asked, and last what the person wrote or answered then.",
+    "the participant and the model",
+)
+
+TABLES = {name: Released(name.partition(".")[0], name, (MESSAGES,), ()) for name in (TRAIN, TEST)}
+"""The two files; no tables of the database."""
+
+
+def export_examples(database: Database, wish: Wish, folder: Path, split: Split) -> Examples:
+    """Write the examples of a study's conversations and what explains them; raises StorageError."""
+    left_out: Counter[str] = Counter()
+    with database.connect() as connection:
+        plan = planned(connection, replace(wish, schema="chatbench"))
+        source = _source(connection, plan, wish, split)
+        try:
+            files = _write(source, folder, left_out)
+        except OSError as error:
+            raise StorageError(f"{folder} cannot be written: {error.strerror}. Choose another folder") from error
+        exported = Exported(
+            study=wish.study,
+            schema=_schema(split),
+            origin=plan.origin,
+            sessions=sessions_in(connection, wish.study, plan),
+            withdrawn=there_and_gone(connection, wish.study, plan.origin)[1],
+            folder=folder,
+            files=files,
+            studies=Studies(database).taken(wish.study, plan.origin),
+            selected=plan.selected,
+        )
+    describe(exported)
+    return Examples(exported, Counter(source.files.values()), left_out)
+
+
+def stream_examples(database: Database, wish: Wish, out: BinaryIO, split: Split, file: str = TRAIN) -> None:
+    """Write one of the files, that for training unless it is named; raises StorageError."""
+    if file not in (TRAIN, TEST):
+        raise StorageError(f"this export has no file {file!r}; allowed: {TRAIN}, {TEST}")
+    with database.connect() as connection:
+        source = _source(connection, planned(connection, replace(wish, schema="chatbench")), wish, split)
+        for name, example in _examples(source, Counter()):
+            if name == file:
+                out.write(_line(example))
+
+
+def dealt(ids: Sequence[str], split: Split) -> dict[str, str]:
+    """The file in which the examples of each question are."""
+    order = shuffled(ids, split.seed, NAME)
+    most = int(len(order) * split.share)
+    return {id_: TRAIN if number < most else TEST for number, id_ in enumerate(order)}
+
+
+def _schema(split: Split) -> Schema:
+    said = "Chang, Anderson, Hofman: ChatBench. ACL 2025, appendix B.4; "
+    which = f"{split.share:.0%} of the questions are in {TRAIN}, by the seed {split.seed!r}."
+    title = "the fine-tuning of ChatBench's user simulator"
+    return Schema(NAME, title, said + which, tuple(TABLES.values()), lambda study, state: ())
+
+
+def _source(connection: Connection, plan: Plan, wish: Wish, split: Split) -> _Source:
+    talks = [chosen for chosen in plan.files if chosen.table.name == "conversations"]
+    asked = next((chosen for chosen in plan.files if chosen.table.name == "questions"), None)
+    if not talks or asked is None:
+        lacks = "conversations.json" if not talks else "questions.csv"
+        raise StorageError(
+            f"{wish.study!r} has no {lacks} of origin {plan.origin}, of which the examples are made. "
+            f"Of a release import it as well: parley import chatbench {lacks} --study {wish.study}"
+        )
+    questions = dict(_questions(connection, asked))
+    columns = {column.name: column for column in talks[0].table.columns}
+    narrow = [replace(chosen, columns=tuple(columns[name] for name in TALKED)) for chosen in talks]
+    return _Source(connection, narrow, questions, dealt(sorted(questions), split))
+
+
+def _questions(connection: Connection, asked: Chosen) -> Iterator[tuple[str, Question]]:
+    """Each question as people saw it."""
+    known = {column.name: column for column in asked.table.columns}
+    for rows in replace(asked, columns=tuple(known.values())).stream(connection, texts=False):
+        for row in rows:
+            cells = dict(zip(known, row, strict=True))
+            options = {key: cells[f"option_{key}_formatted"] or cells[f"option_{key}"] for key in LETTERS}
+            shown = {key: str(text) for key, text in options.items() if text is not None}
+            yield cells["question_id"], Question(cells["question_formatted"] or cells["question"], shown)
+
+
+def _examples(source: _Source, left_out: Counter[str]) -> Iterator[tuple[str, Prompt]]:
+    """Every example with the file that it is in."""
+    for chosen in source.talks:
+        for rows in chosen.stream(source.connection, texts=False):
+            for id_, answer, history in rows:
+                question, said = source.questions.get(id_), _said(history)
+                why = UNKNOWN if question is None else UNANSWERED if not answer else "" if _spoke(said) else SILENT
+                if why:
+                    left_out[why] += 1
+                elif question is not None:
+                    yield from ((source.files[id_], example) for example in examples(question, said, answer))
+
+
+def _said(history: Any) -> Said:
+    found = orjson.loads(history) if isinstance(history, str) else history or []
+    return [(SPEAKERS[one["role"]], one["content"]) for one in found if one["role"] in SPEAKERS]
+
+
+def _spoke(said: Said) -> bool:
+    return any(who == "You" for who, _ in said)
+
+
+def _line(example: Prompt) -> bytes:
+    messages = [{"role": one["role"], "content": one["text"]} for one in example]
+    return orjson.dumps({"messages": messages}, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def _write(source: _Source, folder: Path, left_out: Counter[str]) -> tuple[File, ...]:
+    counts: Counter[str] = Counter()
+    with writing(folder, (TRAIN, TEST)) as paths, create(paths[TRAIN]) as train, create(paths[TEST]) as test:
+        hashed = {TRAIN: Hashed(train), TEST: Hashed(test)}
+        for name, example in _examples(source, left_out):
+            hashed[name].write(_line(example))
+            counts[name] += 1
+    return tuple(_file(name, counts[name], hashed[name]) for name in (TRAIN, TEST))
+
+
+def _file(name: str, rows: int, hashed: Hashed) -> File:
+    return File(TABLES[name], name, (MESSAGES,), rows, hashed.bytes, hashed.sha256, {})

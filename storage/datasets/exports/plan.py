@@ -1,0 +1,146 @@
+"""What an export is to hold: whose sessions, which files, from which rows; nothing is written here.
+
+People's sessions are exported unless a study has none of them, or another origin is asked for. What was imported is
+exported as the files that were imported, with their columns in their order; annotations made since come after these.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, select
+
+from experiments.errors import allowed
+from storage import tables
+from storage.ai_alone.answers import asked_alone
+from storage.datasets.exports.chatbench_filter import ATTENTION, Statuses, kept, kept_sessions
+from storage.datasets.exports.rows import Chosen
+from storage.datasets.exports.session_filter import ALL, Passing, Selection, passing
+from storage.datasets.manifest import Kept, Selected
+from storage.errors import StorageError
+from storage.registers.imported_rows import ORIGIN, imports
+from storage.registers.origins import PERSON, origins
+from storage.schemas.base import Column, Schema
+from storage.schemas.registry import schema as schema_of
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is exported: a study in a schema. `statuses` says who completed it, in place of our own outcome; `safe`
+    escapes what a spreadsheet would run; `selection` says which sessions."""
+
+    study: str
+    schema: str
+    origin: str | None = None
+    statuses: Statuses | None = None
+    safe: bool = False
+    selection: Selection = ALL
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What an export writes, and where it comes from; `passing` is None where every session of the origin is in it."""
+
+    origin: str
+    files: tuple[Chosen, ...]
+    sources: tuple[dict[str, Any], ...] = ()
+    passing: Passing | None = None
+
+    @property
+    def selected(self) -> Selected | None:
+        """Which sessions it is restricted to, if it is."""
+        return self.passing.selected if self.passing else None
+
+    def named(self, file: str) -> Chosen:
+        """A file by its path within the export or its name, the first if that is empty; raises StorageError."""
+        files = {chosen.path: chosen for chosen in self.files}
+        path = next((path for path in files if not file or file in (path, Path(path).name)), None)
+        if path is None:
+            raise StorageError(f"this export has no file {file!r}{allowed(file, files)}")
+        return files[path]
+
+
+def planned(connection: Connection, wish: Wish) -> Plan:
+    """The plan for a wish; raises StorageError with what there is instead."""
+    schema = schema_of(wish.schema)
+    origin = _origin(connection, wish)
+    if origin != ORIGIN:
+        return _own(connection, schema, wish, origin)
+    if wish.statuses is not None:
+        raise StorageError(f"{wish.study!r} was imported: whom its release keeps is stored; leave out the status file")
+    if wish.selection != ALL:
+        raise StorageError(
+            f"{wish.study!r} was imported: a release does not tell Parley who was in which condition, when they began, "
+            "how they ended, in which language, or who was excluded; leave out every filter but the origin"
+        )
+    return _imported(connection, schema, wish.study)
+
+
+def filter_files(connection: Connection, wish: Wish, chosen: Chosen) -> list[Kept]:
+    """Find the sessions that a filtered file holds, and tell what each step left; nothing for any other file."""
+    return [] if chosen.among is None else kept_sessions(connection, chosen, wish.statuses)
+
+
+def filled(connection: Connection, study: str) -> list[str]:
+    """The schemas that some version of a study fills."""
+    documents = connection.execute(select(tables.studies.c.document).where(tables.studies.c.name == study)).scalars()
+    return list(dict.fromkeys(name for text in documents for name in orjson.loads(text)["file"].get("records", ())))
+
+
+def _origin(connection: Connection, wish: Wish) -> str:
+    """Whose sessions are exported; raises StorageError where the study has none that the schema's tables hold."""
+    read = [item["schema"] for item in imports(connection, wish.study)]
+    alone = {PERSON} if asked_alone(connection, wish.study) else ()
+    asked = origins(connection, wish.study, wish.origin, {ORIGIN} if read else (), instead=alone)
+    known = filled(connection, wish.study)
+    holds = {origin: read if origin == ORIGIN else known for origin in asked}
+    chosen = next((origin for origin in asked if wish.schema in holds[origin]), None)
+    if chosen is None:
+        words = {name for origin in asked for name in holds[origin]}
+        hint = f" Add `records: [{wish.schema}]` to its file before people take part." if asked != [ORIGIN] else ""
+        raise StorageError(
+            f"the study {wish.study!r} does not record {wish.schema!r}{allowed(wish.schema, words)}{hint}"
+        )
+    return chosen
+
+
+def _own(connection: Connection, schema: Schema, wish: Wish, origin: str) -> Plan:
+    """The files of a study's own sessions; those that belong to the study only where it has such rows."""
+    its = passing(connection, wish.study, origin, wish.selection)
+    passes = its.clause if its else None
+    chosen = [Chosen(wish.study, origin, table, table.parts[0], table.ours, passes=passes) for table in schema.tables]
+    files = [item for item in chosen if not item.table.of_study or item.count(connection)]
+    for number, item in enumerate(files):
+        if item.table.filters:
+            whole = next(table for table in schema.tables if table.name == item.table.filters)
+            files[number] = replace(item, source=whole, among=kept(), without=ATTENTION)
+    if wish.statuses is not None and not any(item.table.filters for item in files):
+        raise StorageError(f"{schema.name} has no filtered file, so a status file changes nothing; leave it out")
+    return Plan(origin, tuple(files), passing=its)
+
+
+def _imported(connection: Connection, schema: Schema, study: str) -> Plan:
+    """The files that were imported, in the order of the release."""
+    sources = imports(connection, study, schema.name)
+    files = []
+    for table in schema.tables:
+        for part in table.parts:
+            read = [item for item in sources if (item["table"], item["part"]) == (table.name, part)]
+            names = dict.fromkeys(name for item in read for name in item["columns"])
+            known = {column.name: column for column in table.columns}
+            if read:
+                chosen = Chosen(study, ORIGIN, table, part, tuple(known[name] for name in names))
+                files.append(replace(chosen, columns=(*chosen.columns, *_annotated(connection, chosen))))
+    return Plan(ORIGIN, tuple(files), tuple(sources))
+
+
+def _annotated(connection: Connection, chosen: Chosen) -> tuple[Column, ...]:
+    """The columns that no imported file had, and that annotators have filled since."""
+    fills = {name for names in chosen.table.annotated.values() for name in names}
+    missing = [column for column in chosen.table.columns if column.name in fills and column not in chosen.columns]
+    there = [name for name in fills if chosen.count(connection, chosen.own.c[name].is_not(None))] if missing else []
+    filled = [names for names in chosen.table.annotated.values() if set(names) & set(there)]
+    return tuple(column for column in missing if any(column.name in names for names in filled))

@@ -1,0 +1,126 @@
+"""What can be exported of a study, and what an export would hold: asked while it runs, so quick however large it is.
+
+Rows are counted as far as a limit, and of a file only the first are read. A filtered file is the exception: who stays
+in it is known only when every answer has been read, so its rows are not counted, and its preview takes that long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from storage import tables
+from storage.datasets.exports.plan import Plan, Wish, filled, filter_files, planned
+from storage.datasets.exports.rows import Chosen
+from storage.datasets.exports.session_filter import languages_of, there_and_gone, values_of
+from storage.datasets.manifest import Selected
+from storage.db.engine import Database
+from storage.log.seats import cells_of
+from storage.registers.imported_rows import ORIGIN, imports
+from storage.registers.origins import ORIGINS
+
+MOST_COUNTED = 10_000
+PREVIEW = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Offers:
+    """What there is data of: schemas by origin, first what is meant first; and what sessions can be told apart by."""
+
+    schemas: Mapping[str, tuple[str, ...]]
+    factors: Mapping[str, list[str]]
+    languages: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """A file that an export would have. `rows` are as many as were counted, of which there may be `more`; None for a
+    filtered file."""
+
+    path: str
+    columns: int
+    rows: int | None
+    more: bool
+    of_study: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What an export would hold; `selected` is None where every session of the origin would be in it. Of imported data
+    the number of sessions is not asked for, as that reads every row."""
+
+    origin: str
+    sessions: int | None
+    files: tuple[Expected, ...]
+    selected: Selected | None
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """The first rows of a file."""
+
+    path: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+
+def offers(database: Database, study: str) -> Offers:
+    """What can be exported of a study; nothing while nobody has come."""
+    t = tables.seats.c
+    with database.connect() as connection:
+        came = set(connection.execute(select(t.origin).where(t.study == study).distinct()).scalars())
+        holds = dict.fromkeys(came, tuple(filled(connection, study)))
+        holds[ORIGIN] = tuple(dict.fromkeys(item["schema"] for item in imports(connection, study)))
+        return Offers(
+            schemas={origin: holds[origin] for origin in ORIGINS if holds.get(origin)},
+            factors=values_of(cells_of(connection, study)),
+            languages=tuple(languages_of(connection, study)),
+        )
+
+
+def files(database: Database, wish: Wish, most: int = MOST_COUNTED) -> Outlook:
+    """The files that an export would have, with their rows counted as far as `most`; raises StorageError."""
+    with database.connect() as connection:
+        return _outlook(connection, wish, planned(connection, wish), most)
+
+
+def preview(database: Database, wish: Wish, file: str, most: int = PREVIEW) -> Preview:
+    """The first rows of a file of an export, by its path or name; raises StorageError."""
+    with database.connect() as connection:
+        return _preview(connection, wish, planned(connection, wish).named(file), most)
+
+
+def look(database: Database, wish: Wish, file: str) -> tuple[Outlook, Preview]:
+    """Both at once, of the first file where the export has no such one; raises StorageError."""
+    with database.connect() as connection:
+        plan = planned(connection, wish)
+        chosen = next((chosen for chosen in plan.files if chosen.path == file), plan.files[0])
+        return _outlook(connection, wish, plan, MOST_COUNTED), _preview(connection, wish, chosen, PREVIEW)
+
+
+def _outlook(connection: Connection, wish: Wish, plan: Plan, most: int) -> Outlook:
+    found = tuple(
+        _expected(chosen, None if chosen.among is not None else chosen.count_to(connection, most + 1), most)
+        for chosen in plan.files
+    )
+    return Outlook(plan.origin, _sessions(connection, wish, plan), found, plan.selected)
+
+
+def _preview(connection: Connection, wish: Wish, chosen: Chosen, most: int) -> Preview:
+    filter_files(connection, wish, chosen)
+    rows = [tuple(row) for some in chosen.stream(connection, texts=False, most=most) for row in some]
+    return Preview(chosen.path, tuple(column.name for column in chosen.columns), tuple(rows))
+
+
+def _sessions(connection: Connection, wish: Wish, plan: Plan) -> int | None:
+    if plan.selected is not None:
+        return plan.selected.number
+    return None if plan.origin == ORIGIN else there_and_gone(connection, wish.study, plan.origin)[0]
+
+
+def _expected(chosen: Chosen, rows: int | None, most: int) -> Expected:
+    more = rows is not None and rows > most
+    return Expected(chosen.path, len(chosen.columns), most if more else rows, more, chosen.table.of_study)

@@ -1,0 +1,139 @@
+"""Which rows of a released table an export holds, in which order, streamed.
+
+A study's own sessions come in the order of their arrival, each with its rows in the order of its facts; imported rows
+come in the order of the files that they were read from. Cells that an imported file spelled in its own way keep that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import orjson
+from sqlalchemy import ColumnElement, Connection, Select, Table, Text, cast, func, literal_column, or_, select
+
+from storage import tables
+from storage.registers.imported_rows import ORIGIN, study_stream
+from storage.schemas.base import Column, Released
+
+AT_ONCE = 200
+Rows = Sequence[Sequence[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Rows of a table: of a study and an origin, of a part of the release, of columns in this order.
+
+    `among` is a query of sessions to which they are restricted, `passes` what sessions must pass, `without` a dataset
+    whose rows are left out; `source` is the table that they are read from where that is another of the same columns.
+    """
+
+    study: str
+    origin: str
+    table: Released
+    part: str
+    columns: tuple[Column, ...]
+    among: Select[Any] | None = None
+    passes: ColumnElement[bool] | None = None
+    without: str = ""
+    source: Released | None = None
+
+    @property
+    def own(self) -> Table:
+        """The table in the database that they are read from."""
+        return (self.source or self.table).table()
+
+    @property
+    def path(self) -> str:
+        """The file's path within the export."""
+        return self.table.path(self.part)
+
+    @property
+    def json(self) -> bool:
+        """Whether the file is JSON."""
+        return self.table.file.endswith(".json")
+
+    @property
+    def texts(self) -> bool:
+        """Whether every cell can come as a text that is written as it is."""
+        numbers = any(column.kind == "number" for column in self.columns)
+        return not numbers and not (self.table.counter and self.origin != ORIGIN)
+
+    def count(self, connection: Connection, where: ColumnElement[bool] | None = None) -> int:
+        """How many rows there are, or how many of them of a kind."""
+        query = self._where(select(func.count()).select_from(self.own))
+        return int(connection.execute(query if where is None else query.where(where)).scalar_one())
+
+    def count_to(self, connection: Connection, most: int) -> int:
+        """How many rows there are, as far as `most`: quick however many there are."""
+        some = self._where(select(literal_column("1")).select_from(self.own)).limit(most).subquery()
+        return int(connection.execute(select(func.count()).select_from(some)).scalar_one())
+
+    def stream(self, connection: Connection, *, texts: bool, most: int | None = None) -> Iterator[Rows]:
+        """The rows, some hundreds at once: all of them, or the first ones."""
+        spelled = self._spelled(connection)
+        own = self.own
+        cells: list[Any] = [own.c[column.sql] for column in self.columns]
+        cells = [func.coalesce(cast(cell, Text), "") for cell in cells] if texts else cells
+        query = self._ordered(select(*cells, *([own.c["_written"]] if spelled else []))).limit(most)
+        number = 0
+        for fetched in connection.execute(query.execution_options(stream_results=True)).partitions(AT_ONCE):
+            rows: Rows = fetched
+            if spelled:
+                rows = _as_written(rows, self.columns)
+            if self.table.counter and self.origin != ORIGIN:
+                rows = [self._counted(row, number + n) for n, row in enumerate(rows)]
+            number += len(rows)
+            yield rows
+
+    def _spelled(self, connection: Connection) -> bool:
+        """Whether some cells are spelled in another way than ours, as they were imported."""
+        own = self.own.c
+        query = select(own["_seq"]).where(
+            own["_study"] == self.study, own["_part"] == self.part, own["_written"].is_not(None)
+        )
+        return self.origin == ORIGIN and connection.execute(query.limit(1)).first() is not None
+
+    def _where(self, query: Select[Any]) -> Select[Any]:
+        own = self.own.c
+        query = query.where(own["_study"] == self.study, own["_part"] == self.part)
+        if self.without:
+            query = query.where(own["dataset"] != self.without)
+        if self.among is not None:
+            query = query.where(own["_session"].in_(self.among))
+        if self.table.of_study:
+            return query.where(own["_session"] == (study_stream(self.study) if self.origin == ORIGIN else ""))
+        t = tables.sessions.c
+        if self.origin == ORIGIN:
+            others = select(t.stream).where(t.study == self.study, t.origin != ORIGIN)
+            its = select(t.stream).where(t.stream == own["_session"], t.origin == ORIGIN)
+            query = query.where(or_(~others.exists(), its.exists()))  # the first is asked once, the second of each row
+            return query.where(own["_session"] != literal_column("''"))  # without which SQLite leaves their order alone
+        joined = query.join(tables.sessions, own["_session"] == t.stream)
+        joined = joined.where(t.study == self.study, t.origin == self.origin)
+        return joined if self.passes is None else joined.where(self.passes)
+
+    def _ordered(self, query: Select[Any]) -> Select[Any]:
+        own = self.own.c
+        first = [] if self.origin == ORIGIN or self.table.of_study else [tables.sessions.c.ordinal]
+        return self._where(query).order_by(*first, own["_seq"], *(own[name] for name in self.table.key))
+
+    def _counted(self, row: Sequence[Any], number: int) -> tuple[Any, ...]:
+        """The row with its number in the file, where that is not known from elsewhere."""
+        named = zip(self.columns, row, strict=True)
+        return tuple(number if cell is None and column.sql == self.table.counter else cell for column, cell in named)
+
+
+def _as_written(rows: Rows, columns: Sequence[Column]) -> Rows:
+    """Rows that end with what their file spells in another way, as the file has them."""
+    places = {column.sql: number for number, column in enumerate(columns)}
+    loads = lru_cache(orjson.loads)
+    found = []
+    for *cells, written in rows:
+        for name, cell in loads(written).items() if written else ():
+            if name in places:
+                cells[places[name]] = cell
+        found.append(cells)
+    return found

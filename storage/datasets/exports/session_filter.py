@@ -1,0 +1,203 @@
+"""Which of a study's own sessions an export holds: those of a condition, of some days, complete ones, in a language.
+
+Whom a researcher excluded is left out unless it is said otherwise. Each session that is left out is counted once, by
+the first rule that it does not pass, in the order in which the rules stand here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from sqlalchemy import ColumnElement, Connection, case, func, literal, not_, or_, select
+
+from experiments.errors import allowed
+from storage import tables
+from storage.datasets.manifest import Selected
+from storage.errors import StorageError
+from storage.log.seats import COMPLETE, THERE, cells_of
+from storage.registers.simulated_users import kinds_of, played_by
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+DAY_CHARS = len("2026-01-31")
+EXCLUDED = "excluded by a researcher"
+_seat = tables.seats.c
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What is asked of sessions. `where` are factors with their values: of one factor any of its values, of several
+    factors each. They begun at `since_us` or later and before `until_us`, microseconds UTC."""
+
+    where: tuple[tuple[str, str], ...] = ()
+    since_us: int | None = None
+    until_us: int | None = None
+    complete: bool = False
+    language: str = ""
+    with_excluded: bool = False
+    user: str = ""
+    """The kind of simulated user that played them."""
+
+    @property
+    def factors(self) -> Mapping[str, list[str]]:
+        """The values that are asked for, by factor."""
+        found: dict[str, list[str]] = {}
+        for name, value in self.where:
+            found.setdefault(name, []).append(value)
+        return found
+
+
+ALL = Selection()
+"""Everybody but those who were excluded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passing:
+    """The sessions that pass: a condition on a query of `session`, and what it leaves out."""
+
+    clause: ColumnElement[bool]
+    selected: Selected
+
+
+def where_of(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Factors with their values, written as `condition=answer-first`; raises StorageError."""
+    for text in texts:
+        if not all(text.partition("=")):
+            raise StorageError(f"{text!r} is no factor with a value; write it as condition=answer-first")
+    return tuple(dict.fromkeys((name, value) for name, _, value in (text.partition("=") for text in texts)))
+
+
+def moment_of(text: str, *, end: bool = False) -> int | None:
+    """A date or time as microseconds UTC, or None for an empty text; as an end, a date means the end of its day."""
+    if not text.strip():
+        return None
+    try:
+        at = datetime.fromisoformat(text.strip())
+        at = at.replace(tzinfo=at.tzinfo or UTC) + timedelta(days=end and len(text.strip()) == DAY_CHARS)
+    except (ValueError, OverflowError):
+        raise StorageError(f"{text!r} is no date or time; write 2026-01-31 or 2026-01-31T14:00, in UTC") from None
+    return (at - EPOCH) // timedelta(microseconds=1)
+
+
+def passing(connection: Connection, study: str, origin: str, asked: Selection) -> Passing | None:
+    """The sessions that pass; None where all do and nothing was asked. Raises StorageError for what nobody has."""
+    ours = (_seat.study == study, _seat.origin == origin, THERE)
+    reasons = _counted(connection, _seat.excluded, (*ours, _seat.excluded.is_not(None)))
+    if asked == ALL and not reasons:
+        return None
+    misses = _misses(connection, study, asked)
+    why = case(*((missed, name) for name, missed in misses.items()), else_="") if misses else literal("")
+    found = dict(_counted(connection, why, ours))
+    selected = Selected(
+        rules=_rules(asked),
+        of=sum(found.values()),
+        left_out=tuple((name, found[name]) for name in misses if found.get(name)),
+        excluded=tuple(reasons),
+        with_excluded=asked.with_excluded,
+    )
+    its = [_seat.stream == tables.sessions.c.stream, *map(not_, misses.values())]
+    return Passing(select(literal(1)).where(*its).correlate(tables.sessions).exists(), selected)
+
+
+def there_and_gone(connection: Connection, study: str, origin: str) -> tuple[int, int]:
+    """How many sessions of its own a study has data of, and how many withdrew."""
+    query = select(THERE, func.count()).where(_seat.study == study, _seat.origin == origin).group_by(THERE)
+    found = {bool(there): count for there, count in connection.execute(query)}
+    return found.get(True, 0), found.get(False, 0)
+
+
+def values_of(cells: Mapping[str, Mapping[str, str]]) -> dict[str, list[str]]:
+    """The values that each factor has in some cells."""
+    found: dict[str, dict[str, None]] = {}
+    for cell in cells.values():
+        for name, value in cell.items():
+            found.setdefault(name, {})[value] = None
+    return {name: sorted(values) for name, values in found.items()}
+
+
+def languages_of(connection: Connection, study: str) -> list[str]:
+    """The languages that a study's sessions were taken in."""
+    found = connection.execute(select(_seat.language).where(_seat.study == study).distinct()).scalars()
+    return sorted(filter(None, found))
+
+
+def _counted(
+    connection: Connection, what: ColumnElement[str], where: Sequence[ColumnElement[bool]]
+) -> list[tuple[str, int]]:
+    """How many sessions there are of each kind, the most frequent first."""
+    kinds = select(what.label("kind")).where(*where).subquery().c.kind
+    return [
+        (kind, count)
+        for kind, count in connection.execute(
+            select(kinds, func.count()).group_by(kinds).order_by(func.count().desc(), kinds)
+        )
+    ]
+
+
+def _misses(connection: Connection, study: str, asked: Selection) -> dict[str, ColumnElement[bool]]:
+    """Which sessions do not pass, rule by rule."""
+    found: dict[str, ColumnElement[bool]] = {}
+    if not asked.with_excluded:
+        found[EXCLUDED] = _seat.excluded.is_not(None)
+    if asked.where:
+        found["in another condition"] = _seat.cell.not_in(_matching(cells_of(connection, study), study, asked))
+    if asked.since_us is not None:
+        found["begun earlier"] = _seat.begun_us < asked.since_us
+    if asked.until_us is not None:
+        found["begun later"] = _seat.begun_us >= asked.until_us
+    if asked.complete:
+        found["not complete"] = or_(_seat.outcome.is_(None), _seat.outcome != COMPLETE)
+    found |= _asked_by_name(connection, study, asked)
+    _in_order(asked)
+    return found
+
+
+def _asked_by_name(connection: Connection, study: str, asked: Selection) -> dict[str, ColumnElement[bool]]:
+    """The same for the language and the kind of simulated user; raises StorageError for one that nobody has."""
+    found: dict[str, ColumnElement[bool]] = {}
+    if asked.language:
+        known = languages_of(connection, study)
+        if asked.language not in known:
+            raise StorageError(f"nobody took {study!r} in {asked.language!r}{allowed(asked.language, known)}")
+        found["in another language"] = _seat.language != asked.language
+    if asked.user:
+        kinds = kinds_of(connection, study)
+        if asked.user not in kinds:
+            raise StorageError(f"no session of {study!r} was played by {asked.user!r}{allowed(asked.user, kinds)}")
+        found["of another kind of user"] = _seat.stream.not_in(played_by(study, asked.user))
+    return found
+
+
+def _matching(cells: Mapping[str, Mapping[str, str]], study: str, asked: Selection) -> list[str]:
+    """The cells that have the values that are asked for; raises StorageError for a value that no cell has."""
+    known = values_of(cells)
+    for name, value in asked.where:
+        if name not in known:
+            raise StorageError(f"no session of {study!r} has a factor {name!r}{allowed(name, known)}")
+        if value not in known[name]:
+            raise StorageError(f"no session of {study!r} has {name}={value}{allowed(value, known[name])}")
+    wanted = asked.factors.items()
+    return [cell for cell, has in cells.items() if all(has.get(name) in values for name, values in wanted)]
+
+
+def _in_order(asked: Selection) -> None:
+    """Raises StorageError where the end is not after the beginning."""
+    since, until = asked.since_us, asked.until_us
+    if since is not None and until is not None and since >= until:
+        raise StorageError(f"nothing begins from {_when(since)} on and before {_when(until)}; give a later end")
+
+
+def _rules(asked: Selection) -> tuple[str, ...]:
+    """What sessions must pass, in words."""
+    rules = [f"{name} is {' or '.join(values)}" for name, values in asked.factors.items()]
+    rules += [f"begun from {_when(asked.since_us)} on"] if asked.since_us is not None else []
+    rules += [f"begun before {_when(asked.until_us)}"] if asked.until_us is not None else []
+    rules += ["complete only"] if asked.complete else []
+    rules += [f"taken in the language {asked.language}"] if asked.language else []
+    rules += [f"played by the simulated user {asked.user}"] if asked.user else []
+    return tuple(rules)
+
+
+def _when(at_us: int) -> str:
+    return f"{EPOCH + timedelta(microseconds=at_us):%Y-%m-%d %H:%M:%S} UTC".replace(":00 UTC", " UTC")

@@ -1,0 +1,109 @@
+"""Importing and validating the files of a release.
+
+An import is one transaction: every deviation and every contradiction of what was recorded before is found, and with
+one of them nothing at all is imported. The same file again is no change.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from storage.datasets.imports.detect_files import Found, find
+from storage.datasets.imports.recorder import FileRecorder, Recorder
+from storage.datasets.imports.records import Deviation, Reader
+from storage.datasets.imports.validate import Checked
+from storage.db.engine import Database, writer
+from storage.errors import BadFile, StorageError
+from storage.schemas.base import Row
+from storage.schemas.registry import schema as schema_of
+
+STUDY_NAME = "[A-Za-z][A-Za-z0-9_-]{0,59}"
+AT_ONCE = 1_000
+MOST_TOLD = 20
+MOST_COUNTED = 1_000
+"""Of more deviations than these an import does not speak; `validate` tells every one."""
+
+Progress = Callable[[Path, int], None]
+"""Told now and then which file is read, and how many bytes of it are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What was read from a file: its rows, and how many of them were new."""
+
+    path: Path
+    released: str
+    rows: int
+    new: int
+
+
+def _silent(path: Path, done: int) -> None:
+    """Tell nobody."""
+
+
+def import_files(
+    database: Database, schema: str, paths: Sequence[Path], study: str, progress: Progress = _silent
+) -> list[Imported]:
+    """Record the files of a release; raises BadFile with the first deviations, or StorageError, and imports nothing
+    then."""
+    if not re.fullmatch(STUDY_NAME, study):
+        raise StorageError(
+            f"{study!r} cannot be a study's name; allowed: a letter, then up to 59 letters, digits, - or _"
+        )
+    found = find(schema_of(schema), paths)
+    faults: list[Deviation] = []
+    try:
+        with writer(database) as connection, connection.begin():
+            recorder = Recorder(connection, schema_of(schema), study)
+            done = [_import(recorder, item, faults, progress) for item in found]
+            if faults:
+                raise _bad(schema, faults)
+    except SQLAlchemyError as error:
+        cause = getattr(error, "orig", error)
+        raise StorageError(f"the database cannot take the rows of {study!r}: {cause}; nothing was imported") from error
+    return done
+
+
+def _bad(schema: str, faults: list[Deviation]) -> BadFile:
+    more = [f"... `parley validate {schema}` lists them all"] if len(faults) > MOST_TOLD else []
+    word = "deviation" if len(faults) == 1 else "deviations"
+    least = "at least " if len(faults) >= MOST_COUNTED else ""
+    return BadFile(f"{least}{len(faults):,} {word} from {schema}; nothing was imported", *faults[:MOST_TOLD], *more)
+
+
+def _import(recorder: Recorder, found: Found, faults: list[Deviation], progress: Progress) -> Imported:
+    reader = found.open()
+    try:
+        file, checked = FileRecorder(recorder, found), Checked(found, reader)
+        rows = iter(checked)
+        while len(faults) < MOST_COUNTED and (batch := list(islice(rows, AT_ONCE))):
+            faults += [item for item in batch if isinstance(item, Deviation)]
+            if not faults:
+                faults += file.record([item for item in batch if isinstance(item, Row)])
+            progress(found.path, reader.bytes_read)
+        if not faults and (file.new or file.first):
+            recorder.imported(found, reader.header or found.table.header, checked.rows, file.new, reader.sha256)
+        return Imported(found.path, found.released, checked.rows, file.new)
+    finally:
+        reader.close()
+
+
+def deviations(schema: str, paths: Sequence[Path], progress: Progress = _silent) -> Iterator[Found | Deviation]:
+    """Each file of a release, followed by every deviation in it, also between the cells of a row."""
+    for found in find(schema_of(schema), paths):
+        yield found
+        reader: Reader = found.open()
+        try:
+            for item in Checked(found, reader, rules=True):
+                if isinstance(item, Deviation):
+                    yield item
+                elif item.seq % AT_ONCE == 0:
+                    progress(found.path, reader.bytes_read)
+        finally:
+            reader.close()

@@ -1,0 +1,170 @@
+"""Rows of a file becoming `recorded` facts: which are new, which were recorded before, which contradict what was.
+
+A row is known by its digest, which is the key of its fact: 32 hex digits for what it is a row of, 24 for what it says,
+8 for which of several such rows of one file it is.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache, partial
+from hashlib import blake2b
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, func, insert, select
+
+from storage import tables
+from storage.column_types import BITS
+from storage.datasets.imports.detect_files import Found
+from storage.datasets.imports.metadata import described
+from storage.datasets.imports.records import Deviation, shown
+from storage.db.upsert import Whose, own_columns
+from storage.registers.imported_rows import ORIGIN, fact, imports, person_stream, row_of, study_stream
+from storage.schemas.base import Row, Schema
+
+ABOUT, SAYS = 32, 24
+KEPT = 4_096
+"""Of how many people the stream is kept at hand."""
+
+
+class Recorder:
+    """The writing side of an import, in a transaction that whoever began it ends."""
+
+    def __init__(self, connection: Connection, schema: Schema, study: str) -> None:
+        self.connection, self.schema, self.study = connection, schema, study
+        self._recorded_us = time.time_ns() // 1000
+        t = tables.sessions.c
+        self._ordinal = connection.execute(select(func.max(t.ordinal)).where(t.study == study)).scalar() or 0
+        self._own = study_stream(study)
+
+    def last(self, streams: Collection[str]) -> dict[str, int]:
+        """The number of the last fact of each stream, 0 of a new one; a person who is new gets a session."""
+        t, e = tables.sessions.c, tables.events.c
+        found = self.connection.execute(select(t.stream).where(t.stream.in_(streams))).scalars()
+        known = {self._own, *found}
+        own = {"study": self.study, "hash": "", "origin": ORIGIN}
+        new = [name for name in streams if name not in known]
+        if new:
+            sessions = [{"stream": name, "ordinal": self._ordinal + n, **own} for n, name in enumerate(new, 1)]
+            self.connection.execute(insert(tables.sessions), sessions)
+            self._ordinal += len(new)
+        query = select(e.stream, func.max(e.seq)).where(e.stream.in_(streams)).group_by(e.stream)
+        return dict.fromkeys(streams, 0) | {stream: seq for stream, seq in self.connection.execute(query)}
+
+    def event(self, stream: str, seq: int, kind: str, data: Mapping[str, Any], **known: Any) -> dict[str, Any]:
+        """A fact of a stream; `known` holds its path, time and key."""
+        own = {"stream": stream, "seq": seq, "recorded_us": self._recorded_us, "by": "researcher"}
+        return {**own, "kind": kind, "data": data, **known}
+
+    def imported(self, found: Found, columns: Iterable[str], rows: int, new: int, sha256: str) -> None:
+        """Record that a file was read."""
+        data: dict[str, Any] = {
+            "study": self.study,
+            "schema": self.schema.name,
+            "table": found.table.name,
+            "part": found.part,
+            "file": found.path.name,
+            "sha256": sha256,
+            "columns": list(columns),
+            "rows": rows,
+            "new": new,
+        }
+        about = described(found.path, found.released)
+        data |= {"about": about} if about else {}
+        known = {"path": found.released, "at_us": self._recorded_us, "key": None}
+        event = self.event(self._own, self.last([self._own])[self._own] + 1, "imported", data, **known)
+        self.connection.execute(insert(tables.events), [event])
+
+
+class FileRecorder:
+    """The rows of one file, recorded batch by batch."""
+
+    def __init__(self, recorder: Recorder, found: Found) -> None:
+        self._recorder, self._found, self._table = recorder, found, found.table
+        before = imports(recorder.connection, recorder.study, recorder.schema.name)
+        same = [item for item in before if (item["table"], item["part"]) == (found.table.name, found.part)]
+        self.first = not same
+        """Whether no such file was imported before."""
+        self._base = sum(item["rows"] for item in same)
+        self._person = lru_cache(KEPT)(partial(person_stream, recorder.schema.name, recorder.study))
+        self.new = 0
+
+    def record(self, rows: Sequence[Row]) -> list[Deviation]:
+        """Write the rows that are new; or, if others contradict what was recorded, say which."""
+        contradicted: list[Deviation] = []
+        facts, values = [], []
+        streams = [self._stream(row) for row in rows]
+        abouts = [self._about(stream, row) for stream, row in zip(streams, rows, strict=True)]
+        seqs = self._recorder.last(list(dict.fromkeys(streams)))
+        known, met = self._told([stream for stream, seq in seqs.items() if seq], abouts)
+        for row, stream, about in zip(rows, streams, abouts, strict=True):
+            says = _digest(list(row.values.values()), SAYS)  # however it is spelled
+            if about not in known:
+                placed = replace(row, seq=self._base + row.seq) if self._base else row
+                seqs[stream] += 1
+                facts.append(self._fact(stream, seqs[stream], placed, f"{about}{says}{met[about]:08x}"))
+                values.append(self._values(stream, placed))
+                met[about] += 1
+            elif says not in known[about]:
+                contradicted.append(self._contradiction(stream, row, about))
+        if facts and not contradicted:
+            self._recorder.connection.execute(insert(tables.events), facts)
+            self._recorder.connection.execute(insert(self._table.table()), values)
+        self.new += len(facts)
+        return contradicted
+
+    def _stream(self, row: Row) -> str:
+        if self._table.of_study:
+            return study_stream(self._recorder.study)
+        return self._person(str(row.values[self._table.person]) if self._table.person else "")
+
+    def _about(self, stream: str, row: Row) -> str:
+        """What a row is one of; a row that nothing tells apart from others is what it says."""
+        if all(row.values[name] is None for name in self._table.identity):
+            return _digest((stream, row.table, row.part, *row.values.values()), ABOUT)
+        return _digest((stream, row.table, row.part, *(row.values[name] for name in self._table.identity)), ABOUT)
+
+    def _told(self, streams: Sequence[str], abouts: Sequence[str]) -> tuple[Mapping[str, set[str]], Counter[str]]:
+        """What streams say about what: by facts from before this file, and how many of this file's own do."""
+        t = tables.events.c
+        known: dict[str, set[str]] = {}
+        met: Counter[str] = Counter()
+        query = select(t.key, t.data["row"].as_integer()).where(
+            t.stream.in_(streams), func.substr(t.key, 1, ABOUT).in_(abouts)
+        )
+        for key, number in self._recorder.connection.execute(query) if streams else ():
+            if number > self._base:
+                met[key[:ABOUT]] += 1
+            else:
+                known.setdefault(key[:ABOUT], set()).add(key[ABOUT : ABOUT + SAYS])
+        return known, met
+
+    def _fact(self, stream: str, seq: int, row: Row, key: str) -> dict[str, Any]:
+        at_us = self._table.time(row.values)
+        if at_us is not None and at_us.bit_length() > BITS:
+            at_us = None  # no time that the log can hold; the row has what the file says
+        path = self._found.released
+        return self._recorder.event(stream, seq, "recorded", fact(row), path=path, at_us=at_us, key=key)
+
+    def _values(self, stream: str, row: Row) -> dict[str, Any]:
+        return {**own_columns(Whose(self._recorder.study, stream, ORIGIN), row), **row.values}
+
+    def _contradiction(self, stream: str, row: Row, about: str) -> Deviation:
+        """Which cell says something else than what was recorded of the same row."""
+        t = tables.events.c
+        told = select(t.data).where(t.stream == stream, t.key.startswith(about)).order_by(t.seq)
+        before = row_of(self._recorder.connection.execute(told).scalars().all()[0])
+        for column in self._table.columns:
+            if before.values[column.sql] != row.values[column.sql]:
+                break
+        was, now = shown(before.values[column.sql]), shown(row.values[column.sql])
+        allowed = f"{was}, as it was imported before; another study takes it with --study NAME"
+        return Deviation(self._found.path.name, row.seq, 0, column.name, now, allowed)
+
+
+def _digest(value: Any, digits: int) -> str:
+    return blake2b(orjson.dumps(value), digest_size=digits // 2).hexdigest()

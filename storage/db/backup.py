@@ -1,0 +1,275 @@
+"""Backups of an SQLite database while people take part, and putting one back.
+
+A backup is what the database was at one moment: a transaction that reads is held open while pages are copied, or every
+commit of the server's would begin the copy anew. It has its name only once it is whole, checked and on the disk, and
+its checksum lies beside it: SQLite notices damage to its own pages, but not to a text within one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+import stat
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, replace
+from hashlib import file_digest
+from pathlib import Path
+
+from storage.db.addresses import file_of
+from storage.db.checksums import sums
+from storage.db.private_files import create, narrow, put, writing
+from storage.errors import StorageError
+
+STEP = 1_000
+"""Pages that are copied at once, mostly of 4 KiB."""
+PART = ".part"
+STALE_S = 24 * 3600
+SUM = ".sha256"
+"""What the file with a backup's checksum ends in; `sha256sum -c` reads it."""
+Told = Callable[[int, int], None]
+"""Hears how many pages of how many are copied."""
+
+_GAPS = (
+    "SELECT stream FROM event WHERE stream NOT IN (SELECT stream FROM erasure) "
+    "GROUP BY stream HAVING count(*) <> max(seq) OR min(seq) <> 1 LIMIT 1"
+)
+_UNREADABLE = "SELECT stream FROM event WHERE NOT json_valid(data) LIMIT 1"
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A database's file that was looked at: SQLite finds no damage, and every stream's facts are numbered from 1."""
+
+    file: Path
+    bytes: int
+    sessions: int
+    facts: int
+    studies: tuple[str, ...]
+    last_us: int | None
+    """When the newest fact was kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What was put back, where what was there is now, and sessions that were withdrawn since the backup; None where
+    what was there is too damaged to tell."""
+
+    checked: Checked
+    aside: Path | None
+    withdrawn: tuple[str, ...] | None
+    summed: bool
+    """Whether there was a checksum to compare it with."""
+
+
+def _silent(done: int, total: int) -> None:
+    pass
+
+
+def sqlite_file(url: str) -> Path:
+    """The file of an SQLite database; raises StorageError that says what to use for another."""
+    file = file_of(url)
+    if file is None:
+        raise StorageError(
+            "Parley backs up SQLite's files. PostgreSQL has its own tools: pg_dump --format=custom --file=parley.dump "
+            "NAME, and pg_restore --clean --if-exists --dbname=NAME parley.dump (docs/operator.md, Backups)"
+        )
+    return file
+
+
+def back_up(file: Path, to: Path, told: Told = _silent) -> Checked:
+    """Copy a database as it is now into a new file, and check the copy; others may write meanwhile."""
+    if not file.is_file():
+        raise StorageError(f"{file}: there is no database to back up. PARLEY_DATABASE_URL says where it is")
+    if to.exists():
+        raise StorageError(f"{to}: there is a file of this name already. Name another, or move that one away")
+    if not to.absolute().parent.is_dir():
+        raise StorageError(f"{to}: there is no folder {to.parent}. Make it, or name a file elsewhere")
+    _sweep(to.absolute().parent, file.stem)
+    part = _copy(file, to, told)
+    try:
+        checked = check(part)
+        _sum_up(part, to)
+        put(part, to)
+    finally:
+        part.unlink(missing_ok=True)
+    return replace(checked, file=to)
+
+
+def restore(backup: Path, file: Path, aside: Path, told: Told = _silent, *, unsummed: bool = False) -> Restored:
+    """Put a backup in a database's place; what was there is kept `aside`. Raises StorageError while it is in use.
+
+    A file without a checksum beside it is only taken where it may be `unsummed`.
+    """
+    if not backup.is_file():
+        what = "this is a folder; name the file in it" if backup.is_dir() else "there is no such file"
+        raise StorageError(f"{backup}: {what}")
+    if file.exists() and file.samefile(backup):
+        raise StorageError(f"{backup}: that is the database itself")
+    summed = _compare_sum(backup, unsummed)
+    checked = check(backup)
+    if not file.exists():
+        _no_journal(file)
+        put(_copy(backup, file, told), file)
+        return Restored(checked, None, (), summed)
+    narrow([file])  # what comes in its place may be read by those who might read it
+    with unused(file) as held:
+        known = _withdrawn(held)
+        part = _copy(backup, file, told)
+        _owned_as(part, file)
+        aside.hardlink_to(file)  # so that there is a database under its name at every moment
+        if _journal(file).exists():  # only a damaged one leaves it
+            _journal(file).replace(_journal(aside))
+        put(part, file)
+    with suppress(OSError):  # a disk that cannot read it is why it was replaced
+        _sum_up(aside, aside)
+    with closing(sqlite3.connect(file)) as restored:
+        missing = None if known is None else tuple(sorted(known - (_withdrawn(restored) or set())))
+    return Restored(checked, aside, missing, summed)
+
+
+def check(file: Path) -> Checked:
+    """Look through a database's file; raises StorageError where it is damaged, or is none of Parley's."""
+    try:
+        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=rw", uri=True)) as connection:
+            (found,) = connection.execute("PRAGMA integrity_check").fetchone()
+            if found != "ok":
+                raise StorageError(f"{file}: SQLite finds it damaged: {found}")
+            if (gap := connection.execute(_GAPS).fetchone()) is not None:
+                raise StorageError(f"{file}: facts of {gap[0]} are missing")
+            if (broken := connection.execute(_UNREADABLE).fetchone()) is not None:
+                raise StorageError(f"{file}: it is damaged: a fact of {broken[0]} cannot be read")
+            facts, last_us = connection.execute("SELECT count(*), max(recorded_us) FROM event").fetchone()
+            (sessions,) = connection.execute("SELECT count(*) FROM session").fetchone()
+            studies = connection.execute("SELECT DISTINCT name FROM study ORDER BY name").fetchall()
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        raise StorageError(f"{file}: is no database of Parley's, or is damaged: {error}") from error
+    return Checked(file, file.stat().st_size, sessions, facts, tuple(name for (name,) in studies), last_us)
+
+
+def files_of(url: str) -> list[Path]:
+    """The files of an SQLite database that hold what people gave: it, its journal, the secret and backups beside it."""
+    file = file_of(url)
+    if file is None or not file.absolute().parent.is_dir():
+        return []
+    own = {file.name, f"{file.name}-wal", f"{file.name}-shm", file.with_suffix(".secret").name}
+    copies = re.compile(rf"{re.escape(file.stem)}-.*{re.escape(file.suffix or '.db')}")
+    beside = sorted(file.absolute().parent.iterdir())
+    return [path for path in beside if path.is_file() and (path.name in own or copies.fullmatch(path.name))]
+
+
+@contextmanager
+def unused(file: Path) -> Iterator[sqlite3.Connection]:
+    """Hold a database's file alone, all of it in that one file; raises StorageError while anybody has it open."""
+    with closing(sqlite3.connect(file, timeout=0, isolation_level=None)) as connection:
+        try:
+            connection.execute("PRAGMA locking_mode=EXCLUSIVE")
+            connection.execute("PRAGMA journal_mode=DELETE")
+            connection.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError as error:
+            raise StorageError(
+                f"{file} is in use ({error}). Stop every process that has it open first: parley serve, parley console"
+            ) from error
+        except sqlite3.DatabaseError:
+            pass  # it is too damaged for anybody to use
+        yield connection
+
+
+def must_be_unused(url: str) -> None:
+    """Raise StorageError while anybody has an SQLite database open; of PostgreSQL nobody can tell."""
+    file = file_of(url)
+    if file is not None and file.is_file():
+        with unused(file):
+            pass
+
+
+def _copy(file: Path, to: Path, told: Told) -> Path:
+    """A copy beside where it shall be, as a single file that its owner alone may read."""
+    part = to.with_name(to.name + PART)
+    try:
+        part.unlink(missing_ok=True)
+        create(part).close()
+    except OSError as error:
+        raise StorageError(f"{to}: cannot be written: {error.strerror}") from error
+    try:
+        source = sqlite3.connect(f"{file.absolute().as_uri()}?mode=rw", uri=True, isolation_level=None)
+        with closing(source), closing(sqlite3.connect(part)) as copy:
+            source.execute("BEGIN")
+            source.execute("SELECT count(*) FROM sqlite_master").fetchone()  # from now on it sees this moment
+            source.backup(copy, pages=STEP, progress=lambda _, left, total: told(total - left, total))
+            copy.execute("PRAGMA journal_mode=DELETE")
+    except sqlite3.Error as error:
+        part.unlink(missing_ok=True)
+        raise StorageError(f"{file} could not be copied to {to}: {error}") from error
+    return part
+
+
+def _sum_of(file: Path) -> str:
+    with file.open("rb") as written:
+        return file_digest(written, "sha256").hexdigest()
+
+
+def _sum_up(written: Path, to: Path) -> None:
+    """Write the checksum of a file beside where it shall be, before it has its name: who has one has both."""
+    beside = to.with_name(to.name + SUM)
+    with writing(beside) as file:
+        file.write(sums({to.name: _sum_of(written)}).encode())
+
+
+def _compare_sum(backup: Path, unsummed: bool) -> bool:
+    """Raise StorageError unless a backup is, to the byte, what was written; False for one taken without a checksum."""
+    beside = backup.with_name(backup.name + SUM)
+    if not beside.is_file():
+        if unsummed:
+            return False
+        raise StorageError(
+            f"{backup}: there is no checksum beside it ({beside.name}), so nobody can tell whether it is as it was "
+            "written. Nothing was replaced. Where it was moved, bring that file too. Backups of older versions and of "
+            "other tools have none: --without-checksum takes such a file once SQLite finds no damage in it"
+        )
+    was, now = beside.read_text(encoding="utf-8", errors="replace").split(maxsplit=1)[:1], _sum_of(backup)
+    if was != [now]:
+        raise StorageError(
+            f"{backup}: it is not as it was written: its SHA-256 is {now}, and {beside.name} says "
+            f"{was[0][:64] if was else 'nothing'}. Nothing was replaced. Take another backup. Where you opened or "
+            f"changed this one yourself and want it all the same: delete {beside.name} and say --without-checksum"
+        )
+    return True
+
+
+def _sweep(folder: Path, stem: str) -> None:
+    """Delete what backups that were killed left half written: no backup takes a day."""
+    for part in folder.glob(f"{stem}-*{PART}"):
+        with suppress(OSError):
+            if time.time() - part.stat().st_mtime > STALE_S:
+                part.unlink()
+
+
+def _owned_as(part: Path, file: Path) -> None:
+    """Let a copy belong to whom the file does in whose place it comes, whoever runs this."""
+    its = file.stat()
+    part.chmod(stat.S_IMODE(its.st_mode))
+    if os.name == "posix" and (its.st_uid, its.st_gid) != (os.geteuid(), os.getegid()):
+        with suppress(PermissionError):
+            os.chown(part, its.st_uid, its.st_gid)
+
+
+def _journal(file: Path) -> Path:
+    return file.with_name(f"{file.name}-wal")
+
+
+def _no_journal(file: Path) -> None:
+    if _journal(file).exists():
+        raise StorageError(f"{_journal(file)} belongs to another database than the one to restore. Move it away first")
+
+
+def _withdrawn(connection: sqlite3.Connection) -> set[str] | None:
+    """The sessions that a database tells were withdrawn; None where it is too damaged."""
+    try:
+        if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'erasure'").fetchone() is None:
+            return set()
+        return {stream for (stream,) in connection.execute("SELECT stream FROM erasure")}
+    except sqlite3.DatabaseError:
+        return None

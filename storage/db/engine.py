@@ -1,0 +1,251 @@
+"""How the database is opened: SQLite safe against power cuts and patient with other writers, or PostgreSQL.
+
+WAL with synchronous=FULL costs 0.24 ms a commit and loses nothing that was acknowledged (trust.md 1.2). Writers begin
+IMMEDIATE, because a transaction that reads first and writes later is refused at once, whatever busy_timeout says.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from sqlite3 import SQLITE_BUSY, SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_READONLY
+from sqlite3 import Error as SqliteError
+from threading import Lock
+from time import monotonic, sleep
+from typing import Any, TypeAlias
+
+import orjson
+from sqlalchemy import (
+    Connection,
+    Engine,
+    ExceptionContext,
+    Inspector,
+    Table,
+    create_engine,
+    event,
+    inspect,
+    select,
+    text,
+)
+from sqlalchemy.exc import DatabaseError, OperationalError
+
+from storage import ai_tables  # noqa: F401  (its tables join the metadata)
+from storage.db.addresses import file_of, parsed, without_password
+from storage.db.private_files import create
+from storage.db.revisions import OWN, Revisions, fit
+from storage.errors import StorageError, cause
+from storage.schemas.registry import schemas
+from storage.tables import metadata, seats, usage
+
+Database: TypeAlias = Engine
+"""An open database; other rooms name it and hand it on."""
+
+DAMAGED = (SQLITE_CORRUPT, SQLITE_NOTADB)
+PATIENCE_S = 10.0
+PATIENCE = f"busy_timeout={PATIENCE_S * 1000:.0f}"
+"""How many milliseconds a connection waits for another's transaction."""
+PRAGMAS = (
+    "synchronous=FULL",
+    "foreign_keys=ON",
+    "trusted_schema=OFF",
+    "secure_delete=ON",  # what somebody withdrew is overwritten, not only unlinked
+)
+AT_HAND = "cache_size=-32000"
+"""KB of pages that a writer keeps: with millions of facts SQLite's own 2 MB were too few, as sessions' names are random
+(docs/decisions, 0007). What a reader keeps is void with the next commit."""
+_joining = Lock()
+WRITING = "parley_writing"
+MAKING = 0x7AB1E5
+"""The number of PostgreSQL's advisory lock under which tables are made."""
+
+
+def open_database(url: str, *, outdated: bool = False, revisions: Revisions = OWN) -> Database:
+    """An engine on a database whose tables exist; raises StorageError with what to do.
+
+    Tables made from the log that an older Parley made are an error, unless they may be `outdated`.
+    """
+    engine = connect(url)
+    _own(file_of(url))
+    try:
+        with writer(engine) as connection, connection.begin():
+            alone(connection, MAKING)
+            fit(connection, revisions)
+            old = make_tables(connection)
+    except DatabaseError as error:
+        engine.dispose()
+        raise unopened(engine, error) from error
+    except StorageError:
+        engine.dispose()
+        raise
+    event.listen(engine, "handle_error", _tell)
+    if old and not outdated:
+        engine.dispose()
+        raise StorageError(
+            f"{without_password(str(engine.url))}: an older Parley made the table {old[0]}. The log is as it was; make "
+            "the tables that follow from it anew, with the server stopped: parley db rebuild"
+        )
+    return engine
+
+
+def connect(url: str) -> Engine:
+    """An engine on a database as it is, whatever tables it has; raises StorageError where it is no address."""
+    try:
+        engine = create_engine(
+            parsed(url),
+            json_serializer=dumps,
+            json_deserializer=orjson.loads,
+            hide_parameters=True,  # what somebody wrote is in them, and errors are logged
+        )
+    except ModuleNotFoundError as error:
+        raise StorageError(f"{error}: install what PostgreSQL needs with: pip install 'parley[postgres]'") from error
+    if engine.dialect.name == "sqlite":
+        event.listen(engine, "connect", _prepare)
+        event.listen(engine, "begin", _begin)
+    with _joining:
+        schemas()  # their tables join the metadata
+    return engine
+
+
+def unopened(engine: Engine, error: DatabaseError) -> StorageError:
+    """Why a database cannot be opened, with what to do."""
+    file, code = file_of(str(engine.url)), _code(error.orig)
+    if file is None:
+        return StorageError(f"the database {without_password(str(engine.url))} cannot be opened: {cause(error)}")
+    if code in DAMAGED:
+        return StorageError(
+            f"{file}: this is no SQLite database, or it is damaged ({error.orig}). Nothing was changed. Put a backup "
+            "in its place with: parley restore FILE; or say where another is: PARLEY_DATABASE_URL"
+        )
+    if code == SQLITE_READONLY or (file.exists() and not os.access(file, os.R_OK | os.W_OK)):
+        return _closed(file)
+    if not file.absolute().parent.is_dir():
+        return StorageError(f"{file}: there is no folder {file.parent}. Make it, or change PARLEY_DATABASE_URL")
+    return StorageError(f"{file}: this database cannot be opened: {error.orig}")
+
+
+def _own(file: Path | None) -> None:
+    """See that an SQLite file is there and may be written; a new one is its owner's alone, as it says who took part."""
+    if file is None:
+        return
+    if not file.exists():
+        with suppress(OSError):  # opening it tells why
+            create(file).close()
+    elif not os.access(file, os.W_OK):  # SQLite opens it all the same, and refuses the first fact
+        raise _closed(file)
+
+
+def _closed(file: Path) -> StorageError:
+    return StorageError(
+        f"{file}: Parley may not write here, and needs to: to the file and into its folder. Run it as who owns them"
+    )
+
+
+def make_tables(connection: Connection) -> list[str]:
+    """Make the tables and triggers that are not there yet, and the indexes of those that are as they should be; the
+    names of those that an older Parley made otherwise."""
+    found = inspect(connection)
+    there = set(found.get_table_names())
+    metadata.create_all(connection)
+    old = _outdated(found, there)
+    for table in metadata.sorted_tables:
+        if table.name in there.difference(old):
+            _make_indexes(connection, table, {index["name"] for index in found.get_indexes(table.name)})
+    return old
+
+
+def _make_indexes(connection: Connection, table: Table, known: set[str | None]) -> None:
+    for index in table.indexes:
+        if index.name not in known:
+            index.create(connection)
+
+
+def outdated_tables(connection: Connection) -> list[str]:
+    """The tables made from the log that have other columns than they should."""
+    found = inspect(connection)
+    return _outdated(found, set(found.get_table_names()))
+
+
+def _outdated(found: Inspector, there: set[str]) -> list[str]:
+    """The same, of those that were there."""
+    released = [table.table() for schema in schemas().values() for table in schema.tables]
+    made = [table for table in (seats, usage, *released) if table.name in there]
+    return [t.name for t in made if {c["name"] for c in found.get_columns(t.name)} != set(t.columns.keys())]
+
+
+def ping(database: Database) -> None:
+    """Ask the database something small; raises StorageError if it does not answer."""
+    with database.connect() as connection:
+        connection.execute(select(1))
+
+
+def dumps(value: Any) -> str:
+    """JSON as the log keeps it."""
+    return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()
+
+
+def alone(connection: Connection, number: int) -> None:
+    """Let nobody else be past this number until the transaction is over; each has its own, everywhere in Parley.
+
+    It is that of an advisory lock of PostgreSQL's. SQLite's writers are alone from their first word.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": number})
+
+
+def writer(engine: Engine) -> Connection:
+    """A connection whose transactions may write."""
+    connection = engine.connect().execution_options(**{WRITING: True})
+    if engine.dialect.name == "sqlite":
+        driver: Any = connection.connection.driver_connection
+        driver.execute(f"PRAGMA {AT_HAND}").close()
+    return connection
+
+
+def is_writer(connection: Connection) -> bool:
+    """Whether its transactions may write."""
+    return bool(connection.get_execution_options().get(WRITING, False))
+
+
+def _tell(context: ExceptionContext) -> None:
+    """Make our own error of what ails the database, for who reads. Writers look at the driver's: they may try again."""
+    writing = context.connection is not None and is_writer(context.connection)
+    if (damage := _damage(context.original_exception)) is not None:
+        raise damage
+    if isinstance(context.sqlalchemy_exception, OperationalError) and not writing:
+        raise StorageError(f"the database does not answer: {context.original_exception}")
+
+
+def _damage(error: BaseException) -> StorageError | None:
+    told = f"the database is damaged: {error}. Put a backup in its place"
+    return StorageError(told) if _code(error) in DAMAGED else None
+
+
+def _code(error: BaseException | None) -> int:
+    """What kind of error SQLite says it is; 0 of any other's."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+
+
+def _prepare(connection: Any, _record: Any) -> None:
+    connection.isolation_level = None
+    connection.execute(f"PRAGMA {PATIENCE}").close()  # first, as what comes next may have to wait
+    _keep_a_log(connection)
+    for pragma in PRAGMAS:
+        connection.execute(f"PRAGMA {pragma}").close()
+
+
+def _keep_a_log(connection: Any) -> None:
+    """WAL; of several who make it so in a new file, all but one are refused at once, whatever busy_timeout says."""
+    until = monotonic() + PATIENCE_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL").close()
+            return
+        except SqliteError as error:
+            if _code(error) != SQLITE_BUSY or monotonic() > until:
+                raise
+        sleep(0.01)
+
+
+def _begin(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if is_writer(connection) else "BEGIN")

@@ -1,0 +1,38 @@
+"""What models were asked about somebody who withdrew while they were being asked: it came after the erasure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from sqlalchemy import select
+
+from storage import tables
+from storage.ai_alone.cells import StoredCell, keep_cells
+from storage.db.engine import Database, writer
+from storage.log.erasure import empty_journal, forget_annotations
+
+AT_ONCE = 500
+
+
+def forget_erased(database: Database, study: str, asked: Sequence[StoredCell]) -> None:
+    """Delete the cells and replies of a plan that are about sessions which are erased by now."""
+    gone = _erased(database, {one.stream for one in asked if one.stream})
+    mine = [one for one in asked if one.stream in gone]
+    if not mine:
+        return
+    keep_cells(database, study, mine)  # a reply is deleted only where its cell tells whom it was about
+    with writer(database) as connection:
+        with connection.begin():
+            for stream in sorted(gone):
+                forget_annotations(connection, stream)
+        empty_journal(connection)
+
+
+def _erased(database: Database, streams: Iterable[str]) -> set[str]:
+    own, listed = tables.erasures.c.stream, sorted(streams)
+    found: set[str] = set()
+    with database.connect() as connection:
+        for start in range(0, len(listed), AT_ONCE):
+            query = select(own).where(own.in_(listed[start : start + AT_ONCE]))
+            found |= set(connection.execute(query).scalars())
+    return found

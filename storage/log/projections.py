@@ -1,0 +1,115 @@
+"""The released tables as projections of the log: what a session's rows are, which of them changed, and rebuilding all.
+
+Live and rebuilt rows come from the same function of the folded state, so they are equal; a property test holds it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from sqlalchemy import Connection, func, select
+
+from experiments.session.engine import fold
+from experiments.session.state import State
+from experiments.study.resolve import Study
+from storage import tables
+from storage.ai_alone.answers import alone_rows
+from storage.db.engine import Database, writer
+from storage.db.upsert import Whose, own_columns, upsert_rows
+from storage.log import usage
+from storage.log.event_log import facts
+from storage.log.seat_projection import reseat
+from storage.registers.imported_rows import ORIGIN, importing_studies, recorded_rows, study_stream
+from storage.registers.studies import Studies
+from storage.schemas.base import Row
+from storage.schemas.registry import released, schemas
+
+Key = tuple[Any, ...]
+Rows = Mapping[Key, Row]
+
+
+def rows_of(study: Study, state: State) -> Rows:
+    """Every row that a session's facts imply, by its key; none of who withdrew."""
+    if state.outcome == "withdrawn":
+        return {}
+    return _by_key(row for name in study.file.records for row in schemas()[name].rows(study, state))
+
+
+def _by_key(rows: Iterable[Row]) -> dict[Key, Row]:
+    return {(row.table, row.part, row.seq, *_own(row)): row for row in rows}
+
+
+def _own(row: Row) -> Iterator[Any]:
+    return (row.values[name] for name in released(row.table).key)
+
+
+def changed_rows(before: Rows, after: Rows) -> tuple[Row, ...]:
+    """The rows that are new or different; most are the very same, which is seen sooner than that they are equal."""
+    return tuple([row for key, row in after.items() if (was := before.get(key)) is not row and was != row])
+
+
+def rebuild(database: Database) -> int:
+    """Make the tables that follow from the log anew, in one transaction; the number of sessions read."""
+    studies, count = Studies(database), 0
+    made = [item.table() for schema in schemas().values() for item in schema.tables]
+    with writer(database) as connection, connection.begin():
+        tables.metadata.drop_all(connection, made)
+        tables.metadata.create_all(connection, made)
+        for whose, rows in _implied(connection, studies):
+            upsert_rows(connection, whose, rows.values())
+            count += whose.stream not in ("", study_stream(whose.study))
+        reseat(connection, studies)
+        usage.recount(connection)
+    return count
+
+
+def differences(database: Database) -> Iterator[str]:
+    """Where the released tables are not what the log implies: a sentence for each row."""
+    seen: Counter[str] = Counter()
+    with database.connect() as connection:
+        for whose, rows in _implied(connection, Studies(database)):
+            for row in rows.values():
+                seen[row.table] += 1
+                yield from _difference(connection, whose, row)
+        for schema in schemas().values():
+            for item in schema.tables:
+                stored = connection.execute(select(func.count()).select_from(item.table())).scalar_one()
+                if stored > seen[item.name]:
+                    yield f"{item.name}: {stored} rows are stored, {seen[item.name]} are implied by the log"
+
+
+def _implied(connection: Connection, studies: Studies) -> Iterator[tuple[Whose, Rows]]:
+    """The rows of every study and of every session, one after another, as of one moment."""
+    kept = connection.execute(select(tables.studies.c.hash).order_by(tables.studies.c.registered_us)).scalars().all()
+    t = tables.sessions.c
+    sessions = connection.execute(select(t.study, t.stream, t.hash, t.origin).order_by(t.study, t.ordinal)).all()
+    imported = [(name, study_stream(name)) for name in importing_studies(connection)]
+    own: dict[str, dict[Key, Row]] = {}
+    for study in map(studies.get, kept):  # a later version's row takes the place of an earlier one's
+        rows = (row for name in study.file.records for row in schemas()[name].study_rows(study))
+        own.setdefault(study.name, {}).update(_by_key(rows))
+    for name, found in own.items():
+        yield Whose(name), found | _by_key(alone_rows(connection, name))
+    for name, stream in (*imported, *((s.study, s.stream) for s in sessions if s.origin == ORIGIN)):
+        yield Whose(name, stream, ORIGIN), _by_key(recorded_rows(connection, stream))
+    for name, stream, hash_, origin in sessions:
+        if origin != ORIGIN:
+            yield Whose(name, stream, origin), rows_of(studies.get(hash_), fold(facts(connection, stream)))
+
+
+def _difference(connection: Connection, whose: Whose, row: Row) -> Iterator[str]:
+    table = released(row.table).table()
+    implied = {**own_columns(whose, row), **row.values}
+    key = [column.name for column in table.primary_key]
+    found = (
+        connection.execute(select(table).where(*(table.c[name] == implied[name] for name in key))).mappings().first()
+    )
+    where = f"{row.table}, " + ", ".join(f"{name} {implied[name]}" for name in key if implied[name] != "")
+    if found is None:
+        yield f"{where}: the row is missing"
+        return
+    for name, value in implied.items():
+        if found[name] != value:
+            yield f"{where}: {name} is {found[name]!r}, the log implies {value!r}"

@@ -1,0 +1,112 @@
+"""Seats: what a session's facts say of its seat, and all of them made anew from the log, after a doubt.
+
+A table that an older Parley made is replaced. What no fact tells is taken over: who was returned to the recruiter, the
+cell of who withdrew, and how often pages told of pasting, from the telemetry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Connection, func, select, update
+
+from experiments.events import Event, is_life
+from experiments.session.engine import fold
+from experiments.session.position import here
+from experiments.session.state import State, holds_place, language_of, once
+from experiments.session.telemetry import folded
+from experiments.session.timing import dues
+from experiments.study.resolve import Study
+from experiments.views.funnel import furthest
+from experiments.views.quality_flags import LEAK, SAME_ID, flags, is_leak
+from storage import tables
+from storage.log.event_log import facts
+from storage.log.seats import Seat, change, changes, stored_cell, take
+from storage.log.telemetry import PASTED
+from storage.registers.imported_rows import ORIGIN
+from storage.registers.studies import Studies
+
+WITHDRAWN = "withdrawn"
+ABOUT = frozenset({"flagged", "excluded", "included"})
+"""Kinds of facts that say something about a session as a whole."""
+_seat, _session = tables.seats.c, tables.sessions.c
+
+
+@once
+def seat_of(study: Study, state: State) -> Seat:
+    """What a session's facts say of its seat; of who withdrew no more than that they did."""
+    if state.outcome == WITHDRAWN:
+        return Seat(WITHDRAWN, last_us=state.events[-1].at_us)
+    told = [event for event in state.events if event.kind in ABOUT]
+    place, first = here(study, state), next(iter(dues(study, state)), None)
+    return Seat(
+        outcome=state.outcome or None,
+        due_us=first.at_us if first else None,
+        last_us=next((event.at_us for event in reversed(state.events) if is_life(event)), 0),
+        place=folded(place.path) if place else "",
+        furthest=furthest(place) if place else "",
+        flags=_flags(study, state, told),
+        excluded=_excluded(told),
+        placed=holds_place(study, state),
+    )
+
+
+def seat_changes(study: Study, before: State, after: State) -> dict[str, Any]:
+    """What facts change in a session's seat, by column; a new one is empty."""
+    found = changes(seat_of(study, before) if before.seq else Seat(), seat_of(study, after))
+    return {**found, "cell": stored_cell(after.factors)} if after.factors != before.factors and after.factors else found
+
+
+def _flags(study: Study, state: State, told: list[Event]) -> str:
+    """All of them once the session has ended; before that only what does not wait for its end."""
+    if state.outcome:
+        return ",".join(flag.what for flag in flags(study, state))
+    early = {LEAK: any(is_leak(event) for event in told), SAME_ID: bool(state.enrolled.get(SAME_ID))}
+    return ",".join(what for what, so in early.items() if so)
+
+
+def _excluded(told: list[Event]) -> str | None:
+    """Why the session is excluded, if the last word on it is that it is."""
+    last = next((event for event in reversed(told) if event.kind != "flagged"), None)
+    return str(last.data["why"]) if last is not None and last.kind == "excluded" else None
+
+
+def until_us(study: Study, now_us: int) -> int:
+    """Until when a seat taken now is kept, whatever happens."""
+    return now_us + round(study.file.times.lease_s * 1e6)
+
+
+def reseat(connection: Connection, studies: Studies) -> None:
+    """Make the table anew and fill it from the log."""
+    known = {stream: (cell, us) for stream, cell, us in connection.execute(_KNOWN)}
+    pasted: dict[str, int] = {stream: count for stream, count in connection.execute(_PASTED)}
+    tables.metadata.drop_all(connection, [tables.seats])
+    tables.metadata.create_all(connection, [tables.seats])
+    columns = (_session.stream, _session.study, _session.hash, _session.origin)
+    sessions = connection.execute(select(*columns).where(_session.origin != ORIGIN).order_by(_session.ordinal))
+    for stream, name, hash_, origin in sessions.all():
+        study, state = studies.get(hash_), fold(facts(connection, stream))
+        cell, released_us = known.get(stream, ("{}", None))
+        gone = state.outcome == WITHDRAWN
+        take(connection, stream, {"study": name, "origin": origin, **_own(study, state)}, state.factors)
+        change(connection, stream, seat_changes(study, State(), state))
+        more: Mapping[str, Any] = {"released_us": released_us, "pasted": 0 if gone else pasted.get(stream, 0)}
+        kept = {**more, "cell": cell} if gone else more
+        connection.execute(update(tables.seats).where(_seat.stream == stream).values(kept))
+
+
+_KNOWN = select(_seat.stream, _seat.cell, _seat.released_us)
+_PASTED = (
+    select(tables.telemetry.c.stream, func.count())
+    .where(tables.telemetry.c.kind == PASTED)
+    .group_by(tables.telemetry.c.stream)
+)
+
+
+def _own(study: Study, state: State) -> dict[str, Any]:
+    """What a session's seat has from its beginning."""
+    begun_us = state.events[0].at_us
+    if state.outcome == WITHDRAWN:
+        return {"begun_us": begun_us, "until_us": begun_us, "language": ""}
+    return {"begun_us": begun_us, "until_us": until_us(study, begun_us), "language": language_of(study, state)}

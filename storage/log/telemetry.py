@@ -1,0 +1,69 @@
+"""What pages told of themselves: rows of the table `telemetry`, beside the log.
+
+They are written through the log's writer thread, and read by session. A batch that comes twice is stored once: its key
+stands in the first of its rows, and no two rows of a session may have the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, func, insert, select, update
+
+from storage import tables
+from storage.db.engine import Database
+
+MOST_RECORDS = 5_000
+"""How many are kept of one session; a page that tells more is broken, or none of ours."""
+AT_ONCE = 500
+NOBODY = ("idle", "left", "screen")
+"""Kinds of records that a page also makes while nobody is there."""
+PASTED = "pasted"
+_own = tables.telemetry.c
+
+
+@dataclass(frozen=True, slots=True)
+class Telemetry:
+    """A batch of a page's records: values of `path`, `at_us`, `kind` and `data`."""
+
+    stream: str
+    batch: str
+    records: tuple[Mapping[str, Any], ...]
+
+
+def write_telemetry(connection: Connection, work: Telemetry) -> None:
+    """Number and store a batch; what is beyond the cap is dropped."""
+    last = connection.execute(select(func.max(_own.number)).where(_own.stream == work.stream)).scalar() or 0
+    rows = [
+        {"stream": work.stream, "number": number, "batch": None if number - last > 1 else work.batch, **record}
+        for number, record in enumerate(work.records, last + 1)
+        if number <= MOST_RECORDS
+    ]
+    if rows:
+        connection.execute(insert(tables.telemetry), rows)
+    if more := sum(row["kind"] == PASTED for row in rows):
+        seat = tables.seats
+        connection.execute(update(seat).where(seat.c.stream == work.stream).values(pasted=seat.c.pasted + more))
+
+
+def last_sign_us(connection: Connection, stream: str) -> int:
+    """When somebody was last at work on something that is no fact: typed, or was told of by the page; 0 if never."""
+    d, t = tables.drafts.c, tables.telemetry.c
+    typed = connection.execute(select(func.max(d.at_us)).where(d.stream == stream)).scalar()
+    there = select(func.max(t.at_us)).where(t.stream == stream, t.kind.not_in(NOBODY))
+    return max(typed or 0, connection.execute(there).scalar() or 0)
+
+
+def read(database: Database, study: str, stream: str | None = None) -> Iterator[dict[str, Any]]:
+    """What was told in a study's sessions, or in one of them, in the order in which it came."""
+    t, session = tables.telemetry.c, tables.sessions.c
+    columns = (t.stream, t.number, t.path, t.at_us, t.kind, t.data)
+    wanted = select(*columns).join(tables.sessions, session.stream == t.stream).where(session.study == study)
+    if stream is not None:
+        wanted = wanted.where(t.stream == stream)
+    wanted = wanted.order_by(session.ordinal, t.number).execution_options(yield_per=AT_ONCE)
+    with database.connect() as connection:
+        for row in connection.execute(wanted).mappings():
+            yield dict(row)

@@ -1,0 +1,83 @@
+"""What models were used for in sessions, by study and hour: the attempts added up as they are written, or anew.
+
+Two batches that add to the same rows in another order would wait for each other in PostgreSQL, so a batch with more
+than one attempt takes a lock first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Connection, Integer, case, cast, func, insert, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from storage import tables
+from storage.db.engine import alone
+
+HOUR_US = 3_600_000_000
+ONE_AT_A_TIME = 0x05A6E
+KEY = ("study", "model", "hour_us")
+_used, _try = tables.usage.c, tables.attempts.c
+
+
+def lock(connection: Connection) -> None:
+    """Let no other batch add until this transaction is over."""
+    alone(connection, ONE_AT_A_TIME)
+
+
+def add(connection: Connection, values: Mapping[str, Any]) -> None:
+    """Add an attempt, in the transaction that writes it."""
+    connection.execute(_ADD[connection.dialect.name], _counted(values))
+
+
+def _adding(insert_into: Any) -> Any:
+    new = insert_into(tables.usage)
+    more = {column.name: column + new.excluded[column.name] for column in _used if column.name not in KEY}
+    return new.on_conflict_do_update(index_elements=KEY, set_=more)
+
+
+_ADD = {"sqlite": _adding(sqlite.insert), "postgresql": _adding(postgresql.insert)}
+
+
+def _counted(values: Mapping[str, Any]) -> dict[str, Any]:
+    replied = values["reason"] is None
+    first_us = values["total_us"] if values["first_token_us"] is None else values["first_token_us"]
+    return {
+        "study": values["study"],
+        "model": values["model"],
+        "hour_us": values["started_us"] - values["started_us"] % HOUR_US,
+        "calls": 1,
+        "failed": int(not replied),
+        "unknown": int(replied and values["cost"] is None),
+        "prompt_tokens": values["prompt_tokens"] or 0,
+        "completion_tokens": values["completion_tokens"] or 0,
+        "cost": values["cost"] or 0.0,
+        "first_token_us": first_us if replied else 0,
+        "total_us": values["total_us"] if replied else 0,
+    }
+
+
+def recount(connection: Connection) -> None:
+    """Make the table anew from the attempts."""
+    tables.metadata.drop_all(connection, [tables.usage])
+    tables.metadata.create_all(connection, [tables.usage])
+    hour_us = (_try.started_us - _try.started_us % HOUR_US).label("hour_us")
+    replied = _try.reason.is_(None)
+    first_us = func.coalesce(_try.first_token_us, _try.total_us)
+    sums = {
+        "calls": func.count(),
+        "failed": func.count(_try.reason),
+        "unknown": func.sum(cast(replied & _try.cost.is_(None), Integer)),
+        "prompt_tokens": func.coalesce(func.sum(_try.prompt_tokens), 0),
+        "completion_tokens": func.coalesce(func.sum(_try.completion_tokens), 0),
+        "cost": func.coalesce(func.sum(_try.cost), 0.0),
+        "first_token_us": func.sum(case((replied, first_us), else_=0)),
+        "total_us": func.sum(case((replied, _try.total_us), else_=0)),
+    }
+    added = (
+        select(_try.study, _try.model, hour_us, *sums.values())
+        .where(_try.cell.is_(None))
+        .group_by(_try.study, _try.model, hour_us)
+    )
+    connection.execute(insert(tables.usage).from_select([*KEY, *sums], added))

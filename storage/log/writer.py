@@ -1,0 +1,160 @@
+"""What each piece of work writes, in the transaction that the log has begun for it."""
+
+from __future__ import annotations
+
+import time
+
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    ScalarSelect,
+    bindparam,
+    delete,
+    func,
+    insert,
+    select,
+    update,
+)
+from sqlalchemy.dialects import postgresql, sqlite
+
+from storage import tables
+from storage.db.upsert import Whose, upsert, upsert_rows
+from storage.errors import Conflict
+from storage.log import usage
+from storage.log.erasure import EMPTIED, erase, erased
+from storage.log.quota import Others
+from storage.log.seats import change, lock, take
+from storage.log.telemetry import Telemetry, write_telemetry
+from storage.log.write_requests import Append, Attempt, Counted, Draft, Enrolment, Spent, Work
+
+LEFT = ("submitted", "expired")
+"""Facts by which a place is left behind."""
+REPLY = ("stream", "turn", "slot")
+"""Which reply an attempt was for."""
+_event, _draft, _attempt = tables.events.c, tables.drafts.c, tables.attempts.c
+_THERE = (_draft.stream == bindparam("at_stream"), _draft.path == bindparam("at_path"))
+TYPED = select(_draft.data).where(*_THERE)
+"""What is typed at a place (`at_stream`, `at_path`) and not sent."""
+_KEEP = update(tables.drafts).where(*_THERE)
+_FORGET = delete(tables.drafts).where(*_THERE)
+_LEFT = select(_event.seq).where(
+    _event.stream == bindparam("at_stream"), _event.path == bindparam("at_path"), _event.kind.in_(LEFT)
+)
+_ADD_EVENTS = insert(tables.events)
+_ADD_SAMPLE = {
+    "sqlite": sqlite.insert(tables.attempts).on_conflict_do_nothing(),
+    "postgresql": postgresql.insert(tables.attempts).on_conflict_do_nothing(),
+}
+
+
+def _next(number: Column[int], *whose: ColumnElement[bool]) -> ScalarSelect[int]:
+    """The number after the last there is, from 1."""
+    return select(func.coalesce(func.max(number), 0) + 1).where(*whose).scalar_subquery()
+
+
+_ADD_ATTEMPT = (
+    insert(tables.attempts)
+    .inline()
+    .values(number=_next(_attempt.number, *(_attempt[name] == bindparam(f"at_{name}") for name in REPLY)))
+)
+
+
+def write(connection: Connection, work: Work) -> Append | None:
+    """Write one piece of work in the transaction that is open; what was appended, where others were counted."""
+    match work:
+        case Append():
+            _write_append(connection, work)
+        case Counted():
+            lock(connection)
+            made = work.make(Others(connection, work.now_us))
+            _write_append(connection, made)
+            return made
+        case Attempt():
+            _write_attempt(connection, work)
+        case Draft():
+            _write_draft(connection, work)
+        case Telemetry():
+            if not erased(connection, work.stream):
+                write_telemetry(connection, work)
+    return None
+
+
+def _write_draft(connection: Connection, work: Draft) -> None:
+    if not _is_done(connection, work) and not erased(connection, work.stream):
+        draft = {"stream": work.stream, "path": work.path, "data": dict(work.data), "at_us": work.at_us}
+        upsert(connection, tables.drafts, [draft], ("stream", "path"))
+
+
+def _write_attempt(connection: Connection, work: Attempt) -> None:
+    """Attempts for one reply of a session count from 1, also over a restart of the server that was asking. What came
+    for a sample before stays, whoever comes with another."""
+    values = work.values
+    if not work.of_session:
+        connection.execute(_ADD_SAMPLE[connection.dialect.name], dict(values))
+        return
+    usage.lock(connection)  # two processes may be asking for the same reply
+    emptied = EMPTIED if erased(connection, values["stream"]) else {}
+    counted = {name: value for name, value in values.items() if name != "number"}
+    same_reply = {f"at_{name}": values[name] for name in REPLY}
+    connection.execute(_ADD_ATTEMPT, {**counted, **emptied, **same_reply})
+    usage.add(connection, values)
+
+
+def _is_done(connection: Connection, work: Draft) -> bool:
+    """Whether the place was left before its draft arrived: what was sent is no draft any more."""
+    return connection.execute(_LEFT, {"at_stream": work.stream, "at_path": work.path}).first() is not None
+
+
+def _write_append(connection: Connection, work: Append) -> None:
+    recorded_us = time.time_ns() // 1000
+    if work.enrolment:
+        _enrol(connection, work.stream, work.enrolment)
+    numbered = [
+        {
+            "stream": work.stream,
+            "seq": event.seq,
+            "at_us": event.at_us,
+            "recorded_us": recorded_us,
+            "by": event.by,
+            "path": event.path,
+            "kind": event.kind,
+            "data": dict(event.data),
+            "key": event.key,
+        }
+        for event in work.events
+    ]
+    connection.execute(_ADD_EVENTS, numbered)
+    # Only after the insert, which holds the lock: numbers that were erased are free again for who knows nothing of it.
+    if work.erases:
+        erase(connection, work.stream, work.events[0])
+    elif erased(connection, work.stream):
+        raise Conflict(f"{work.stream}: everything of it was erased")
+    if work.rows:
+        upsert_rows(connection, Whose(work.study, work.stream, work.origin), work.rows)
+    if work.spent is not None:
+        _spend(connection, work.stream, work.spent)
+    change(connection, work.stream, work.seat)
+
+
+def _spend(connection: Connection, stream: str, spent: Spent) -> None:
+    there = {"at_stream": stream, "at_path": spent.path}
+    if spent.names is None:
+        connection.execute(_FORGET, there)
+        return
+    for typed in connection.execute(TYPED, there).scalars().all():
+        left = {name: value for name, value in typed.items() if name not in spent.names}
+        connection.execute(_KEEP, {**there, "data": left})
+
+
+def _enrol(connection: Connection, stream: str, new: Enrolment) -> None:
+    session = tables.sessions
+    ordinal = _next(session.c.ordinal, session.c.study == new.study)
+    entry = {"stream": stream, "study": new.study, "hash": new.hash, "origin": new.origin, "ordinal": ordinal}
+    connection.execute(insert(session).inline().values(entry))
+    if new.until_us:
+        own = ("study", "origin", "language", "begun_us", "until_us")
+        take(connection, stream, {name: getattr(new, name) for name in own}, new.cell)
+    if new.identity:
+        known = {"stream": stream, "study": new.study, **new.identity}
+        connection.execute(insert(tables.identities), known)

@@ -1,0 +1,181 @@
+"""Carries a database over to the newest revision of its tables: every row is kept, or nothing is changed.
+
+On SQLite a revision copies a table, drops it and names the copy anew. With foreign keys on and a cascade that deletes
+every row that refers to it, and is reported as a success; so they are off meanwhile and looked through before the
+commit. Triggers go with the table that they stand on, so they are dropped before, and made again after.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from sqlalchemy import Connection, column, inspect, select, table
+from sqlalchemy.event import listen
+from sqlalchemy.exc import DatabaseError, OperationalError
+
+from storage.db.addresses import file_of
+from storage.db.backup import Told, back_up, must_be_unused, sqlite_file
+from storage.db.engine import MAKING, alone, connect, make_tables, open_database, outdated_tables, unopened, writer
+from storage.db.revisions import OWN, Revisions, revision_of, stamp
+from storage.errors import StorageError
+from storage.log.projections import rebuild
+from storage.tables import events
+
+AT_ONCE = 1_000
+ENVIRONMENT = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Which revision a database has, what it waits for, and which tables that follow from the log are outdated."""
+
+    revision: str | None
+    waiting: Sequence[str]
+    outdated: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Migrated:
+    """What was done: the revisions run, the backup from before, and how many sessions were rebuilt, if any were."""
+
+    revisions: Sequence[str]
+    backup: Path | None
+    rebuilt: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a table holds: the number of rows, and a digest of each column, in the order of the key."""
+
+    rows: int
+    columns: Mapping[str, str]
+    key: Sequence[str]
+
+
+def standing(url: str, revisions: Revisions = OWN) -> Standing:
+    """How a database stands; nothing is changed. An empty one has no revision and waits for nothing."""
+    if (file := file_of(url)) is not None and not file.exists():
+        return Standing(None, (), ())
+    engine = connect(url)
+    try:
+        with engine.connect() as connection:
+            found = revision_of(connection, revisions)
+            if found is None:
+                return Standing(None, (), ())
+            waiting = revisions.after(found)
+            return Standing(found, waiting, () if waiting else outdated_tables(connection))
+    except DatabaseError as error:
+        raise unopened(engine, error) from error
+    finally:
+        engine.dispose()
+
+
+def migrate(
+    url: str, backup: Callable[[str], Path], told: Told = lambda done, total: None, revisions: Revisions = OWN
+) -> Migrated:
+    """Run the revisions that a database waits for, and rebuild what follows from the log where it needs that.
+
+    An SQLite database is first copied to what `backup` names for the revision it has. Raises StorageError, and then
+    nothing is changed.
+    """
+    before = standing(url, revisions)
+    kept = None
+    if before.waiting and before.revision is not None:
+        if file_of(url) is not None:
+            must_be_unused(url)
+            kept = back_up(sqlite_file(url), backup(before.revision), told).file
+        _upgrade(url, before.revision, revisions)
+    database = open_database(url, outdated=True, revisions=revisions)
+    try:
+        with database.connect() as connection:
+            old = outdated_tables(connection)
+        return Migrated(before.waiting, kept, rebuild(database) if old else None)
+    finally:
+        database.dispose()
+
+
+def _upgrade(url: str, found: str, revisions: Revisions) -> None:
+    engine = connect(url)
+    if engine.dialect.name == "sqlite":  # it is not heeded within a transaction
+        listen(engine, "connect", lambda raw, _: raw.execute("PRAGMA foreign_keys=OFF").close())
+    try:
+        with writer(engine) as connection, connection.begin():
+            alone(connection, MAKING)
+            stamp(connection, found)
+            before = {name: content(connection, name, rows=name == events.name) for name in _tables(connection)}
+            _drop_triggers(connection)
+            merged = _run(connection, revisions)
+            make_tables(connection)
+            _compare(connection, before, merged)
+    except OperationalError as error:
+        raise StorageError(f"nothing was migrated: {error.orig}") from error
+    finally:
+        engine.dispose()
+
+
+def _run(connection: Connection, revisions: Revisions) -> Mapping[str, str]:
+    """Let alembic run the revisions in the transaction that is open, and give which tables' rows they have put into
+    others. It is imported here, as few commands migrate."""
+    from alembic import command
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
+    config = Config(attributes={"connection": connection})
+    folders = "\n".join(str(folder) for folder in revisions.folders)
+    options = {"script_location": str(ENVIRONMENT), "version_locations": folders, "path_separator": "newline"}
+    for name, value in options.items():
+        config.set_main_option(name, value.replace("%", "%%"))
+    command.upgrade(config, "head")
+    scripts = ScriptDirectory.from_config(config).walk_revisions()
+    return {name: into for script in scripts for name, into in getattr(script.module, "merged", {}).items()}
+
+
+def content(connection: Connection, name: str, key: Sequence[str] = (), *, rows: bool = True) -> Content:
+    """What a table of a database holds; without `rows` only how many there are."""
+    found = inspect(connection)
+    names = [str(each["name"]) for each in found.get_columns(name)]
+    key = key or found.get_pk_constraint(name)["constrained_columns"] or names
+    its = table(name, *map(column, names))
+    digests = {each: sha256() for each in names} if rows else {}
+    count = 0
+    wanted = select(*(its.c[each] for each in digests or key)).order_by(*(its.c[each] for each in key))
+    for row in connection.execute(wanted.execution_options(yield_per=AT_ONCE)):
+        count += 1
+        for digest, value in zip(digests.values(), row, strict=False):
+            digest.update(repr(value).encode() + b"\n")
+    return Content(count, {each: digest.hexdigest() for each, digest in digests.items()}, key)
+
+
+def _compare(connection: Connection, before: Mapping[str, Content], merged: Mapping[str, str]) -> None:
+    """Raise StorageError unless every row is there, every fact is as it was, and what is referred to is there."""
+    there = _tables(connection)
+    rows = Counter[str]()
+    for name, was in before.items():
+        rows[merged.get(name, name)] += was.rows
+    for name, count in rows.items():
+        was = before.get(name, Content(0, {}, ()))
+        now = content(connection, name, was.key, rows=bool(was.columns)) if name in there else None
+        if now is None or now.rows != count:
+            raise StorageError(f"nothing was migrated: {name} had {count:,} rows, and would have {now and now.rows}")
+        changed = [each for each, digest in was.columns.items() if now.columns.get(each) != digest]
+        if changed:
+            raise StorageError(f"nothing was migrated: the column {changed[0]} of {name} would not be as it was")
+    if connection.dialect.name == "sqlite":
+        astray = connection.exec_driver_sql("PRAGMA foreign_key_check").first()
+        if astray is not None:
+            raise StorageError(f"nothing was migrated: a row of {astray[0]} would refer to one that is not there")
+
+
+def _tables(connection: Connection) -> list[str]:
+    return [name for name in inspect(connection).get_table_names() if name != "alembic_version"]
+
+
+def _drop_triggers(connection: Connection) -> None:
+    if connection.dialect.name == "sqlite":
+        names = connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'trigger'").scalars().all()
+        for name in names:
+            connection.exec_driver_sql(f'DROP TRIGGER "{name}"')

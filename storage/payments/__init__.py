@@ -1,0 +1,1 @@
+"""Who is to be paid, and files of payments."""

@@ -1,0 +1,219 @@
+"""The files for whoever pays, written so that nobody is in two of them for the same money, whenever it is killed.
+
+All files of a run are written into a hidden folder beside their places; then the payments are recorded, in one
+transaction; then the files are moved. Killed before it was recorded, a run leaves nothing that anybody takes for a
+file of payments, and the next pays. Killed afterwards, the whole files lie in the hidden folder and the log names
+their key: the next run into the same folder moves them. Of a run that was killed before, the next deletes the hidden
+folder: as long as a run lives it holds a lock in there. The other way round, files first, a run killed in between would
+leave a bonus file of which the log knows nothing, and the next run would pay all of it again.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from io import StringIO
+from pathlib import Path
+
+from filelock import FileLock
+
+from experiments.views.bonus import NOTHING
+from storage.datasets.describe.csv_injection import escaped
+from storage.db.engine import Database
+from storage.db.private_files import create, held, make_folder, new_folder
+from storage.errors import Conflict, StorageError
+from storage.payments.payments import Payee, Payment, payees, record, recorded_of
+from storage.payments.prolific import Lists, Statuses, lists
+from storage.registers.participants import Participants
+
+MOST_LINES = 200
+"""How many bonuses Prolific takes at once."""
+MOST_TRIES = 10
+LOCK = "lock"
+"""The file in a hidden folder that is locked as long as the run lives whose folder it is."""
+COLUMNS = ("recruiter", "id", "session", "outcome", "bonus", "paid_before", "attention_checks_failed", "minutes")
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is to be paid, and where the files go; nothing is written or recorded by a `dry` run."""
+
+    study: str
+    folder: Path
+    known: Statuses | None = None
+    dry: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """What became of earlier runs: `moved`, `swept` and `busy` as in `Run`."""
+
+    moved: tuple[str, ...] = ()
+    swept: tuple[Path, ...] = ()
+    busy: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a run found, and the files that it wrote or, if it was dry, would have written; with the payments in them.
+
+    `moved` are files of an earlier run that was killed after it had recorded them; `swept` are hidden folders of runs
+    that were killed before, which are deleted; `busy` are those of runs that are at work now.
+    """
+
+    stamp: str
+    payees: tuple[Payee, ...]
+    lists: Lists
+    files: Mapping[str, str]
+    payments: tuple[Payment, ...]
+    moved: tuple[str, ...] = ()
+    swept: tuple[Path, ...] = ()
+    busy: tuple[Path, ...] = ()
+
+    def total(self, file: str) -> Decimal:
+        """What is paid by a file."""
+        return sum((payment.payee.due for payment in self.payments if payment.file == file), NOTHING)
+
+
+def pay_out(database: Database, people: Participants, wish: Wish, at_us: int) -> Run:
+    """Work out who is to be paid, write the files and record it; raises StorageError if it cannot be written."""
+    earlier = Earlier()
+    try:
+        for _ in range(MOST_TRIES):
+            earlier = _finish(database, wish, earlier)
+            found = payees(database, people, wish.study)
+            recorded = {file for payee in found for file in payee.paid}
+            planned = _planned(found, wish, _stamp(wish.folder, recorded, at_us))
+            run = replace(planned, moved=earlier.moved, swept=earlier.swept, busy=earlier.busy)
+            if wish.dry:
+                return run
+            with suppress(Conflict):
+                _write(database, wish, run, at_us)
+                return run
+    except OSError as error:
+        raise StorageError(
+            f"{wish.folder} cannot be written: {error.strerror or error}. Run the command again with the same folder, "
+            "or, if it can never be written, another one"
+        ) from error
+    raise StorageError(f"{wish.study}: sessions went on {MOST_TRIES} times while payments were worked out; try again")
+
+
+def _planned(found: tuple[Payee, ...], wish: Wish, stamp: str) -> Run:
+    sorted_ = lists(found, wish.known)
+    ids = list(sorted_.bonus)
+    parts = [ids[start : start + MOST_LINES] for start in range(0, len(ids), MOST_LINES)]
+    files: dict[str, str] = {}
+    payments: list[Payment] = []
+    for number, part in enumerate(parts, start=1):
+        name = f"prolific-bonus-{stamp}{f'-part-{number}' if len(parts) > 1 else ''}.csv"
+        owed = {id_: sum((payee.due for payee in sorted_.bonus[id_]), NOTHING) for id_ in part}
+        files[name] = _csv((id_, f"{amount:.2f}") for id_, amount in owed.items())
+        payments += [Payment(payee, name) for id_ in part for payee in sorted_.bonus[id_]]
+    listed = {"approve": sorted_.approve, "return": sorted_.no_consent, "screened-out": sorted_.screened_out}
+    files |= {f"prolific-{name}-{stamp}.csv": _csv((id_,) for id_ in ids) for name, ids in listed.items() if ids}
+    files[f"payments-{stamp}.csv"] = _csv([COLUMNS, *map(_row, found)])
+    return Run(stamp, found, sorted_, files, tuple(payments))
+
+
+def _row(payee: Payee) -> Sequence[object]:
+    minutes = "" if payee.minutes is None else f"{payee.minutes:.1f}"
+    money = (f"{payee.earned:.2f}", f"{payee.before:.2f}")
+    return payee.recruiter, escaped(payee.id), payee.number, payee.outcome, *money, payee.checks_failed, minutes
+
+
+def _csv(rows: Iterable[Sequence[object]]) -> str:
+    text = StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
+
+
+def _stamp(folder: Path, recorded: Collection[str], at_us: int) -> str:
+    """The day and a number that no file of that day has, neither here nor in the log."""
+    day = datetime.fromtimestamp(at_us / 1e6, UTC).date().isoformat()
+    there = [path.name for path in folder.iterdir()] if folder.is_dir() else []
+    found = (re.search(rf"-{day}-(\d+)(-part-\d+)?\.\w+$", name) for name in (*there, *recorded))
+    return f"{day}-{max((int(match[1]) for match in found if match), default=0) + 1}"
+
+
+def _finish(database: Database, wish: Wish, before: Earlier) -> Earlier:
+    """Move the files of runs that were killed once they were recorded, and delete what those left that were not."""
+    pattern = re.compile(rf"\.{re.escape(wish.study)}-\d{{4}}-\d\d-\d\d-\d+\.part")
+    there = sorted(wish.folder.iterdir()) if wish.folder.is_dir() and not wish.dry else []
+    moved, swept, busy = list(before.moved), list(before.swept), []
+    for hidden in (path for path in there if pattern.fullmatch(path.name)):
+        lock = held(hidden / LOCK)
+        if lock is None:
+            busy.append(hidden)
+            continue
+        kept = recorded_of(database, [path.name for path in _inside(hidden)])  # read when nobody is at work there
+        moved += [name for key in kept for name in _move(hidden / key, wish.folder)]
+        swept += [] if kept else [hidden]
+        _leave(hidden, lock)
+    return Earlier(tuple(moved), tuple(swept), tuple(busy))
+
+
+def _leave(hidden: Path, lock: FileLock) -> None:
+    """Let go of a hidden folder, which is deleted with whatever is still in it."""
+    for path in _inside(hidden):
+        if path.name != LOCK:
+            shutil.rmtree(path, ignore_errors=True)
+    lock.release()
+    with suppress(OSError):  # somebody looks whether it is held, and deletes it
+        (hidden / LOCK).unlink()
+        hidden.rmdir()
+
+
+def _write(database: Database, wish: Wish, run: Run, at_us: int) -> None:
+    """Write, record, move; raises Conflict, with nothing left behind, where a session went on meanwhile."""
+    key = secrets.token_hex(16)
+    hidden = wish.folder / f".{wish.study}-{run.stamp}.part"
+    make_folder(wish.folder)
+    try:
+        new_folder(hidden)
+    except FileExistsError:
+        raise Conflict(f"{hidden}: another run began at the same time") from None
+    lock = held(hidden / LOCK)
+    if lock is None:
+        raise Conflict(f"{hidden}: another run looks whether it was left there")
+    try:
+        new_folder(hidden / key)
+        for name, text in run.files.items():
+            _to_disk(hidden / key / name, text)
+        record(database, run.payments, key, at_us)
+    except (OSError, Conflict):
+        _leave(hidden, lock)
+        raise
+    _move(hidden / key, wish.folder)  # if it fails the files stay where they are, for the next run
+    _leave(hidden, lock)
+
+
+def _inside(folder: Path) -> list[Path]:
+    """What is in a folder; nothing where another run has just finished with it."""
+    try:
+        return list(folder.iterdir())
+    except FileNotFoundError:
+        return []
+
+
+def _to_disk(path: Path, text: str) -> None:
+    """Write a file that outlives a power cut, as what is recorded of it does."""
+    with create(path) as file:
+        file.write(text.encode())
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _move(written: Path, folder: Path) -> list[str]:
+    """Put a run's files in their places."""
+    names = sorted(path.name for path in _inside(written))
+    for name in names:
+        (written / name).rename(folder / name)
+    return names

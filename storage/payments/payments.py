@@ -1,0 +1,197 @@
+"""Who is to be paid in a study, and what was paid before: facts `paid {amount, file}` in each session's own stream.
+
+A payment takes the next number of the stream as it was read when the payment was worked out. Whatever came between (a
+withdrawal, another `parley pay`) has that number already, so nobody is paid twice by two who work it out at once.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from sqlalchemy import insert, select
+from sqlalchemy.exc import IntegrityError
+
+from experiments.events import Event
+from experiments.session.engine import fold
+from experiments.session.state import State
+from experiments.study.resolve import Study
+from experiments.views.bonus import NOTHING, bonus_of, checks_failed
+from experiments.views.quality_flags import SAME_ID
+from storage import tables
+from storage.db.engine import Database, writer
+from storage.errors import Conflict
+from storage.log.erasure import erased
+from storage.log.event_log import facts
+from storage.registers.participants import Participants, Person
+from storage.registers.studies import Studies
+
+COMPLETE, WITHDRAWN = "complete", "withdrawn"
+LIVE = "live"
+"""What stands for the outcome of a session that has not ended."""
+OPEN = "open"
+"""What stands for the recruiter of who came without an id."""
+
+
+PROVEN, FIRST = "proven", "first"
+
+
+@dataclass(frozen=True, slots=True)
+class Payee:
+    """Somebody's session, as far as it is to be paid. `id` is empty where there is none, or none any more; `seq` is the
+    number of the last fact that was read; `paid` is by the file in which it was paid, `runs` are the keys of the runs
+    that recorded it."""
+
+    stream: str
+    number: int
+    recruiter: str
+    id: str
+    outcome: str
+    earned: Decimal
+    paid: Mapping[str, Decimal]
+    runs: frozenset[str]
+    checks_failed: int
+    minutes: float | None
+    seq: int
+    whose: str = PROVEN
+    """Whose the id is, as far as is known: of whom a proof knows, of the browser in which it came first, or of another
+    one, each of which has a name of its own."""
+    second: bool = False
+    """Whether it is complete, and the id is paid by a session of somebody else's."""
+
+    @property
+    def before(self) -> Decimal:
+        """What was paid until now."""
+        return sum(self.paid.values(), NOTHING)
+
+    @property
+    def due(self) -> Decimal:
+        """What is still to be paid; below zero where more was paid than is earned."""
+        return self.earned - self.before
+
+
+@dataclass(frozen=True, slots=True)
+class Payment:
+    """What somebody is paid now, and in which file it is."""
+
+    payee: Payee
+    file: str
+
+
+def payees(database: Database, people: Participants, study: str) -> tuple[Payee, ...]:
+    """Every session of a person in a study, in the order in which they came. Of sessions that began under one id in
+    several browsers those of one are paid by themselves; the others are `second`, for a researcher to look at."""
+    found = tuple(_payees(database, people, study))
+    ids: dict[Person, list[Payee]] = {}
+    for payee in found:
+        if payee.id:
+            ids.setdefault(Person(payee.recruiter, payee.id), []).append(payee)
+    gone = {payee.stream for payee in found if payee.outcome == WITHDRAWN}
+    second: set[str] = set()
+    for person, theirs in ids.items():
+        if len({payee.whose for payee in theirs}) > 1 or theirs[0].whose not in (PROVEN, FIRST):
+            paid = _paid_by(theirs, withdrew=not gone.isdisjoint(people.sessions(study, person)))
+            second |= {payee.stream for payee in theirs if payee.outcome == COMPLETE and payee.whose != paid}
+    return tuple(replace(payee, second=payee.stream in second) for payee in found)
+
+
+def _paid_by(theirs: Sequence[Payee], *, withdrew: bool) -> str:
+    """Whose session an id is paid by: whoever was paid for it before; or else who has a proof, or completed the study
+    and came first. Nobody's in a browser after the first where somebody withdrew, who may have been paid."""
+    done = [payee for payee in theirs if payee.outcome == COMPLETE]
+    best = min(done, key=lambda one: (not one.paid, one.whose != PROVEN, one.number), default=None)
+    if best is None or (withdrew and not best.paid and best.whose not in (PROVEN, FIRST)):
+        return ""
+    return best.whose
+
+
+def _payees(database: Database, people: Participants, study: str) -> Iterator[Payee]:
+    s, i = tables.sessions, tables.identities
+    known = Studies(database)
+    wanted = (
+        select(s.c.stream, s.c.ordinal, s.c.hash, i.c.recruiter)
+        .outerjoin(i, i.c.stream == s.c.stream)
+        .where(s.c.study == study, s.c.origin == "person")
+        .order_by(s.c.ordinal)
+    )
+    with database.connect() as connection:
+        for stream, number, hash_, recruiter in connection.execute(wanted).all():
+            person = people.reveal(stream) or Person(recruiter or OPEN, "")
+            yield _payee(known.get(hash_), fold(facts(connection, stream)), stream, number, person)
+
+
+def _payee(study: Study, state: State, stream: str, number: int, person: Person) -> Payee:
+    gone = state.outcome == "withdrawn"
+    return Payee(
+        stream=stream,
+        number=number,
+        recruiter=person.recruiter,
+        id=person.id,
+        outcome=state.outcome or LIVE,
+        earned=bonus_of(study, state),
+        paid=_paid(state.events),
+        runs=frozenset(event.key for event in state.events if event.kind == "paid" and event.key),
+        checks_failed=0 if gone else checks_failed(study, state),
+        minutes=None if gone else _minutes(state.events),
+        seq=state.seq,
+        whose=_whose(state, stream),
+    )
+
+
+def _whose(state: State, stream: str) -> str:
+    if state.enrolled.get("proof", PROVEN) != "none":  # nothing was said of it before ids had to be proven
+        return PROVEN
+    return stream if state.enrolled.get(SAME_ID) else FIRST
+
+
+def _paid(events: Iterable[Event]) -> Mapping[str, Decimal]:
+    paid: dict[str, Decimal] = {}
+    for event in events:
+        if event.kind == "paid":
+            file = event.data["file"]
+            paid[file] = paid.get(file, NOTHING) + Decimal(event.data["amount"])
+    return paid
+
+
+def _minutes(events: tuple[Event, ...]) -> float | None:
+    """From the first click to the end."""
+    ends = [event.at_us for event in events if event.kind == "finished"]
+    return (ends[-1] - events[0].at_us) / 60e6 if ends else None
+
+
+def record(database: Database, payments: Iterable[Payment], key: str, at_us: int) -> None:
+    """Keep all of a run's payments or none; raises Conflict where a session has another fact since it was read."""
+    recorded_us = time.time_ns() // 1000
+    rows = [
+        {
+            "stream": payment.payee.stream,
+            "seq": payment.payee.seq + 1,
+            "at_us": at_us,
+            "recorded_us": recorded_us,
+            "by": "researcher",
+            "path": "",
+            "kind": "paid",
+            "data": {"amount": f"{payment.payee.due:.2f}", "file": payment.file},
+            "key": key,
+        }
+        for payment in payments
+    ]
+    if not rows:
+        return
+    try:
+        with writer(database) as connection, connection.begin():
+            connection.execute(insert(tables.events), rows)
+            if any(erased(connection, payment.payee.stream) for payment in payments):
+                raise Conflict("a session was erased while its payment was worked out")
+    except IntegrityError as error:
+        raise Conflict(f"a session went on while its payment was worked out: {error.orig}") from error
+
+
+def recorded_of(database: Database, keys: Collection[str]) -> tuple[str, ...]:
+    """Which of these are keys of runs that were recorded."""
+    e = tables.events.c
+    wanted = select(e.key).where(e.kind == "paid", e.key.in_(keys)).distinct()
+    with database.connect() as connection:
+        return tuple(connection.execute(wanted).scalars())

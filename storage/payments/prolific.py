@@ -1,0 +1,89 @@
+"""Prolific's lists: whose submissions are approved, who gets a bonus, who is asked to return.
+
+Where Prolific's own export is at hand, it decides who is left out: those whose submission was returned, has timed out
+or was rejected, and those it does not know.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from storage.datasets.exports.chatbench_filter import read_prolific
+from storage.payments.payments import Payee
+
+PROLIFIC = "prolific"
+OVER = ("RETURNED", "TIMED OUT", "REJECTED")
+"""What Prolific says of submissions that are not to be paid."""
+APPROVED = "APPROVED"
+UNKNOWN = "NOCODE: not in Prolific's export"
+NO_ID = "an id that Prolific cannot have given"
+SIGNS = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
+"""What an id is made of: it came in a link, where anybody could write a comma and a sum."""
+
+Statuses = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """Prolific's participants by what is to be done. `bonus` has the sessions of each id for which something is due,
+    `left_out` why somebody complete is in no list, `second` the sessions for which an id is not paid, as it is paid by
+    another one."""
+
+    bonus: Mapping[str, tuple[Payee, ...]]
+    approve: tuple[str, ...]
+    no_consent: tuple[str, ...]
+    screened_out: tuple[str, ...]
+    left_out: Mapping[str, str]
+    second: tuple[Payee, ...] = ()
+
+
+def statuses(path: Path) -> Statuses:
+    """The status of each id in Prolific's export; of several submissions that of the one which is not over."""
+    found: dict[str, str] = {}
+    for id_, status in read_prolific(path):
+        if found.get(id_, OVER[0]) in OVER:
+            found[id_] = status.replace("-", " ").replace("_", " ")
+    return found
+
+
+def lists(payees: Sequence[Payee], known: Statuses | None) -> Lists:
+    """Sort Prolific's participants; `known` are the statuses of its export, if there is one."""
+    theirs = [payee for payee in payees if payee.recruiter == PROLIFIC and payee.id]
+    reasons = {payee.id: _why_not(payee.id, known) for payee in theirs}
+    done = [payee for payee in theirs if payee.outcome == "complete"]
+    finished = {payee.id for payee in done}
+    bonus: dict[str, tuple[Payee, ...]] = {}
+    for payee in done:
+        if payee.due > 0 and not payee.second and not reasons[payee.id]:
+            bonus[payee.id] = (*bonus.get(payee.id, ()), payee)
+
+    def ended(outcome: str) -> tuple[str, ...]:
+        ids = (payee.id for payee in theirs if payee.outcome == outcome)
+        return _once(id_ for id_ in ids if id_ not in finished and not reasons[id_])
+
+    fit = (payee.id for payee in done if not reasons[payee.id])
+    return Lists(
+        bonus=bonus,
+        approve=_once(id_ for id_ in fit if (known or {}).get(id_) != APPROVED),
+        no_consent=ended("no_consent"),
+        screened_out=ended("screened_out"),
+        left_out={payee.id: reasons[payee.id] for payee in done if reasons[payee.id]},
+        second=tuple(payee for payee in done if payee.second),
+    )
+
+
+def _once(ids: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(ids))
+
+
+def _why_not(id_: str, known: Statuses | None) -> str:
+    """Why somebody is in no list; empty if they may be."""
+    if not SIGNS.fullmatch(id_):
+        return NO_ID
+    if known is None:
+        return ""
+    status = known.get(id_, UNKNOWN)
+    return status if status in (UNKNOWN, *OVER) else ""

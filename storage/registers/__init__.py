@@ -1,0 +1,1 @@
+"""Studies, participants, sessions and their status."""

@@ -1,0 +1,66 @@
+"""Who played a study's simulated sessions, as the fact `enrolled` of each says: kind of user, model, persona."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, select
+
+from storage import tables
+from storage.db.engine import Database
+
+RANDOM = "random"
+BOT = "bot"
+_fact, _session = tables.events.c, tables.sessions.c
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Simulated:
+    """A kind of simulated user, the model that spoke for it, and the persona that it played; empty where there is none.
+
+    Sessions of a Parley that did not say who played them were played by chance.
+    """
+
+    kind: str = RANDOM
+    model: str = ""
+    persona: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind} ({self.model})" if self.model else self.kind
+
+
+def simulated(database: Database, study: str) -> dict[str, Simulated]:
+    """Who played each simulated session of a study, by its stream."""
+    with database.connect() as connection:
+        return {stream: _read(data) for stream, data in connection.execute(_enrolled(study, _fact.stream, _fact.data))}
+
+
+def counted(connection: Connection, study: str) -> list[tuple[str, int]]:
+    """How many sessions each kind of user with each model played, the most frequent first."""
+    found = Counter(str(_read(data)) for (data,) in connection.execute(_enrolled(study, _fact.data)))
+    return sorted(found.items(), key=lambda item: (-item[1], item[0]))
+
+
+def kinds_of(connection: Connection, study: str) -> list[str]:
+    """The kinds of users that played a study's sessions."""
+    return sorted({_read(data).kind for (data,) in connection.execute(_enrolled(study, _fact.data))})
+
+
+def played_by(study: str, kind: str) -> Select[tuple[str]]:
+    """The streams of the sessions that a kind of user played."""
+    said: ColumnElement[str] = _fact.data["user"]["kind"].as_string()
+    its = (said == kind) | said.is_(None) if kind == RANDOM else said == kind
+    return _enrolled(study, _fact.stream).where(its)
+
+
+def _enrolled(study: str, *columns: ColumnElement[Any]) -> Select[Any]:
+    ours = (_session.study == study, _session.origin == BOT, _fact.seq == 1)
+    return select(*columns).join(tables.sessions, _session.stream == _fact.stream).where(*ours)
+
+
+def _read(enrolled: Mapping[str, Any]) -> Simulated:
+    user = enrolled.get("user", {})
+    return Simulated(user.get("kind", RANDOM), user.get("model", ""), user.get("persona", {}).get("name", ""))

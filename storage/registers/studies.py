@@ -1,0 +1,89 @@
+"""The studies that a database knows: frozen documents by hash, each read once a process."""
+
+from __future__ import annotations
+
+import time
+
+from sqlalchemy import Engine, insert, select, union
+
+from experiments.study.resolve import Study, restore
+from problems.errors import did_you_mean
+from storage import tables
+from storage.db.engine import writer
+from storage.db.upsert import Whose, upsert_rows
+from storage.errors import StorageError
+from storage.registers.imported_rows import study_stream
+from storage.schemas.registry import schemas
+
+
+class Studies:
+    """Studies of a database, by the hash of their document."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._kept: dict[str, Study] = {}
+
+    def get(self, hash_: str) -> Study:
+        """The study of that hash; raises StorageError if the database has none."""
+        if hash_ not in self._kept:
+            t = tables.studies.c
+            with self._engine.connect() as connection:
+                document = connection.execute(select(t.document).where(t.hash == hash_)).scalar()
+            if document is None:
+                raise StorageError(f"no study of hash {hash_} is in this database")
+            self._kept[hash_] = restore(document)
+        return self._kept[hash_]
+
+    def names(self) -> list[str]:
+        """The studies that the database knows, also by imported sessions alone."""
+        with self._engine.connect() as connection:
+            known = union(select(tables.studies.c.name), select(tables.sessions.c.study))
+            return sorted(connection.execute(known).scalars())
+
+    def taken(self, name: str, origin: str) -> tuple[Study, ...]:
+        """The versions in which sessions of an origin were taken, oldest first."""
+        t, session = tables.studies.c, tables.sessions.c
+        its = select(session.hash).where(session.study == name, session.origin == origin)
+        with self._engine.connect() as connection:
+            found = connection.execute(select(t.hash).where(t.hash.in_(its)).order_by(t.registered_us)).scalars().all()
+        return tuple(map(self.get, found))
+
+    def has(self, name: str) -> bool:
+        """Whether a study of that name is here; one whose sessions were all imported is not."""
+        query = select(tables.studies.c.hash).where(tables.studies.c.name == name).limit(1)
+        with self._engine.connect() as connection:
+            return connection.execute(query).first() is not None
+
+    def newest(self, name: str) -> Study:
+        """The study of that name that was published last, or else registered; raises StorageError if there is none."""
+        t, fact = tables.studies.c, tables.events.c
+        ours = fact.stream == study_stream(name), fact.kind == "published"
+        with self._engine.connect() as connection:
+            told = connection.execute(select(fact.data).where(*ours).order_by(fact.seq.desc()).limit(1)).scalar()
+            last = select(t.hash).where(t.name == name).order_by(t.registered_us.desc()).limit(1)
+            found = told["hash"] if told else connection.execute(last).scalar()
+            known = [] if found else connection.execute(select(t.name).distinct()).scalars().all()
+        if found is None:
+            hint = f"it has {', '.join(sorted(known))}.{did_you_mean(name, known)}" if known else "it has none yet."
+            raise StorageError(
+                f"No study called {name!r} is in this database; {hint} `parley publish` brings a study into it."
+            )
+        return self.get(found)
+
+    def register(self, study: Study) -> None:
+        """Keep a study for ever, with the rows that it has itself; the same study again is no change."""
+        self._kept[study.hash] = study
+        with writer(self._engine) as connection, connection.begin():
+            t = tables.studies.c
+            if connection.execute(select(t.hash).where(t.hash == study.hash)).scalar() is not None:
+                return
+            entry = {
+                "hash": study.hash,
+                "name": study.name,
+                "version": study.file.version,
+                "document": study.document,
+                "registered_us": time.time_ns() // 1000,
+            }
+            connection.execute(insert(tables.studies), [entry])
+            for name in study.file.records:
+                upsert_rows(connection, Whose(study.name), schemas()[name].study_rows(study))

@@ -1,0 +1,86 @@
+"""What was decided about a study (`experiments.session.study_status`): read and added to, in the study's own stream.
+
+Decisions are rare and come from commands, the console and any server process, so each is a transaction of its own that
+takes the stream's next number under the database's writing lock.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, func, insert, select
+from sqlalchemy.exc import IntegrityError
+
+from experiments.events import By, Event
+from experiments.session.study_status import KINDS, Operations, fold_operations
+from storage import tables
+from storage.db.engine import Database, writer
+from storage.errors import Conflict
+from storage.registers.imported_rows import study_stream
+
+_fact = tables.events.c
+_EVENT = (_fact.seq, _fact.at_us, _fact.by, _fact.path, _fact.kind, _fact.data, _fact.key)
+_DECIDED = select(*_EVENT).where(_fact.stream == bindparam("stream"), _fact.kind.in_(KINDS)).order_by(_fact.seq)
+
+
+def operations_of(database: Database, study: str) -> Operations:
+    """What holds for a study now."""
+    with database.connect() as connection:
+        return operations_in(connection, study)
+
+
+def operations_in(connection: Connection, study: str) -> Operations:
+    """The same, as a connection sees it."""
+    found = connection.execute(_DECIDED, {"stream": study_stream(study)})
+    return fold_operations([Event(*fact) for fact in found])
+
+
+def every_operations_in(connection: Connection, studies: Collection[str]) -> dict[str, Operations]:
+    """The same for many studies at once."""
+    streams = {study_stream(study): study for study in studies}
+    wanted = select(_fact.stream, *_EVENT).where(_fact.stream.in_(streams), _fact.kind.in_(KINDS))
+    found: dict[str, list[Event]] = {study: [] for study in studies}
+    for stream, *fact in connection.execute(wanted.order_by(_fact.stream, _fact.seq)):
+        found[streams[stream]].append(Event(*fact))
+    return {study: fold_operations(events) for study, events in found.items()}
+
+
+def decide_on(database: Database, study: str, kind: str, data: Mapping[str, Any], *, by: By, at_us: int) -> None:
+    """Add a decision; raises Conflict where another one came between."""
+    with deciding(database, study) as now:
+        now.add(kind, data, by=by, at_us=at_us)
+
+
+@dataclass(frozen=True, slots=True)
+class Deciding:
+    """A transaction in which decisions about a study are made."""
+
+    connection: Connection
+    stream: str
+    numbers: Iterator[int]
+
+    def add(self, kind: str, data: Mapping[str, Any], *, by: By, at_us: int) -> None:
+        """Add a decision."""
+        own = {"stream": self.stream, "seq": next(self.numbers), "recorded_us": time.time_ns() // 1000}
+        told = {"at_us": at_us, "by": by, "path": "", "kind": kind, "data": dict(data), "key": None}
+        self.connection.execute(insert(tables.events), [own | told])
+
+
+@contextmanager
+def deciding(database: Database, study: str) -> Iterator[Deciding]:
+    """A transaction in which decisions are made; raises Conflict where another one came between.
+
+    The stream's last number is read first: what is read within is then all that was decided before.
+    """
+    stream = study_stream(study)
+    try:
+        with writer(database) as connection, connection.begin():
+            last = connection.execute(select(func.max(_fact.seq)).where(_fact.stream == stream)).scalar() or 0
+            yield Deciding(connection, stream, count(last + 1))
+    except IntegrityError as error:
+        raise Conflict(f"{study}: another decision came between: {error.orig}") from error

@@ -1,0 +1,172 @@
+"""Versions of a study: which were published, and which one is given to who begins now.
+
+Publishing is a fact on the study's own stream, beside the frozen document. What was only registered (a walk through a
+draft, a simulation) is no version. Sessions stay with the document that they began with, whatever is published later.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from difflib import unified_diff
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, select
+
+from experiments.events import By
+from experiments.session.study_status import Operations
+from experiments.study.resolve import Study
+from storage import tables
+from storage.db.engine import Database
+from storage.errors import Conflict
+from storage.registers.imported_rows import study_stream
+from storage.registers.studies import Studies
+from storage.registers.study_status import Deciding, deciding, every_operations_in, operations_in
+from storage.yaml_text import yaml_text
+
+TRIES = 5
+PERSON = "person"
+Made = TypeVar("Made")
+_fact, _study, _seat = tables.events.c, tables.studies.c, tables.seats.c
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What became of publishing; `new` unless that version was the current one already."""
+
+    hash: str
+    new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A version that was published; `version` is the author's count, `current` what who begins now gets."""
+
+    hash: str
+    version: int
+    published_us: int
+    current: bool
+
+
+def publish(database: Database, study: Study, *, by: By, at_us: int) -> Published:
+    """Freeze a study and give it to who begins from now on; an older version so becomes the current one again.
+
+    A study that people take part in already, without anything decided about it, stays open.
+    """
+    Studies(database).register(study)
+    return _decide(database, study, lambda now: _publish(now, study, by, at_us))
+
+
+def bring(database: Database, study: Study, *, at_us: int) -> Study:
+    """What is served by who starts a server with a study's file: that version is published, and a draft is opened.
+
+    But what a researcher has published since goes on, so that a server that starts again undoes nothing.
+    """
+    Studies(database).register(study)
+    _decide(database, study, lambda now: _bring(now, study, at_us))
+    return current(database, study.name)
+
+
+def versions(database: Database, name: str) -> tuple[Version, ...]:
+    """The versions of a study that were published, the newest first; one that was published again counts from then."""
+    with database.connect() as connection:
+        facts = _publications(connection, name)
+    last = {fact.hash: fact for fact in facts}
+    newest = facts[-1].hash if facts else None
+    found = (Version(fact.hash, fact.version, fact.at_us, fact.hash == newest) for fact in last.values())
+    return tuple(sorted(found, key=lambda version: (version.current, version.published_us), reverse=True))
+
+
+def current(database: Database, name: str) -> Study:
+    """The version that who begins now gets; raises StorageError if there is no such study."""
+    return Studies(database).newest(name)
+
+
+def standing(database: Database, names: Collection[str] | None = None) -> Mapping[str, Operations]:
+    """What holds for studies now: for all that the database knows, unless names are given."""
+    with database.connect() as connection:
+        known = connection.execute(select(_study.name).distinct()).scalars().all() if names is None else names
+        return every_operations_in(connection, sorted(known))
+
+
+def difference(before: Study, after: Study) -> str:
+    """What a version changes, as a unified diff of readable YAML; empty if nothing."""
+    old, new = json.loads(before.document), json.loads(after.document)
+    one, other = (f"version {study.file.version} ({study.hash[:12]})" for study in (before, after))
+    told = unified_diff(_readable(old), _readable(new), one, other, lineterm="")
+    return "\n".join([*told, *_problems(old["problems"], new["problems"])])
+
+
+def readable(study: Study) -> str:
+    """A study's file as it was understood, with all that it leaves to defaults."""
+    return "\n".join(_readable({"file": json.loads(study.document)["file"]})[1:])
+
+
+@dataclass(frozen=True, slots=True)
+class _Publication:
+    at_us: int
+    by: str
+    hash: str
+    version: int
+
+
+def _publications(connection: Connection, name: str) -> list[_Publication]:
+    """Every publishing of a study, the oldest first."""
+    ours = _fact.stream == study_stream(name), _fact.kind == "published"
+    rows = connection.execute(select(_fact.at_us, _fact.by, _fact.data).where(*ours).order_by(_fact.seq))
+    return [_Publication(at_us, by, data["hash"], data["version"]) for at_us, by, data in rows]
+
+
+def _decide(database: Database, study: Study, make: Callable[[Deciding], Made]) -> Made:
+    """Decide, and anew where another decision came between."""
+    for _ in range(TRIES):
+        with suppress(Conflict), deciding(database, study.name) as now:
+            return make(now)
+    raise Conflict(f"{study.name}: other decisions came between {TRIES} times; try again")
+
+
+def _publish(now: Deciding, study: Study, by: By, at_us: int) -> Published:
+    held = operations_in(now.connection, study.name)
+    if held.published == study.hash:
+        return Published(study.hash, new=False)
+    if not held.decided and held.published is None and _has_people(now.connection, study.name):
+        now.add("opened", {}, by=by, at_us=at_us)
+    now.add("published", {"hash": study.hash, "version": study.file.version}, by=by, at_us=at_us)
+    return Published(study.hash, new=True)
+
+
+def _bring(now: Deciding, study: Study, at_us: int) -> None:
+    facts = _publications(now.connection, study.name)
+    known = any(fact.hash == study.hash for fact in facts)
+    if not (known and facts[-1].by == "researcher"):
+        _publish(now, study, "system", at_us)
+    if operations_in(now.connection, study.name).state == "draft":
+        now.add("opened", {}, by="system", at_us=at_us)
+
+
+def _has_people(connection: Connection, name: str) -> bool:
+    mine = select(_seat.stream).where(_seat.study == name, _seat.origin == PERSON).limit(1)
+    return connection.execute(mine).first() is not None
+
+
+def _readable(document: Mapping[str, Any]) -> list[str]:
+    """All of a document but its problems."""
+    parts = {name: part for name, part in document.items() if name != "problems"}
+    return yaml_text(parts).splitlines()
+
+
+def _problems(old: Mapping[str, Sequence[Any]], new: Mapping[str, Sequence[Any]]) -> Iterator[str]:
+    """Which problems of each pool were added, removed, changed, or stand elsewhere."""
+    for pool in dict.fromkeys((*old, *new)):
+        before, after = ({item["id"]: item for item in pools.get(pool, ())} for pools in (old, new))
+        both = [name for name in before if name in after]
+        found = {
+            "removed": [name for name in before if name not in after],
+            "added": [name for name in after if name not in before],
+            "changed": [name for name in both if before[name] != after[name]],
+        }
+        if both != [name for name in after if name in before]:
+            found["in another order"] = both
+        yield from (f"problems of {pool} {what}: {', '.join(names)}" for what, names in found.items() if names)

@@ -1,0 +1,143 @@
+"""What an analysis reads of a study: rows of a released table, who took part, and whether anything is new.
+
+Everything is told apart by origin (person, pilot, bot, import), and sessions that a researcher excluded are left out
+unless they are asked for. Nothing here identifies anybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+from sqlalchemy import Select, func, select
+
+from storage import tables
+from storage.datasets.exports.chatbench_filter import ATTENTION, kept, kept_sessions
+from storage.datasets.exports.plan import filled
+from storage.datasets.exports.rows import Chosen
+from storage.db.engine import Database
+from storage.log.seats import COMPLETE
+from storage.registers.imported_rows import ORIGIN, imports, study_stream
+from storage.schemas.base import Released
+from storage.schemas.registry import released, schemas
+
+Mark = tuple[Any, ...]
+"""Another one is there whenever anything of a study is new."""
+PRIME = 1_000_000_007
+"""Times are added up modulo this one, or the sum would be too large for a database."""
+UNDER_WAY = ""
+"""The outcome of who has not ended."""
+_seat, _session = tables.seats.c, tables.sessions.c
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """The participants of a study: how many came, how they ended, whom a researcher excluded and why, and which factors
+    the completed ones had."""
+
+    origin: str
+    arrived: int
+    outcomes: Mapping[str, int] = field(default_factory=dict)
+    excluded: Mapping[str, int] = field(default_factory=dict)
+    factors: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
+    """By factor and value: how many came, and how many completed the study."""
+
+
+def rows(
+    database: Database, study: str, table: Released, origin: str, names: Sequence[str], *, excluded: bool = False
+) -> list[tuple[Any, ...]]:
+    """Some columns of a study's rows, by their released names, each with its session; ordered by session and fact.
+
+    Of a release in parts (ChatBench's pilots) only the first one is meant. A filtered file of a study's own sessions is
+    what an export writes: the rows of the sessions that stay.
+    """
+    filters = table.filters if origin != ORIGIN else ""
+    own = (released(filters) if filters else table).table().c
+    named = {column.name: own[column.sql] for column in table.columns}
+    whose = {"": own["_session"] == "", ORIGIN: own["_session"] == study_stream(study)} if table.of_study else {}
+    its = whose.get(origin if origin == ORIGIN else "", own["_origin"] == origin)
+    query = select(*(named[name] for name in names), own["_session"])
+    query = query.where(own["_study"] == study, own["_part"] == table.parts[0], its)
+    if not excluded and not table.of_study:
+        query = query.where(own["_session"].not_in(_excluded(study, origin)))
+    with database.connect() as connection:
+        if filters:
+            kept_sessions(connection, Chosen(study, origin, table, table.parts[0], (), source=released(filters)), None)
+            query = query.where(own["_session"].in_(kept()), own["dataset"] != ATTENTION)
+        ordered = query.order_by(own["_session"], own["_seq"], *(own[key] for key in table.key))
+        return [tuple(row) for row in connection.execute(ordered)]
+
+
+def recorded(database: Database, study: str) -> tuple[str, ...]:
+    """The schemas that some version of a study fills, or that were imported into it, in the order of their names."""
+    with database.connect() as connection:
+        found = {*filled(connection, study), *(item["schema"] for item in imports(connection, study))}
+    return tuple(sorted(found & schemas().keys()))
+
+
+def origins_of(database: Database, study: str) -> tuple[str, ...]:
+    """Whose sessions a study has."""
+    with database.connect() as connection:
+        return tuple(connection.execute(select(_session.origin).where(_session.study == study).distinct()).scalars())
+
+
+def out_of(database: Database, study: str, origin: str) -> frozenset[str]:
+    """The sessions of a study that a researcher excluded."""
+    with database.connect() as connection:
+        return frozenset(connection.execute(_excluded(study, origin)).scalars())
+
+
+def _excluded(study: str, origin: str) -> Select[Any]:
+    return select(_seat.stream).where(_seat.study == study, _seat.origin == origin, _seat.excluded.is_not(None))
+
+
+def mark(database: Database, study: str, origin: str) -> Mark:
+    """What changes with every fact of a study's sessions, found without reading the facts.
+
+    Of the times there is a sum, as the newest fact need not be the one with the latest time: clocks differ.
+    """
+    ours = (_seat.study == study, _seat.origin == origin)
+    counts = select(func.count(), func.sum(_seat.last_us % PRIME), func.count(_seat.outcome)).where(*ours)
+    out = select(_seat.stream, _seat.excluded).where(*ours, _seat.excluded.is_not(None)).order_by(_seat.stream)
+    with database.connect() as connection:
+        if origin == ORIGIN:
+            return (len(imports(connection, study)),)
+        return (*connection.execute(counts).one(), *map(tuple, connection.execute(out)))
+
+
+def flow(database: Database, study: str, origin: str) -> Flow:
+    """Who took part in a study."""
+    ours = (_session.study == study, _session.origin == origin)
+    with database.connect() as connection:
+        arrived = connection.execute(select(func.count()).where(*ours)).scalar_one()
+        seats = connection.execute(_seats(study, origin)).all()
+    outcomes: dict[str, int] = {}
+    excluded: dict[str, int] = {}
+    for _, outcome, why, number in seats:
+        outcomes[outcome or UNDER_WAY] = outcomes.get(outcome or UNDER_WAY, 0) + number
+        if why is not None:
+            excluded[why] = excluded.get(why, 0) + number
+    return Flow(origin, arrived, outcomes, excluded, _factors(seats))
+
+
+def _seats(study: str, origin: str) -> Select[Any]:
+    columns = (_seat.cell, _seat.outcome, _seat.excluded)
+    ours = select(*columns, func.count()).where(_seat.study == study, _seat.origin == origin)
+    return ours.group_by(*columns).order_by(*columns)
+
+
+def _factors(seats: Sequence[Any]) -> dict[str, dict[str, tuple[int, int]]]:
+    """How many came and completed by each value of each factor; of who was excluded nobody counts as completed."""
+    found: dict[str, dict[str, tuple[int, int]]] = {}
+    for name, value, done, number in _assigned(seats):
+        came, completed = found.setdefault(name, {}).get(value, (0, 0))
+        found[name][value] = (came + number, completed + (number if done else 0))
+    return found
+
+
+def _assigned(seats: Sequence[Any]) -> Iterator[tuple[str, str, bool, int]]:
+    for cell, outcome, why, number in seats:
+        for name, value in orjson.loads(cell).items():
+            yield name, str(value), outcome == COMPLETE and why is None, number

@@ -1,0 +1,258 @@
+"""Whether a study's blinding held: how often replies told which model wrote them, and how well people guessed it.
+
+One read of the facts that matter, in their order, told apart by condition: all, and each value of each factor. Flags
+belong to the model that replied, a fallback where it did. A guess is judged by `experiments/session/guesses.py`, with
+the truth of the study as it was when the session began. Nothing of this is stored.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple, assert_never
+
+from sqlalchemy import Select, and_, case, false, or_, select
+
+from experiments.errors import allowed
+from experiments.session.guesses import UNSURE, Verdict, repliers, true_options, verdict
+from experiments.steps.guess import Guess
+from experiments.study.resolve import Study
+from storage import tables
+from storage.db.engine import Database
+from storage.errors import StorageError
+from storage.registers.imported_rows import ORIGIN
+from storage.registers.origins import origins
+from storage.registers.studies import Studies
+
+INDEX = re.compile(r"\[\d+\]")
+ALL = ""
+REPLIED = "who replied"
+"""What guesses are told apart by besides factors, whose names have no blank: the models that they are about."""
+
+
+class Told(NamedTuple):
+    """A fact as it is read: of replies who gave them, of all others the data."""
+
+    hash: str
+    path: str
+    kind: str
+    model: str | None
+    slot: str | None
+    data: Mapping[str, Any] | None
+
+
+@dataclass
+class Leaks:
+    """A model's replies under a condition, and those in which it told who it is, with the words that did."""
+
+    model: str
+    by: str
+    value: str
+    replies: int = 0
+    flagged: int = 0
+    words: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def share(self) -> float | None:
+        """The share of replies that were flagged."""
+        return self.flagged / self.replies if self.replies else None
+
+
+@dataclass
+class Guesses:
+    """The guesses at a step under a condition. `nobody` are those where no model had replied; `expected` is how many
+    of the right and the wrong ones would be right by chance."""
+
+    step: str
+    by: str
+    value: str
+    right: int = 0
+    wrong: int = 0
+    unsure: int = 0
+    nobody: int = 0
+    expected: float = 0.0
+    given: Counter[str] = field(default_factory=Counter)
+
+    def add(self, guess: str, found: Verdict | None, chance: float) -> None:
+        """Count a guess, its verdict, and how likely a blind one was to be right."""
+        self.given[guess] += 1
+        match found:
+            case "right" | "wrong":
+                self.right += found == "right"
+                self.wrong += found == "wrong"
+                self.expected += chance
+            case "unsure":
+                self.unsure += 1
+            case None:
+                self.nobody += 1
+            case _ as other:
+                assert_never(other)
+
+    @property
+    def number(self) -> int:
+        """How many guesses there are."""
+        return self.right + self.wrong + self.unsure + self.nobody
+
+    @property
+    def share(self) -> float | None:
+        """The share of right ones among those that are right or wrong."""
+        return self.right / (self.right + self.wrong) if self.right + self.wrong else None
+
+    @property
+    def chance(self) -> float | None:
+        """What that share would be, had they been guessed blindly."""
+        return self.expected / (self.right + self.wrong) if self.right + self.wrong else None
+
+
+@dataclass(frozen=True)
+class Blinding:
+    """The report of a study."""
+
+    study: str
+    origin: str
+    sessions: int
+    leaks: tuple[Leaks, ...]
+    guesses: tuple[Guesses, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """The report for programs; words and guesses by how often they came."""
+        found: dict[str, Any] = asdict(self)
+        for row, leaks in zip(found["leaks"], self.leaks, strict=True):
+            row |= {"share": leaks.share, "words": dict(leaks.words.most_common())}
+        for row, guesses in zip(found["guesses"], self.guesses, strict=True):
+            del row["expected"]
+            more = {"number": guesses.number, "share": guesses.share, "chance": guesses.chance}
+            row |= {**more, "given": dict(guesses.given.most_common())}
+        return found
+
+
+Asked = Mapping[str, Mapping[str, Sequence[Guess]]]
+"""The steps that ask for a guess: by the study's hash, by path without the numbers of turns."""
+
+
+def blinding(database: Database, study: str, origin: str | None = None, by: Sequence[str] | None = None) -> Blinding:
+    """The report of a study, of people's sessions if it has any; by some factors, or by all. Raises StorageError."""
+    with database.connect() as connection:
+        meant = [name for name in origins(connection, study, origin) if name != ORIGIN]
+        if not meant:
+            raise StorageError(f"{study!r} was imported, and a release does not tell what its models or people guessed")
+        versions = Studies(database).taken(study, meant[0])
+        factors = tuple(dict.fromkeys(name for version in versions for name in version.file.factors))
+        for name in by or ():
+            if name not in factors:
+                raise StorageError(f"{study!r} has no factor {name!r}{allowed(name, factors)}")
+        asked = {version.hash: asked_in(version) for version in versions}
+        report = Tally(factors if by is None else tuple(by), asked)
+        query = _query(
+            study, meant[0], {step.id for steps in asked.values() for same in steps.values() for step in same}
+        )
+        rows = connection.execution_options(stream_results=True).execute(query)
+        report.read(Told(*row) for row in rows)
+    return Blinding(study, meant[0], report.sessions, *report.sorted(versions))
+
+
+def asked_in(study: Study) -> dict[str, list[Guess]]:
+    """The steps of a study that ask for a guess, by path; several where only one of them is ever asked."""
+    found: dict[str, list[Guess]] = {}
+    for path, node in _paths(study.flow):
+        if isinstance(node, Guess):
+            found.setdefault(path, []).append(node)
+    return found
+
+
+def _paths(nodes: Sequence[Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for node in nodes:
+        yield prefix + node.id, node
+        yield from _paths(getattr(node, "flow", ()), f"{prefix}{node.id}/")
+
+
+def _query(study: str, origin: str, ids: Iterable[str]) -> Select[Any]:
+    """The facts that matter, session by session; of a reply not its text."""
+    e, t = tables.events.c, tables.sessions.c
+    there = [or_(e.path == name, e.path.endswith(f"/{name}", autoescape=True)) for name in sorted(ids)]
+    guessed = and_(e.kind == "submitted", or_(false(), *there))
+    told = and_(e.kind == "flagged", e.by == "model")
+    matters = or_(e.kind.in_(("enrolled", "assigned", "replied")), told, guessed)
+    data = case((e.kind.in_(("assigned", "flagged", "submitted")), e.data))
+    columns = (t.hash, e.path, e.kind, e.data["model"].as_string(), e.data["slot"].as_string(), data)
+    joined = select(*columns).join(tables.sessions, e.stream == t.stream)
+    return joined.where(t.study == study, t.origin == origin, matters).order_by(t.ordinal, e.seq)
+
+
+class Tally:
+    """The counts, fact by fact; of a session it remembers who replied where until the next one begins."""
+
+    def __init__(self, factors: Sequence[str], asked: Asked) -> None:
+        self.sessions = 0
+        self._factors, self._asked = factors, asked
+        self._leaks: dict[tuple[str, str, str], Leaks] = {}
+        self._guesses: dict[tuple[str, str, str], Guesses] = {}
+        self._conditions: list[tuple[str, str]] = []
+        self._replies: list[tuple[str, str]] = []
+        self._last: dict[tuple[str, str | None], str] = {}
+
+    def read(self, facts: Iterable[Told]) -> None:
+        """Count the facts of sessions, one session after another."""
+        for fact in facts:
+            data = fact.data or {}
+            match fact.kind:
+                case "enrolled":
+                    self.sessions += 1
+                    self._conditions, self._replies, self._last = [(ALL, "")], [], {}
+                case "assigned":
+                    drawn = data["factors"]
+                    self._conditions += [(name, drawn[name]) for name in self._factors if name in drawn]
+                case "replied" if fact.model is not None:
+                    self._replied(fact, fact.model)
+                case "flagged" if data.get("what") == "leak":
+                    self._flagged(self._last[fact.path, data.get("slot")], data["words"])
+                case "submitted":
+                    self._guessed(fact, data)
+                case _:
+                    pass
+
+    def _replied(self, fact: Told, model: str) -> None:
+        self._replies.append((fact.path, model))
+        self._last[fact.path, fact.slot] = model
+        for row in self._rows(model):
+            row.replies += 1
+
+    def _flagged(self, model: str, words: Sequence[str]) -> None:
+        for row in self._rows(model):
+            row.flagged += 1
+            row.words.update(words)
+
+    def _rows(self, model: str) -> Iterator[Leaks]:
+        """The rows that count for a reply of a model; its own factor would only say the same again."""
+        for by, value in self._conditions:
+            if by != "model":
+                yield self._leaks.setdefault((model, by, value), Leaks(model, by, value))
+
+    def _guessed(self, fact: Told, data: Mapping[str, Any]) -> None:
+        path = INDEX.sub("", fact.path)
+        step = _step_of(self._asked.get(fact.hash, {}).get(path, ()), data)
+        if step is None:
+            return
+        models = repliers(fact.path, self._replies)
+        found = verdict(data["guess"], step.truth, models)
+        who = [(REPLIED, " + ".join(sorted(models)))] if models else []
+        for by, value in (*self._conditions, *who):
+            row = self._guesses.setdefault((path, by, value), Guesses(path, by, value))
+            row.add(data["guess"], found, len(true_options(step.truth, models)) / len(step.options))
+
+    def sorted(self, versions: Sequence[Study]) -> tuple[tuple[Leaks, ...], tuple[Guesses, ...]]:
+        """The rows: models, steps and factors in the order of the study, conditions after all, values by name."""
+        models = list(dict.fromkeys(name for version in versions for name in version.file.models))
+        steps = list(dict.fromkeys(path for found in self._asked.values() for path in found))
+        order = [ALL, *self._factors, REPLIED]
+        leaks = sorted(self._leaks.values(), key=lambda x: (models.index(x.model), order.index(x.by), x.value))
+        guesses = sorted(self._guesses.values(), key=lambda x: (steps.index(x.step), order.index(x.by), x.value))
+        return tuple(leaks), tuple(guesses)
+
+
+def _step_of(steps: Sequence[Guess], data: Mapping[str, Any]) -> Guess | None:
+    """The step that was answered: of those at one path the one whose options were shown."""
+    shown = {*data.get("order", ())} - {UNSURE}
+    return next((step for step in steps if {*step.options} == shown), None)

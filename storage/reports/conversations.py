@@ -1,0 +1,192 @@
+"""The finished conversations of a study, whatever it is and wherever its sessions come from, one after another.
+
+A conversation is where something was said: a chat, a column of models side by side, or an imported row of ChatBench's
+or MathConverse's release. It is finished when its screen was left or its session has ended. Of excluded sessions and of
+those that withdrew there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, select
+
+from experiments.events import Event
+from experiments.session.annotations import ANNOTATED, About, found
+from experiments.session.conversation import spoken
+from experiments.session.engine import fold
+from experiments.session.position import reached
+from experiments.session.side_by_side import histories, placed, rounds
+from experiments.session.state import Place, State
+from experiments.study.resolve import Study
+from problems.problem import Message
+from storage import tables
+from storage.column_types import literal
+from storage.db.engine import Database
+from storage.log.event_log import facts
+from storage.registers.imported_rows import ORIGIN, recorded_rows, rows_told, study_stream
+from storage.registers.origins import origins
+from storage.registers.studies import Studies
+from storage.schemas.base import Row
+
+Talk = tuple[Message, ...]
+LETTERS = "ABCD"
+ENDS = (("User: ", "AI:"), ("human_interactions", "model_responses"))
+"""How MathConverse's release begins each message, and its two columns of them."""
+_fact, _session, _seat = tables.events.c, tables.sessions.c, tables.seats.c
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a conversation was about: the problem as it was shown, its options, the right one, and the one chosen."""
+
+    text: str = ""
+    options: Mapping[str, str] = field(default_factory=dict)
+    right: str | None = None
+    chosen: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A conversation of a stream; all of a session's together where it is about no one place."""
+
+    stream: str
+    about: About
+    talks: tuple[Talk, ...]
+    question: Question = Question()
+
+    @property
+    def said(self) -> Talk:
+        """Its messages, in order."""
+        return tuple(message for talk in self.talks for message in talk)
+
+
+def origin_of(database: Database, study: str, wanted: str | None) -> str:
+    """Whose conversations are meant; raises StorageError where the study has no such sessions."""
+    with database.connect() as connection:
+        return origins(connection, study, wanted)[0]
+
+
+def conversations(database: Database, study: str, origin: str, *, whole: bool = False) -> Iterator[Conversation]:
+    """Every finished conversation of a study's sessions of an origin; with `whole` those of each session as one."""
+    for held in _sessions(database, study, origin):
+        if whole and held:
+            yield replace(held[0], about=About(), talks=tuple(one.talks[0] for one in held), question=Question())
+        elif not whole:
+            yield from held
+
+
+def _sessions(database: Database, study: str, origin: str) -> Iterator[list[Conversation]]:
+    studies = Studies(database)
+    out = select(_seat.stream).where(_seat.study == study, _seat.excluded.is_not(None))
+    ours = select(_session.stream, _session.hash).where(_session.study == study, _session.origin == origin)
+    with database.connect() as connection:
+        known = _questions(connection, study) if origin == ORIGIN else {}
+        wanted = connection.execute(ours.where(_session.stream.not_in(out)).order_by(_session.ordinal)).all()
+    for stream, hash_ in wanted:
+        with database.connect() as connection:
+            events = facts(connection, stream)
+        if origin == ORIGIN:
+            yield list(_imported(stream, events, known))
+        else:
+            state = fold(events)
+            yield list(_held(studies.get(hash_), state, stream)) if state.outcome != "withdrawn" else []
+
+
+def _held(study: Study, state: State, stream: str) -> Iterator[Conversation]:
+    for place in reached(study, state):
+        if place.done() or state.outcome:
+            for slot, talk in _talks(place.facts):
+                yield Conversation(stream, About(place.path, slot), (talk,), _asked(place))
+
+
+def _talks(events: Sequence[Event]) -> Iterator[tuple[str, Talk]]:
+    """What was said at a place: in one conversation, or in several side by side, by their columns."""
+    slots = tuple(placed(events)) if any("slot" in event.data for event in spoken(events)) else ()
+    for slot, pairs in histories(rounds(events), slots).items() if slots else ():
+        yield slot, tuple(_message(event) for pair in pairs for event in pair if event is not None)
+    if not slots and (said := spoken(events)):
+        yield "", tuple(map(_message, said))
+
+
+def _message(event: Event) -> Message:
+    return Message("user" if event.kind == "said" else "bot", event.data["text"])
+
+
+def _asked(place: Place) -> Question:
+    problem = place.scope.problem
+    if problem is None:
+        return Question()
+    chosen = next((event.data.get("answer") for event in place.facts if event.kind == "submitted"), None)
+    options = {option.key: option.text for option in problem.options}
+    return Question(problem.text, options, problem.answer, None if chosen is None else str(chosen))
+
+
+def _imported(stream: str, events: Sequence[Event], known: Mapping[str, Question]) -> Iterator[Conversation]:
+    for seq, row in rows_told(events).items():
+        talk = _released(row)
+        if talk:
+            question = known.get(str(row.values.get("question_id")), Question())
+            chosen = row.values.get("selected_answer")
+            yield Conversation(stream, About(of=seq), (talk,), replace(question, chosen=chosen))
+
+
+def _released(row: Row) -> Talk:
+    """The messages of a row of a release; none where its table holds no conversations."""
+    match row.table:
+        case "conversations":
+            said = orjson.loads(row.values["chat_history"] or "[]")
+            return tuple(Message("user" if one["role"] == "You" else "bot", one["content"]) for one in said)
+        case "mathconverse_interactions":
+            starts, names = ENDS
+            pairs = zip(*(literal(row.values[name]) for name in names), strict=False)
+            return tuple(
+                Message("bot" if number else "user", text.removeprefix(starts[number]).strip())
+                for pair in pairs
+                for number, text in enumerate(pair)
+            )
+        case _:
+            return ()
+
+
+def _questions(connection: Connection, study: str) -> dict[str, Question]:
+    """The questions that were imported into a study, by their ids."""
+    rows = (row for row in recorded_rows(connection, study_stream(study)) if row.table == "questions")
+    return {str(row.values["question_id"]): _question(row.values) for row in rows}
+
+
+def _question(values: Mapping[str, Any]) -> Question:
+    def shown(name: str) -> str:
+        return str(values[f"{name}_formatted"] or values[name] or "")
+
+    options = {letter: shown(f"option_{letter}") for letter in LETTERS}
+    return Question(shown("question"), {key: text for key, text in options.items() if text}, values["answer"])
+
+
+Found = Mapping[tuple[str, About], Event]
+
+
+def annotated_in(database: Database, study: str, annotator: str, model: str | None = None) -> Found:
+    """The newest finding of an annotator about each conversation of a study, by its stream; of one model if named."""
+    columns = (_fact.stream, _fact.seq, _fact.at_us, _fact.by, _fact.path, _fact.kind, _fact.data, _fact.key)
+    joined = select(*columns).join(tables.sessions, _session.stream == _fact.stream)
+    ours = joined.where(_session.study == study, _fact.kind == ANNOTATED).order_by(_fact.stream, _fact.seq)
+    with database.connect() as connection:
+        rows = connection.execute(ours).all()
+    by_stream: dict[str, list[Event]] = {}
+    for stream, *rest in rows:
+        by_stream.setdefault(stream, []).append(Event(*rest))
+    return {
+        (stream, it): event
+        for stream, told in by_stream.items()
+        for (name, it), event in found(told, model).items()
+        if name == annotator
+    }
+
+
+def among(held: Iterable[Conversation], told: Found) -> Iterator[tuple[Conversation, Event]]:
+    """Those conversations about which something was found, each with it."""
+    return ((one, told[one.stream, one.about]) for one in held if (one.stream, one.about) in told)

@@ -1,0 +1,164 @@
+"""What a study's replies have cost: all of them, and by model, condition, participant or place.
+
+Costs are those of the sessions' attempts (`attempt`), whatever became of them and whoever took part: simulated sessions
+with a real model cost as much. What models cost that are asked alone is told with their answers. Where a server counted
+no tokens the cost is unknown, and told as a number of attempts. What the models cost that speak for simulated users is
+told apart everywhere, and is no part of what a budget bounds.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass
+from typing import Any, Literal
+
+import orjson
+from sqlalchemy import ColumnElement, Connection, Integer, and_, cast, func, literal_column, select
+
+from experiments.events import NOTES
+from experiments.session.study_status import Where
+from experiments.study.cells import matches
+from experiments.study.resolve import Study
+from storage import tables
+from storage.db.engine import Database
+
+By = Literal["model", "condition", "participant"]
+_try, _fact, _session = tables.attempts.c, tables.events.c, tables.sessions.c
+_OF_SESSION = _try.cell.is_(None)
+USER = "user"
+"""The slot of the attempts to get what a simulated user says."""
+SPEAKS = "user:"
+"""What the names of the models begin with that speak for simulated users; no study's model can be called so."""
+SIMULATED = " (simulated users)"
+FINISHED: ColumnElement[str] = literal_column("'finished'")
+"""Written out, or SQLite would not see that the index of finished sessions serves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What some attempts cost. `failed` brought no reply; `unknown` brought one whose cost nobody said."""
+
+    attempts: int = 0
+    failed: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float = 0.0
+    unknown: int = 0
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """What a study has spent, and what those who are in the midst of it may still spend.
+
+    `each` is what one participant is expected to spend: the study's limit, or else the mean of those who have finished;
+    None where nothing tells. Attempts of unknown cost count as much as the others on average.
+    """
+
+    spent: float
+    under_way: float
+    each: float | None
+
+    @property
+    def bound(self) -> float:
+        """What is spent or promised."""
+        return self.spent + self.under_way
+
+
+def spending(database: Database, study: Study, where: Where, now_us: int) -> Spending:
+    """The same now, of who has these factors. Who has done nothing for as long as places are kept counts as gone."""
+    limit, name = study.file.cost_limit, study.name
+    since_us = now_us - round(study.file.times.lease_s * 1e6)
+    with database.connect() as connection:
+        within = _within(connection, name, where)
+        finished = select(_fact.stream).where(_fact.kind == FINISHED)
+        over = set(connection.execute(finished.where(_fact.stream.in_(_people(name)))).scalars())
+        own = _fact.stream == _session.stream, _fact.kind.not_in(NOTES)
+        last_us = select(func.max(_fact.at_us)).where(*own).scalar_subquery()
+        placed = _session.stream.in_(select(tables.seats.c.stream).where(tables.seats.c.placed))
+        begun = _people(name).where(_session.stream.not_in(finished), last_us > since_us, placed)
+        here = set(connection.execute(begun).scalars())
+        # Last, as PostgreSQL lets each statement see what was committed by then: nothing that who ends meanwhile spent
+        # before it is missed.
+        rows = connection.execute(
+            select(_try.stream, func.coalesce(func.sum(_try.cost), 0.0), func.count(_try.cost), _unknown())
+            .where(_try.study == name, _OF_SESSION, _try.model.not_like(f"{SPEAKS}%"))
+            .group_by(_try.stream)
+        ).all()
+    if within is not None:
+        rows, over, here = [row for row in rows if row[0] in within], over & within, here & within
+    known, counted = sum(row[1] for row in rows), sum(row[2] for row in rows)
+    by_stream = {stream: cost + unknown * known / max(1, counted) for stream, cost, _, unknown in rows}
+    done = [by_stream.get(stream, 0.0) for stream in over]
+    each = limit if limit is not None else sum(done) / len(done) if done else None
+    left = sum(max(0.0, (each or 0.0) - by_stream.get(stream, 0.0)) for stream in here)
+    return Spending(sum(by_stream.values()), left, each)
+
+
+def _within(connection: Connection, study: str, where: Where) -> set[str] | None:
+    """The sessions of a study that have these factors; None for all."""
+    if not where:
+        return None
+    seat = tables.seats.c
+    found = connection.execute(select(seat.stream, seat.cell).where(seat.study == study))
+    return {stream for stream, cell in found if matches(orjson.loads(cell), dict(where))}
+
+
+def _people(study: str) -> Any:
+    return select(_session.stream).where(_session.study == study, _session.origin == "person")
+
+
+def _unknown() -> Any:
+    """How many attempts brought a reply at an unknown cost."""
+    return func.coalesce(func.sum(cast((_try.cost.is_(None)) & _try.reason.is_(None), Integer)), 0)
+
+
+def costs(database: Database, study: str, by: By) -> Mapping[str, Cost]:
+    """What a study's attempts cost, dearest first: by model, by the factors drawn for a participant, or by session."""
+    numbers = (
+        func.count(),
+        func.count(_try.reason),
+        func.coalesce(func.sum(_try.prompt_tokens), 0),
+        func.coalesce(func.sum(_try.completion_tokens), 0),
+        func.coalesce(func.sum(_try.cost), 0.0),
+        _unknown(),
+    )
+    with database.connect() as connection:
+        whose = {"condition": _conditions, "participant": _participants}.get(by)
+        names = whose(connection, study) if whose else {}
+        wanted = select(_try.stream, _try.model, *numbers).where(_try.study == study, _OF_SESSION)
+        rows = connection.execute(wanted.group_by(_try.stream, _try.model)).all()
+    found: defaultdict[str, Cost] = defaultdict(Cost)
+    for stream, model, *values in rows:
+        who = f"{names[stream]}{SIMULATED if model.startswith(SPEAKS) else ''}" if whose else model
+        found[who] += Cost(*values)
+    return dict(sorted(found.items(), key=lambda item: -item[1].cost))
+
+
+def speaks(group: str) -> bool:
+    """Whether a group of `costs` is of a model that speaks for simulated users."""
+    return group.startswith(SPEAKS) or group.endswith(SIMULATED)
+
+
+def _participants(connection: Connection, study: str) -> dict[str, str]:
+    """Sessions by their number, and by whose they are if not a person's."""
+    found = connection.execute(
+        select(_session.stream, _session.ordinal, _session.origin).where(_session.study == study)
+    )
+    return {stream: f"{number}" + ("" if origin == "person" else f" ({origin})") for stream, number, origin in found}
+
+
+def _conditions(connection: Connection, study: str) -> dict[str, str]:
+    """Sessions by the factors drawn for them."""
+    found = connection.execute(
+        select(_session.stream, _fact.data)
+        .outerjoin(tables.events, and_(_fact.stream == _session.stream, _fact.kind == "assigned"))
+        .where(_session.study == study)
+    )
+    return {
+        stream: ", ".join(f"{name}: {value}" for name, value in (data or {}).get("factors", {}).items()) or "everybody"
+        for stream, data in found
+    }

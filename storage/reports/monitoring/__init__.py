@@ -1,0 +1,127 @@
+"""A study as a researcher watches it: who is where and stuck, whether it is balanced, what its models do.
+
+Everything comes from tables that sum up or have a row a session (`seat`, `model_usage`), and of facts and attempts only
+from the last few, so nothing here grows with the number of facts. However many look, a study is asked once a while.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from threading import Lock
+
+from experiments.session.study_status import Operations
+from experiments.study.cells import Standing, standings
+from experiments.study.resolve import Study
+from experiments.views.funnel import Funnel, funnel
+from storage.db.engine import Database
+from storage.log.seats import Tally, counted, meant
+from storage.registers.study_status import operations_in
+from storage.reports.monitoring.models import Latency, Used, recent, used
+from storage.reports.monitoring.sessions import Bucket, Odd, Waiting, crowds, odd, over_time, tally, waiting
+from storage.reports.monitoring.step_times import Spent, Typical, typical
+
+__all__ = ["Bucket", "Latency", "Odd", "Typical", "Used", "Waiting", "Watched", "Watching", "watch"]
+FRESH_US = 2_000_000
+CHART_US = 30_000_000
+"""How old the chart over time may be: its stretches are longer than that, and counting anew is half of a look."""
+
+
+@dataclass(slots=True)
+class Kept:
+    """What is remembered of a study from one look to the next."""
+
+    spent: Spent = field(default_factory=dict)
+    over_time: tuple[Bucket, ...] = ()
+    counted_us: int = -CHART_US
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """How a study's sessions of an origin stand at a moment; what models were used for is told of all origins."""
+
+    study: str
+    origin: str
+    now_us: int
+    operations: Operations
+    tally: Tally
+    cells: tuple[Standing, ...]
+    funnel: Funnel
+    waiting: tuple[Waiting, ...]
+    """Who is taking part and has done nothing for the longest, longest first."""
+    odd: Odd
+    times: Mapping[str, Typical]
+    """How long each step takes, by its folded path."""
+    over_time: tuple[Bucket, ...]
+    models: tuple[Used, ...]
+    latency: Mapping[str, Latency]
+    """How fast each model has replied of late."""
+
+    @property
+    def arrived(self) -> int:
+        """How many have begun."""
+        return sum(self.tally.outcomes.values())
+
+    @property
+    def cost(self) -> float:
+        """What the models' replies have cost, as far as that is known."""
+        return sum(model.cost for model in self.models)
+
+
+def watch(database: Database, study: Study, origin: str, now_us: int, kept: Kept | None = None) -> Watched:
+    """How a study stands now; `kept` remembers what the next look can use."""
+    kept = kept or Kept()
+    known = meant(study.name, origin, now_us, study.file.times.lease_s)
+    with database.connect() as connection:
+        operations = operations_in(connection, study.name)
+        caps = operations.caps_of(study.file.caps) if origin == "person" else ()
+        found = crowds(connection, known)
+        now = tally(found)
+        if not kept.over_time or abs(now_us - kept.counted_us) >= CHART_US:
+            kept.over_time, kept.counted_us = over_time(connection, known), now_us
+        return Watched(
+            study=study.name,
+            origin=origin,
+            now_us=now_us,
+            operations=operations,
+            tally=now,
+            cells=standings(counted(study, now), caps),
+            funnel=funnel(study, (crowd.group for crowd in found)),
+            waiting=waiting(connection, known),
+            odd=odd(found),
+            times=typical(connection, known, kept.spent),
+            over_time=kept.over_time,
+            models=used(connection, study.name),
+            latency=recent(connection, study.name),
+        )
+
+
+class Watching:
+    """What a process knows of the studies that are looked at, and for how long that serves."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._lock = Lock()
+        self._asking: dict[tuple[str, str], Lock] = {}
+        self._known: dict[tuple[str, str], Watched] = {}
+        self._kept: defaultdict[tuple[str, str], Kept] = defaultdict(Kept)
+
+    def forget(self, study: str) -> None:
+        """Ask anew when somebody looks: something was decided."""
+        with self._lock:
+            asked = [(key, asking) for key, asking in self._asking.items() if key[0] == study]
+        for key, asking in asked:
+            with asking:  # who asks just now may not have seen it
+                self._known.pop(key, None)
+
+    def look(self, study: Study, origin: str, now_us: int) -> Watched:
+        """How a study stands, as of two seconds ago at most; who looks while it is being asked gets the same answer."""
+        key = (study.name, origin)
+        with self._lock:
+            asking = self._asking.setdefault(key, Lock())
+        with asking:
+            known = self._known.get(key)
+            if known is None or abs(now_us - known.now_us) >= FRESH_US:
+                known = self._known[key] = watch(self._database, study, origin, now_us, self._kept[key])
+            return known

@@ -1,0 +1,179 @@
+"""Who is where: sessions by cell and step, who waits longest, what is odd, and when they came and completed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, and_, case, func, literal, select
+
+from experiments.views.funnel import Group
+from storage import tables
+from storage.db.engine import Database
+from storage.log.seats import COMPLETE, LIVE, OURS, Tally, meant
+
+MOST_WAITING = 10
+MOST_BUCKETS = 60
+MINUTE_US = 60_000_000
+WIDTHS = tuple(MINUTE_US * minutes for minutes in (1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1_440))
+"""How long a bucket may be, as people count; beyond a day it is so many days."""
+_seat = tables.seats.c
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A session that is under way: its number, where it is, and since when."""
+
+    ordinal: int
+    place: str
+    since_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Odd:
+    """How many sessions have each flag and how many any, how many were pasted in, and how many are excluded."""
+
+    flags: Mapping[str, int]
+    flagged: int
+    pasted: int
+    excluded: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """How many began and how many completed in a stretch of time."""
+
+    begin_us: int
+    width_us: int
+    arrived: int
+    completed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """Some sessions that are at the same step of the same cell, and what is odd about them."""
+
+    group: Group
+    placed: bool
+    """Whether each of them holds a place of the study."""
+    flags: tuple[str, ...]
+    pasted: int
+    excluded: int
+
+
+def first_origin(database: Database, study: str, origins: Sequence[str]) -> str:
+    """The first of these origins that a study has sessions of; the first of all if it has none."""
+    with database.connect() as connection:
+        for origin in origins:
+            if connection.execute(_FIRST, {"study": study, "origin": origin}).scalar() is not None:
+                return origin
+    return origins[0]
+
+
+def crowds(connection: Connection, known: Mapping[str, Any]) -> tuple[Crowd, ...]:
+    """All sessions, those who are alike together."""
+    found = (*connection.execute(_ENDED, known), *connection.execute(_UNENDED, known))
+    return tuple(_crowd(*row) for row in found)
+
+
+def _crowd(outcome: str | None, cell: str, place: str, furthest: str, flags: str, placed: bool, *more: int) -> Crowd:
+    live, number, oldest_us, pasted, excluded = more
+    group = Group(orjson.loads(cell), place, furthest, outcome, bool(live), number, oldest_us)
+    return Crowd(group, placed, tuple(flags.split(",")) if flags else (), int(pasted), excluded)
+
+
+_BY = (_seat.outcome, _seat.cell, _seat.place, _seat.furthest, _seat.flags, _seat.placed)
+_SUMS = (
+    func.count(),
+    func.min(_seat.last_us),
+    func.sum(case((_seat.pasted > 0, 1), else_=0)),
+    func.count(_seat.excluded),
+)
+_IS_LIVE = case((LIVE, 1), else_=0).label("live")
+_ENDED = select(*_BY, literal(0), *_SUMS).where(OURS, _seat.outcome.is_not(None)).group_by(*_BY)
+_UNENDED = select(*_BY, _IS_LIVE, *_SUMS).where(OURS, _seat.outcome.is_(None)).group_by(*_BY, "live")
+
+
+def tally_of(database: Database, study: str, origin: str, now_us: int, lease_s: float) -> Tally:
+    """How a study's sessions of an origin stand now."""
+    with database.connect() as connection:
+        return tally(crowds(connection, meant(study, origin, now_us, lease_s)))
+
+
+def tally(found: Sequence[Crowd]) -> Tally:
+    """The same, of sessions that are known."""
+    outcomes: Counter[str] = Counter({"live": 0, "left": 0})
+    done, live = Counter[tuple[tuple[str, str], ...]](), Counter[tuple[tuple[str, str], ...]]()
+    for crowd in found:
+        group = crowd.group
+        key = tuple(group.factors.items())
+        outcomes[group.outcome or ("live" if group.live else "left")] += group.number
+        done[key] += group.number if group.outcome == COMPLETE else 0
+        live[key] += group.number if group.live and crowd.placed else 0
+    return Tally(dict(outcomes), [(dict(key), done[key], live[key]) for key in sorted(done)])
+
+
+def odd(found: Sequence[Crowd]) -> Odd:
+    """What is odd about how many sessions."""
+    flags: Counter[str] = Counter()
+    for crowd in found:
+        flags.update(dict.fromkeys(crowd.flags, crowd.group.number))
+    flagged = sum(crowd.group.number for crowd in found if crowd.flags)
+    return Odd(dict(flags), flagged, sum(crowd.pasted for crowd in found), sum(crowd.excluded for crowd in found))
+
+
+def waiting(connection: Connection, known: Mapping[str, Any]) -> tuple[Waiting, ...]:
+    """Those who are taking part and have done nothing for the longest."""
+    return tuple(Waiting(*row) for row in connection.execute(_WAITING, known))
+
+
+_session = tables.sessions.c
+_WAITING = (
+    select(_session.ordinal, _seat.place, _seat.last_us)
+    .join(tables.sessions, _session.stream == _seat.stream)
+    .where(OURS, LIVE)
+    .order_by(_seat.last_us)
+    .limit(MOST_WAITING)
+)
+
+
+def over_time(connection: Connection, known: Mapping[str, Any]) -> tuple[Bucket, ...]:
+    """When sessions began and completed, from the first to the last, in at most so many equal stretches."""
+    first_us = connection.execute(_FIRST, known).scalar()
+    if first_us is None:
+        return ()
+    last_us = max(
+        first_us, connection.execute(_LAST, known).scalar_one(), connection.execute(_DONE, known).scalar() or 0
+    )
+    width_us = _width(last_us - first_us)
+    begin_us = first_us - first_us % width_us
+    arrived, completed = (
+        _counted(connection, column, ours, known, begin_us, width_us)
+        for column, ours in ((_seat.begun_us, OURS), (_seat.last_us, and_(OURS, _seat.outcome == COMPLETE)))
+    )
+    return tuple(
+        Bucket(begin_us + n * width_us, width_us, arrived.get(n, 0), completed.get(n, 0))
+        for n in range((last_us - begin_us) // width_us + 1)
+    )
+
+
+_FIRST = select(func.min(_seat.begun_us)).where(OURS)
+_LAST = select(func.max(_seat.begun_us)).where(OURS)
+_DONE = select(func.max(_seat.last_us)).where(OURS, _seat.outcome == COMPLETE)
+
+
+def _width(whole_us: int) -> int:
+    """The shortest stretch of which so much time has few enough, wherever the first begins."""
+    fits = (width for width in WIDTHS if whole_us // width + 2 <= MOST_BUCKETS)
+    return next(fits, None) or WIDTHS[-1] * -(-whole_us // (WIDTHS[-1] * (MOST_BUCKETS - 2)))
+
+
+def _counted(
+    connection: Connection, column: Any, ours: Any, known: Mapping[str, Any], begin_us: int, width_us: int
+) -> dict[int, int]:
+    number = ((column - begin_us) // width_us).label("number")
+    found = connection.execute(select(number, func.count()).where(ours).group_by("number"), known)
+    return {place: count for place, count in found}

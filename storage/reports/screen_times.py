@@ -1,0 +1,168 @@
+"""The time on every screen of a study's sessions: from the facts, and beside it what the pages told.
+
+How long a screen was there is the server's: from the fact that brought it up to the one that left it. All else is the
+page's word: how long it was seen, read and typed on, what was pasted and copied, and how often it was left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from sqlalchemy import select
+
+from experiments.session.engine import fold
+from experiments.session.position import reached
+from experiments.session.spans import LEAVING
+from experiments.session.state import Place, State
+from experiments.session.telemetry import folded
+from experiments.session.timing import shown_us
+from experiments.study.resolve import Study
+from experiments.study.step import Step
+from storage import tables
+from storage.db.engine import Database
+from storage.log import telemetry
+from storage.log.event_log import facts
+from storage.registers.imported_rows import ORIGIN
+from storage.registers.origins import origins
+from storage.registers.studies import Studies
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the pages told of a screen, summed over its visits; nothing where they told nothing."""
+
+    visible_s: float | None = None
+    reading_s: float | None = None
+    typing_s: float | None = None
+    first_key_s: float | None = None
+    pasted: int | None = None
+    pasted_chars: int | None = None
+    blocked: int | None = None
+    copied: int | None = None
+    left: int | None = None
+    away_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A screen of a session; `seconds` is None where it was not left."""
+
+    session: str
+    origin: str
+    path: str
+    step: str
+    shown_us: int
+    seconds: float | None
+    told: Told
+
+
+@dataclass(frozen=True, slots=True)
+class Typical:
+    """A screen over all sessions and turns: how often it was shown, medians of its times, sums of its counts."""
+
+    path: str
+    step: str
+    shown: int
+    medians: Mapping[str, float | None]
+    sums: Mapping[str, int | None]
+
+
+TIMES = ("visible_s", "reading_s", "typing_s", "first_key_s", "away_s")
+COUNTS = ("pasted", "pasted_chars", "blocked", "copied", "left")
+
+
+def screens(database: Database, study: str, origin: str | None = None) -> Iterator[Shown]:
+    """Every screen that a study's sessions came to, session by session: people's, unless there are none."""
+    studies, t = Studies(database), tables.sessions.c
+    with database.connect() as connection:
+        meant = [name for name in origins(connection, study, origin) if name != ORIGIN][:1]
+        wanted = select(t.stream, t.hash, t.origin).where(t.study == study, t.origin.in_(meant)).order_by(t.ordinal)
+        for stream, hash_, whose in connection.execute(wanted).all():
+            state = fold(facts(connection, stream))
+            if state.seq and state.outcome != "withdrawn":
+                yield from _shown(studies.get(hash_), state, stream, whose, _by_path(database, study, stream))
+
+
+def _by_path(database: Database, study: str, stream: str) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in telemetry.read(database, study, stream):
+        found.setdefault(row["path"], []).append({**row["data"], "kind": row["kind"]})
+    return found
+
+
+def _shown(
+    study: Study, state: State, stream: str, origin: str, told: Mapping[str, list[dict[str, Any]]]
+) -> Iterator[Shown]:
+    for place in reached(study, state):
+        if isinstance(place.node, Step):
+            summed = added_up(told.get(place.path, ()))
+            yield Shown(stream, origin, place.path, place.node.step, shown_us(place), _seconds(place), summed)
+
+
+def _seconds(place: Place) -> float | None:
+    left = next((fact for fact in place.facts if fact.kind in LEAVING), None)
+    return None if left is None else (left.at_us - shown_us(place)) / 1e6
+
+
+def added_up(records: Iterable[Mapping[str, Any]]) -> Told:
+    """The records of one screen as one."""
+    by_kind: dict[str, list[Mapping[str, Any]]] = {}
+    for record in records:
+        by_kind.setdefault(record["kind"], []).append(record)
+    if not by_kind:
+        return Told()
+    visits, pasted = by_kind.get("screen", []), by_kind.get("pasted", [])
+    return Told(
+        visible_s=_sum_s(visits, "visible_ms"),
+        reading_s=_sum_s(visits, "reading_ms"),
+        typing_s=_sum_s(visits, "typing_ms"),
+        first_key_s=_first_key_s(visits),
+        pasted=sum(not record["blocked"] for record in pasted),
+        pasted_chars=sum(record["chars"] for record in pasted if not record["blocked"]),
+        blocked=sum(record["blocked"] for record in pasted),
+        copied=len(by_kind.get("copied", [])),
+        left=len(by_kind.get("left", [])),
+        away_s=_sum_s(by_kind.get("came_back", []), "away_ms"),
+    )
+
+
+def _sum_s(records: Iterable[Mapping[str, Any]], name: str) -> float:
+    return float(sum(record[name] for record in records)) / 1000
+
+
+def _first_key_s(visits: Iterable[Mapping[str, Any]]) -> float | None:
+    """Since the screen was first shown; the time between two visits of it, when it was on no page, does not count."""
+    before = 0
+    for visit in visits:
+        if "first_key_ms" in visit:
+            return float(before + visit["first_key_ms"]) / 1000
+        before += visit["shown_ms"]
+    return None
+
+
+def typical(found: Iterable[Shown]) -> tuple[Typical, ...]:
+    """The screens of all sessions, with the turns of loops as one, in the order in which they are met."""
+    alike: dict[tuple[str, str], list[Shown]] = {}
+    for one in found:
+        alike.setdefault((folded(one.path), one.step), []).append(one)
+    return tuple(_typical(path, step, those) for (path, step), those in alike.items())
+
+
+def _typical(path: str, step: str, those: list[Shown]) -> Typical:
+    medians = {"seconds": _median(one.seconds for one in those)}
+    medians |= {name: _median(getattr(one.told, name) for one in those) for name in TIMES}
+    sums = {name: _sum(getattr(one.told, name) for one in those) for name in COUNTS}
+    return Typical(path, step, len(those), medians, sums)
+
+
+def _sum(values: Iterable[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def _median(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return median(known) if known else None

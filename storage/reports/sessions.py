@@ -1,0 +1,228 @@
+"""The sessions of a study, found and read: a page of them by what is wanted, newest first, or one with all its facts.
+
+What is listed comes from the register and the seats, never from facts, so it costs the same however long sessions are;
+a page goes on from a session's number. Imported sessions have no seat: of them there is a number and an origin.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, case, false, func, or_, select
+
+from experiments.events import Event
+from experiments.study.resolve import Study
+from storage import tables
+from storage.db.engine import Database
+from storage.errors import StorageError
+from storage.log import seats
+from storage.log.event_log import facts
+from storage.registers.imported_rows import ORIGIN, row_of
+from storage.registers.origins import ORIGINS
+from storage.registers.studies import Studies
+from storage.schemas.base import Row as Released
+
+PAGE = 25
+LIVE, LEFT = "live", "left"
+"""How a session stands that has not ended: its place is kept, or was given up."""
+PASTED = "pasted"
+"""Said of a session whose pages told of pasting."""
+MOST_DIGITS = 7
+_NUMBER = re.compile(r"(?:no\.?\s*|#)?(\d+)", re.IGNORECASE)
+_STREAM = re.compile(r"[0-9a-f-]{1,36}", re.IGNORECASE)
+_session, _seat, _study = tables.sessions.c, tables.seats.c, tables.studies.c
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """Which sessions are wanted; all that a study has where nothing is said."""
+
+    text: str = ""
+    """A session's number, or the beginning of its stream's id."""
+    origin: str = ""
+    stands: str = ""
+    """`live`, `left`, or an outcome."""
+    cell: Mapping[str, str] = field(default_factory=dict)
+    """Values of factors."""
+    flag: str = ""
+    excluded: bool | None = None
+    since_us: int | None = None
+    until_us: int | None = None
+    """When they began: from the one, and before the other."""
+    language: str = ""
+    streams: tuple[str, ...] | None = None
+    """Only these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A session as it is listed; what only a seat knows is None or empty for an imported one."""
+
+    number: int
+    stream: str
+    origin: str
+    hash: str
+    version: int | None
+    begun_us: int | None
+    last_us: int | None
+    cell: Mapping[str, str]
+    stands: str
+    place: str
+    language: str
+    flags: tuple[str, ...]
+    pasted: int
+    excluded: str | None
+
+    @property
+    def imported(self) -> bool:
+        """Whether it is recorded data, with no study to tell it by."""
+        return self.origin == ORIGIN
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A page of sessions, and whether there are older ones."""
+
+    entries: tuple[Entry, ...]
+    more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A session with its facts and its study; an imported one has the rows of its source in place of both."""
+
+    entry: Entry
+    events: tuple[Event, ...] = ()
+    study: Study | None = None
+    rows: tuple[Released, ...] = ()
+
+
+def sessions(database: Database, study: str, wish: Wish, now_us: int, before: int | None = None) -> Listed:
+    """The newest sessions that are wanted, of those with a smaller number than `before`."""
+    with database.connect() as connection:
+        wanted = [*_conditions(connection, study, wish, now_us), *([_session.ordinal < before] if before else [])]
+        query = _entries(study, now_us).where(*wanted).order_by(_session.ordinal.desc()).limit(PAGE + 1)
+        found = [_entry(row) for row in connection.execute(query)]
+    return Listed(tuple(found[:PAGE]), len(found) > PAGE)
+
+
+def read(database: Database, studies: Studies, study: str, number: int, now_us: int) -> Session:
+    """A session by its number; raises StorageError where the study has none of that number."""
+    with database.connect() as connection:
+        row = connection.execute(_entries(study, now_us).where(_session.ordinal == number)).first()
+        if row is None:
+            raise StorageError(f"{study!r} has no session number {number:,}; they are numbered from 1 as they begin")
+        entry = _entry(row)
+        events = facts(connection, entry.stream)
+    if entry.imported:
+        return Session(entry, rows=tuple(row_of(event.data) for event in events if event.kind == "recorded"))
+    return Session(entry, events, studies.get(entry.hash))
+
+
+def cells_of(database: Database, study: str) -> tuple[Mapping[str, str], ...]:
+    """The cells that sessions of a study are in."""
+    with database.connect() as connection:
+        return tuple(seats.cells_of(connection, study).values())
+
+
+def outcomes(database: Database, studies: Collection[str], now_us: int) -> Mapping[tuple[str, str], Mapping[str, int]]:
+    """How sessions stand, by study and origin; who has ended is counted in an index alone."""
+    found: dict[tuple[str, str], dict[str, int]] = {(study, origin): {} for study in studies for origin in ORIGINS}
+    ours = _seat.study.in_(studies), _seat.origin.in_(ORIGINS)
+    ended, going = _seat.outcome.is_not(None), case((_live(now_us), LIVE), else_=LEFT)
+    with database.connect() as connection:
+        for stands, which in ((_seat.outcome, ended), (going, ~ended)):
+            grouped = select(_seat.study, _seat.origin, stands.label("stands"), func.count()).where(*ours, which)
+            for study, origin, word, number in connection.execute(
+                grouped.group_by(_seat.study, _seat.origin, "stands")
+            ):
+                found[study, origin][word] = number
+    return found
+
+
+def _entries(study: str, now_us: int) -> Select[Any]:
+    seated = tables.sessions.outerjoin(tables.seats, _seat.stream == _session.stream)
+    joined = seated.outerjoin(tables.studies, _study.hash == _session.hash)
+    stands = case((_seat.stream.is_(None), ""), (_live(now_us), LIVE), else_=func.coalesce(_seat.outcome, LEFT))
+    columns = (_seat.begun_us, _seat.last_us, _seat.cell, stands.label("stands"), _seat.place)
+    more = (_seat.language, _seat.flags, _seat.pasted, _seat.excluded)
+    own = (_session.ordinal, _session.stream, _session.origin, _session.hash, _study.version)
+    return select(*own, *columns, *more).select_from(joined).where(_session.study == study)
+
+
+def _entry(row: Row[Any]) -> Entry:
+    flags = tuple(filter(None, (row.flags or "").split(",")))
+    return Entry(
+        number=row.ordinal,
+        stream=row.stream,
+        origin=row.origin,
+        hash=row.hash,
+        version=row.version,
+        begun_us=row.begun_us or None,
+        last_us=row.last_us or None,
+        cell=orjson.loads(row.cell) if row.cell else {},
+        stands=row.stands,
+        place=row.place or "",
+        language=row.language or "",
+        flags=(*flags, PASTED) if row.pasted else flags,
+        pasted=row.pasted or 0,
+        excluded=row.excluded,
+    )
+
+
+def _live(now_us: int) -> ColumnElement[bool]:
+    """Whether a place is kept: for as long after the last fact as it was at the beginning."""
+    kept = or_(_seat.until_us > now_us, _seat.last_us + _seat.until_us - _seat.begun_us > now_us)
+    return and_(_seat.outcome.is_(None), _seat.released_us.is_(None), kept)
+
+
+def _conditions(connection: Connection, study: str, wish: Wish, now_us: int) -> Iterator[ColumnElement[bool]]:
+    if wish.text.strip():
+        yield _called(wish.text.strip())
+    if wish.origin:
+        yield _session.origin == wish.origin
+    if wish.streams is not None:
+        yield _session.stream.in_(wish.streams)
+    if wish.stands:
+        yield _standing(study, wish.stands, now_us)
+    if wish.cell:
+        cells = seats.cells_of(connection, study)
+        yield _seat.cell.in_([cell for cell, has in cells.items() if wish.cell.items() <= has.items()])
+    yield from _said(wish)
+
+
+def _said(wish: Wish) -> Iterator[ColumnElement[bool]]:
+    if wish.flag == PASTED:
+        yield _seat.pasted > 0
+    elif wish.flag:
+        yield ("," + _seat.flags + ",").contains(f",{wish.flag},", autoescape=True)
+    if wish.excluded is not None:
+        out = _seat.excluded.is_not(None) if wish.excluded else _seat.excluded.is_(None)
+        yield and_(_seat.stream.is_not(None), out)
+    if wish.since_us is not None:
+        yield _seat.begun_us >= wish.since_us
+    if wish.until_us is not None:
+        yield _seat.begun_us < wish.until_us
+    if wish.language:
+        yield _seat.language == wish.language
+
+
+def _standing(study: str, stands: str, now_us: int) -> ColumnElement[bool]:
+    ours = _seat.study == study
+    if stands == LIVE:
+        return and_(ours, _live(now_us))
+    if stands == LEFT:
+        return and_(ours, _seat.outcome.is_(None), ~_live(now_us))
+    return and_(ours, _seat.outcome == stands)
+
+
+def _called(text: str) -> ColumnElement[bool]:
+    """A session by its number, or by how its stream's id begins."""
+    number = _NUMBER.fullmatch(text)
+    if number and len(number[1]) <= MOST_DIGITS:
+        return _session.ordinal == int(number[1])
+    return _session.stream.startswith(text.lower()) if _STREAM.fullmatch(text) else false()
