@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.alone.annotators import registry
-from app.alone.annotators.base import allowed, parts
+from app.annotation.annotators import registry
+from app.annotation.annotators.base import allowed, parts
 from docs.tables import about, table
 from experiments.session.annotations import About
 from storage.reports.conversations import Conversation

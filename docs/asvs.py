@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from app.marked import marked
+from app.studies.yaml_loader import marked
 from docs.tables import table, tests
 
 ROOT = Path(__file__).parents[1]

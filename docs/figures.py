@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.analysis.report.words import family
+from app.analysis.report.wording import family
 from app.analysis.results import NAMES
 from docs.tables import table
 

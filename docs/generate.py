@@ -21,11 +21,11 @@ from pydantic import BaseModel
 
 from app.backends import registry as backends
 from app.cli import app as command_line
-from app.library import PROTOCOLS, read_yaml
-from app.runtime import Runtime
-from app.settings import Settings, env_name
-from app.web.api import ParticipantApi
-from app.web.cookies import Cookies
+from app.config.settings import Settings, env_name
+from app.session.service import Runtime
+from app.studies.loader import PROTOCOLS, read_yaml
+from app.web.participant.api import ParticipantApi
+from app.web.participant.session_cookie import Cookies
 from docs import asvs
 from docs.annotators import annotators
 from docs.figures import figures

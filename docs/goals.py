@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from app.marked import marked
+from app.studies.yaml_loader import marked
 from docs.tables import table, tests
 
 FOLDER = Path(__file__).with_name("goals")

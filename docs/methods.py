@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.alone.methods import registry
+from app.ai_alone.methods import registry
 
 
 def methods() -> str:

@@ -9,25 +9,26 @@ Each gives findings: estimates with their intervals, and the sentences that a me
 from app.analysis.arena.bradley_terry import bradley_terry
 from app.analysis.arena.comparisons import as_votes, win_matrix
 from app.analysis.arena.pairwise import pairwise
-from app.analysis.arena.position import positions
+from app.analysis.arena.position_bias import positions
 from app.analysis.arena.strength import strengths
 from app.analysis.arena.votes import wins
 from app.analysis.chatbench.accuracy import accuracy
 from app.analysis.chatbench.by_dataset import accuracy_by_dataset, accuracy_table
 from app.analysis.chatbench.correlations import correlations
 from app.analysis.chatbench.durations import durations
-from app.analysis.chatbench.filtering import counted, filter_counts, filter_table
 from app.analysis.chatbench.gaps import gap_table, gaps, mean_gaps, model_gaps
-from app.analysis.chatbench.mixed import mixed_model, odds
+from app.analysis.chatbench.mixed_model import mixed_model, odds
+from app.analysis.chatbench.preregistered_filter import counted, filter_counts, filter_table
 from app.analysis.chatbench.transitions import transitions
 from app.analysis.chatbench.workers import quality_of_work, worker_table
+from app.analysis.data_frames import frame, screen_times
 from app.analysis.dices.agreement import agreement, alpha, counts_of, dichotomy
-from app.analysis.dices.answers import answered, experts, majority
+from app.analysis.dices.answer_shares import answered, experts, majority
 from app.analysis.dices.cohesion import gai, negentropy, normalised_xrr, plurality, voting_agreement, xrr
-from app.analysis.dices.family import family
 from app.analysis.dices.grasp import groups, kept_groups
+from app.analysis.dices.grasp_measures import family
 from app.analysis.dices.permutation import adjusted, p_value
-from app.analysis.dices.pool import axes, axis, pool
+from app.analysis.dices.rater_pool import axes, axis, pool
 from app.analysis.dices.raters import filtered, raters, without
 from app.analysis.estimates import Estimate, Finding
 from app.analysis.mathconverse.backgrounds import backgrounds
@@ -41,9 +42,8 @@ from app.analysis.mathconverse.ratings import ratings, ratings_overall, turns
 from app.analysis.mathconverse.taxonomy import query_labels
 from app.analysis.mathconverse.ties import best_alone
 from app.analysis.mathconverse.trend import rating_trend
-from app.analysis.reading import frame, screen_times
 from app.analysis.results import Results, results
-from app.analysis.simulators import Quality, quality
+from app.analysis.simulator_quality import Quality, quality
 
 __all__ = [
     "Estimate",

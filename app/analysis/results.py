@@ -9,10 +9,10 @@ from types import MappingProxyType
 import pandas as pd
 
 from app.analysis import arena, chatbench, dices, mathconverse
+from app.analysis.base import Part
+from app.analysis.data_frames import SCREENS, SESSION, frame, screen_times
 from app.analysis.estimates import Finding
-from app.analysis.names import apart
-from app.analysis.parts import Part
-from app.analysis.reading import SCREENS, SESSION, frame, screen_times
+from app.analysis.figure_names import apart
 from storage.db.engine import Database
 from storage.reports.analysis_data import recorded
 from storage.schemas.registry import released

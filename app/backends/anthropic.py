@@ -22,12 +22,12 @@ from app.backends.base import (
     system_of,
 )
 from app.backends.registry import backend
-from app.backends.wire.messages import Messages, message_reply
-from app.backends.wire.reading import STREAM, WHOLE, masking, streamed, whole_of, written
+from app.backends.wire.anthropic_messages import Messages, message_reply
 from app.backends.wire.sse import SseFraming
+from app.backends.wire.streaming import STREAM, WHOLE, masking, streamed, whole_of, written
+from app.config.model_servers import Server
+from app.config.settings import Settings, env_name
 from app.errors import SettingsError
-from app.servers import Server
-from app.settings import Settings, env_name
 
 ANTHROPIC_URL = "https://api.anthropic.com"
 VERSION = "2023-06-01"
@@ -68,7 +68,7 @@ class Anthropic:
     Options = AnthropicOptions
 
     def __init__(self, settings: Settings, sleep: Sleep, server: Server | None) -> None:
-        from app.backends.wire.transport import client  # studies without such a model need none of what it imports
+        from app.backends.wire.http_client import client  # studies without such a model need none of what it imports
 
         self._server = server = server or _own_server(settings)
         key = {"x-api-key": server.key.get_secret_value()} if server.key else {}

@@ -13,13 +13,13 @@ from pydantic import Field, model_validator
 
 from app.backends.base import JSON, BackendOptions, Delta, Request, Sleep, in_order, parse_options, system_of
 from app.backends.registry import backend
-from app.backends.wire.described import Described, LineFraming, Places, WholeFraming
-from app.backends.wire.reading import STREAM, Framing, bearer, streamed, written
+from app.backends.wire.http_decoder import Described, LineFraming, Places, WholeFraming
+from app.backends.wire.http_template import NAME, faults_in, fill, names_in
 from app.backends.wire.sse import SseFraming
-from app.backends.wire.template import NAME, faults_in, fill, names_in
+from app.backends.wire.streaming import STREAM, Framing, bearer, streamed, written
+from app.config.model_servers import Server
+from app.config.settings import Settings
 from app.errors import SettingsError
-from app.servers import Server
-from app.settings import Settings
 
 FRAMINGS: dict[str, Callable[[], Framing]] = {"none": WholeFraming, "sse": SseFraming, "lines": LineFraming}
 
@@ -76,7 +76,7 @@ class Http:
     def __init__(self, settings: Settings, sleep: Sleep, server: Server | None) -> None:
         if server is None:
             raise SettingsError("The backend 'http' needs a `server`.")
-        from app.backends.wire.transport import client  # studies without such a model need none of what it imports
+        from app.backends.wire.http_client import client  # studies without such a model need none of what it imports
 
         self._server, self._client = server, client(settings, server, bearer(server))
 

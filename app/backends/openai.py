@@ -15,12 +15,12 @@ from pydantic import Field, model_validator
 from app.backends.base import JSON, BackendOptions, Delta, Parsing, Request, Sleep, Whole, in_order
 from app.backends.registry import backend
 from app.backends.wire.chat_completions import ChatCompletions, chat_reply
-from app.backends.wire.reading import STREAM, bearer, masking, streamed, whole_of, written
-from app.backends.wire.responses import Responses, response_reply
+from app.backends.wire.openai_responses import Responses, response_reply
 from app.backends.wire.sse import SseFraming
+from app.backends.wire.streaming import STREAM, bearer, masking, streamed, whole_of, written
+from app.config.model_servers import Server
+from app.config.settings import Settings, env_name
 from app.errors import SettingsError
-from app.servers import Server
-from app.settings import Settings, env_name
 
 if TYPE_CHECKING:
     import httpx2
@@ -73,7 +73,7 @@ class OpenAI:
     def __init__(self, settings: Settings, sleep: Sleep, server: Server | None) -> None:
         from openai import AsyncOpenAI  # takes a second, and studies without such a model need none of it
 
-        from app.backends.wire.transport import client
+        from app.backends.wire.http_client import client
 
         self._server = server = server or _own_server(settings)
         self._newer = server.url == OPENAI_URL

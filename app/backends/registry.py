@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar
 
 from app.backends.base import JSON, Backend, BackendOptions, Prepared, Sleep, option_faults
+from app.config.settings import Settings
 from app.errors import BackendRejected, SettingsError
-from app.settings import Settings
 from experiments.study.model_spec import Model
 from problems.errors import did_you_mean
 from problems.plugins import discover

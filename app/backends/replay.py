@@ -11,11 +11,11 @@ from typing import Literal
 from pydantic import Field
 
 from app.backends.base import JSON, Delta, End, Request, Sleep, parse_options
-from app.backends.pace import PacedOptions, paced, words_of
 from app.backends.recordings import Recordings, read
 from app.backends.registry import backend
+from app.backends.typing_speed import PacedOptions, paced, words_of
+from app.config.settings import Settings, env_name
 from app.errors import BackendRejected, SettingsError
-from app.settings import Settings, env_name
 
 
 class ReplayOptions(PacedOptions):

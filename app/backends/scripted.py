@@ -13,10 +13,10 @@ from pydantic import Field
 
 from app.backends import tutor
 from app.backends.base import Delta, Request, Sleep, parse_options
-from app.backends.pace import PacedOptions, spoken
 from app.backends.registry import backend
-from app.backends.tutor.shaped import shaped
-from app.settings import Settings
+from app.backends.tutor.random_json import shaped
+from app.backends.typing_speed import PacedOptions, spoken
+from app.config.settings import Settings
 
 
 class ScriptedOptions(PacedOptions):

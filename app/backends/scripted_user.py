@@ -15,11 +15,11 @@ import orjson
 from pydantic import Field
 
 from app.backends.base import Delta, Request, Sleep, parse_options
-from app.backends.pace import PacedOptions, spoken
 from app.backends.registry import backend
 from app.backends.tutor import choices
 from app.backends.tutor.turn import FINAL, chance
-from app.settings import Settings
+from app.backends.typing_speed import PacedOptions, spoken
+from app.config.settings import Settings
 from experiments.instruments.two_step_simulator import CALLED, EITHER, FIRST, LAST, RULE, WITH_PROBLEM, Question
 
 ANSWERS = 0.6

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-from app.bots.cast import RANDOM, Cast
-from app.bots.voice import Voice
+from app.bots.user_config import RANDOM, Cast
+from app.bots.user_model import Voice
 from app.clock import VirtualClock
-from app.counting import Live
 from app.errors import UserFailed
-from app.runtime import Runtime
+from app.session.service import Runtime
+from app.session.transitions import Live
 from experiments.errors import Fault, Refused, StudyError
 from experiments.session.position import here
 from experiments.session.seeded_random import unit

@@ -1,7 +1,7 @@
 """What may still be spent: what is spent, and reserved for what has begun, never passes the limit.
 
 A run of many calls reserves for each the most that it can cost, and gives back the rest. A study reserves for each
-participant who has begun what one is expected to cost (app/purse.py).
+participant who has begun what one is expected to cost (app/session/budget_gate.py).
 """
 
 from __future__ import annotations

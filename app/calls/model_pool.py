@@ -10,7 +10,7 @@ from app.backends.base import Backend, Prepared, Sleep
 from app.calls.circuit_breaker import CircuitBreaker
 from app.calls.rate_limit import RateLimiter
 from app.clock import Clock
-from app.settings import Settings
+from app.config.settings import Settings
 from experiments.study.model_spec import Model
 
 

@@ -10,11 +10,11 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from app import settings as configuration
-from app.cli.logs import set_up
-from app.cli.plain import PlainConsole
-from app.library import find, read_yaml
-from app.settings import Settings
+from app.cli.logging_setup import set_up
+from app.cli.safe_console import PlainConsole
+from app.config import settings as configuration
+from app.config.settings import Settings
+from app.studies.loader import find, read_yaml
 
 Result = TypeVar("Result")
 app = typer.Typer(

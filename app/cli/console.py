@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from app.cli.accounts import invite_first
 from app.cli.common import DatabaseAddress, Host, Port, app, out, settings_in_use
-from app.cli.listening import give_way, listen, must_be_free
-from app.cli.users import invite_first
+from app.cli.serving import give_way, listen, must_be_free
 from storage.db.addresses import without_password
 from storage.db.engine import open_database
 

@@ -24,7 +24,7 @@ from storage.registers.origins import ORIGINS
 from storage.reports.analysis_data import origins_of
 
 if TYPE_CHECKING:
-    from app.analysis.parts import Part
+    from app.analysis.base import Part
     from app.analysis.report import Report
     from app.analysis.results import Steps
 
@@ -67,7 +67,7 @@ def report_(
     An HTML page that needs no network and can be printed, or the same as Markdown, LaTeX, csv or JSON.
     """
     from app.analysis.report import FORMATS, gather
-    from app.analysis.report.published import against as paper
+    from app.analysis.report.published_comparison import against as paper
 
     chosen = _format(form, to)
     if called and not against:

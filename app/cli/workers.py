@@ -20,11 +20,11 @@ from collections.abc import Sequence
 from multiprocessing.context import ForkServerContext, SpawnContext
 from multiprocessing.process import BaseProcess
 
-from app.cli.listening import NOT_STARTED, family_of, listen
-from app.cli.logs import set_up
+from app.cli.logging_setup import set_up
+from app.cli.serving import NOT_STARTED, family_of, listen
+from app.config.settings import Settings, env_name
 from app.errors import SettingsError
-from app.library import load_study
-from app.settings import Settings, env_name
+from app.studies.loader import load_study
 from app.web.server import build_app
 from problems.errors import ParleyError
 from storage.db.engine import open_database

@@ -16,23 +16,23 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.clock import Clock, WorldClock
-from app.runtime import Runtime
-from app.settings import Settings
-from app.web import page
-from app.web.api import ParticipantApi
-from app.web.arrival import Arrival, trouble
-from app.web.cookies import Cookies, session_of
-from app.web.gate import Gate
+from app.config.secret import secret_for
+from app.config.settings import Settings
+from app.i18n.negotiation import browsers
+from app.session.service import Runtime
 from app.web.health import inside, live, ready, works
-from app.web.links import Links
-from app.web.logged import place
-from app.web.measures import measures_of
-from app.web.offered import Offered
-from app.web.prolific_tokens import ProlificTokens
-from app.web.secret import secret_for
-from app.web.tickets import Tickets
-from app.web.tongue import browsers
-from app.web.walks import Walks
+from app.web.metrics import measures_of
+from app.web.open_studies import Offered
+from app.web.participant import page
+from app.web.participant.api import ParticipantApi
+from app.web.participant.preview_links import Walks
+from app.web.participant.prolific_tokens import ProlificTokens
+from app.web.participant.recruiter_links import Links
+from app.web.participant.session_cookie import Cookies, session_of
+from app.web.participant.start_page import Arrival, trouble
+from app.web.participant.tickets import Tickets
+from app.web.redaction import place
+from app.web.security import Gate
 from experiments.errors import StudyError
 from experiments.study.resolve import Study
 from problems.errors import ParleyError

@@ -22,8 +22,8 @@ from rich.console import Console
 from rich.table import Table
 
 from app.analysis import alpha, axes, counts_of, family, pool, xrr
-from app.analysis.dices.family import PERMUTATIONS
-from app.analysis.dices.pool import PROFILE
+from app.analysis.dices.grasp_measures import PERMUTATIONS
+from app.analysis.dices.rater_pool import PROFILE
 from storage.dices import RACES
 
 ONE_CORE = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")

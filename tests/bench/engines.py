@@ -95,7 +95,7 @@ def lines(database: Path, order: str, to: str) -> int:
 
 def live(database: Path, imported: str) -> int:
     """A database with the same rows as live sessions have them: sessions in order of arrival, many at the same time."""
-    from app.library import load_study
+    from app.studies.loader import load_study
     from storage.db.engine import open_database
     from storage.registers.studies import Studies
 

@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory, gettempdir
 from rich.console import Console
 from rich.table import Table
 
-from app.library import load_study
+from app.studies.loader import load_study
 from storage.db.engine import open_database, writer
 from storage.log import usage
 from tests.bench import report

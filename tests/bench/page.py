@@ -24,7 +24,7 @@ from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
 from rich.console import Console
 from rich.table import Table
 
-from app.web.gate import FOREVER
+from app.web.security import FOREVER
 from tests.bench import report
 from tests.bench.load import servers
 from tests.bench.load.wire import Wire

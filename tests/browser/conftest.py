@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from app.library import STUDIES
+from app.studies.loader import STUDIES
 from tests.browser.axe import LOOKS, Audit, faults
 from tests.browser.waiting import MOST_S, quiet, settled, until
 from tests.fakes import studies

@@ -10,9 +10,9 @@ from threading import Thread
 
 from app.bots.simulate import START_US, simulate
 from app.clock import VirtualClock
-from app.drafts import Drafts
-from app.library import load_study
-from app.runtime import Runtime
+from app.session.service import Runtime
+from app.studies.drafts import Drafts
+from app.studies.loader import load_study
 from storage.db.engine import open_database
 from storage.registers.study_versions import bring
 from tests.fakes.accounts import ada_and_bob

@@ -16,10 +16,10 @@ from starlette.responses import Response
 
 from app.backends.base import BackendOptions, Delta, End, Request, Text
 from app.clock import WorldClock
-from app.library import load_study
-from app.runtime import Runtime
-from app.settings import Settings
-from app.web.cookies import Cookies
+from app.config.settings import Settings
+from app.session.service import Runtime
+from app.studies.loader import load_study
+from app.web.participant.session_cookie import Cookies
 from experiments.study.fields import Short
 from storage.db.engine import Database, open_database
 from storage.log.event_log import Log

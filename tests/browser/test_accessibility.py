@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page
 
-from app.web import arrival
+from app.web.participant import start_page
 from tests.browser.axe import Audit
 from tests.browser.visitor import Visitor
 from tests.fakes.served import Process
@@ -33,7 +33,7 @@ SPACED = """() => {
   return wide;
 }"""
 """How much too wide a page is with what somebody may set for themselves (WCAG 1.4.12)."""
-AROUND = sorted(path.name for path in Path(arrival.__file__).with_name("pages").glob("[!b]*.html.j2"))
+AROUND = sorted(path.name for path in Path(start_page.__file__).with_name("pages").glob("[!b]*.html.j2"))
 
 
 @pytest.mark.parametrize("name", SCREENS)
@@ -63,7 +63,7 @@ def test_a_page_around_a_study(
     ]
     page = new_context().new_page()
     for language in ("en", "ar") if soak else random.Random(f"{seed} {template}").choices(("en", "ar")):
-        body = bytes(arrival.page(template, language, **known).body)
+        body = bytes(start_page.page(template, language, **known).body)
         page.route("**/around", lambda route, request, body=body: route.fulfill(body=body, content_type="text/html"))
         page.goto(f"{stage}/around")
         assert page.locator("html").get_attribute("lang") == language

@@ -9,7 +9,7 @@ from jinja2 import Environment, FileSystemLoader
 from playwright.sync_api import Browser, BrowserContext, expect
 
 from app.analysis.report import html
-from app.web.console.access import TEMPLATES
+from app.web.console.auth import TEMPLATES
 from tests.browser.axe import Audit
 from tests.browser.filled import DRAFT, STUDY, filled
 from tests.browser.researcher import AtConsole

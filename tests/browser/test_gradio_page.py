@@ -13,7 +13,7 @@ from playwright.sync_api import BrowserContext
 from pygments.token import STANDARD_TYPES
 
 from app.web import gradio_page
-from app.web.gate import ALLOWED
+from app.web.security import ALLOWED
 from tests.browser.visitor import Visitor
 from tests.browser.waiting import quiet, until
 from tests.fakes.served import Process

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, BrowserContext
 
 from app.analysis.intervals import Interval
 from app.analysis.report import html
-from app.web.gate import POLICY
+from app.web.security import POLICY
 from storage.db.engine import open_database
 from tests.browser.boxes import WINDOW, spilled
 from tests.browser.hostile import A_CHAT, NOTE, Echo, Session, Watched, excluded, seeded, squeezed, study

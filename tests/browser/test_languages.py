@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 import pytest
 from playwright.sync_api import BrowserContext, Page
 
-from app.languages import catalogue
+from app.i18n.catalogues import catalogue
 from tests.browser.axe import TOO_WIDE
 from tests.browser.visitor import Visitor
 from tests.browser.waiting import quiet

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from app.languages import catalogue
+from app.i18n.catalogues import catalogue
 from experiments.session.outcomes import COMMON
 from storage.db.engine import Database, open_database
 from tests.browser.axe import TOO_WIDE

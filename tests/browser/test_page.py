@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from app.settings import Settings
+from app.config.settings import Settings
 from tests.browser.axe import TOO_WIDE
 from tests.browser.told import attempts, count, newest_facts
 from tests.browser.visitor import Visitor

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
-from app.library import read_yaml
+from app.studies.loader import read_yaml
 from tests.browser.visitor import Visitor
 from tests.browser.waiting import MOST_S, until
 from tests.fakes import studies

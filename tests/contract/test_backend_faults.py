@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from app.backends.base import Text
-from app.backends.deadlines import deadlines
+from app.backends.guard import deadlines
 from app.errors import BackendBroken, BackendDenied, BackendError, BackendRejected, BackendUnavailable
 from tests.fakes.asking import HASTY, KEY, PATIENT, WAYS, ask, asking, collect, create, said, settings_at
 from tests.fakes.latex import BROKEN as BROKEN_LATEX

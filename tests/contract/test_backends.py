@@ -8,9 +8,9 @@ import pytest
 
 from app.backends import registry
 from app.backends.base import End, Text
-from app.backends.deadlines import deadlines
+from app.backends.guard import deadlines
+from app.config.settings import Settings
 from app.errors import BackendRejected, SettingsError
-from app.settings import Settings
 from tests.fakes.asking import (
     KEY,
     LOCAL,

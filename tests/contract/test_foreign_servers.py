@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from app.backends.base import End, Message
-from app.backends.whole import whole
+from app.backends.completion import whole
 from app.errors import BackendBroken, BackendError, BackendRejected, BackendUnavailable
 from tests.fakes.asking import WAYS, Patience, asking, collect, create, said, settings_at
 from tests.fakes.model_server import serve

@@ -12,8 +12,8 @@ from sqlalchemy import text
 from sqlalchemy.exc import DatabaseError
 
 from app.clock import VirtualClock
-from app.runtime import Runtime
-from app.settings import Settings
+from app.config.settings import Settings
+from app.session.service import Runtime
 from storage.db.engine import Database
 from storage.errors import StorageError
 from storage.log.projections import differences, rebuild

@@ -14,8 +14,8 @@ from sqlalchemy import insert, select, update
 
 import app.analysis as notebook
 from app.analysis import frame, results, screen_times
-from app.analysis.forest import forest
-from app.analysis.reading import SESSION
+from app.analysis.data_frames import SESSION
+from app.analysis.forest_plot import forest
 from app.analysis.results import NAMES as NAMES_OF
 from storage import tables
 from storage.datasets.imports.importer import import_files

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from sqlalchemy import text
 
-from app.library import load_study
+from app.studies.loader import load_study
 from experiments.instruments.scales import SOLO_SOLVE
 from experiments.study.schema import models
 from storage.db.engine import Database, open_database

@@ -7,8 +7,8 @@ import pytest
 
 from app.backends import registry
 from app.backends.base import End, Message
+from app.config.settings import Settings
 from app.errors import BackendRejected, SettingsError
-from app.settings import Settings
 from tests.fakes.asking import Way, ask, no_time, said
 
 TALKS = (

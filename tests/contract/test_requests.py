@@ -9,9 +9,9 @@ from pydantic import SecretStr
 
 from app.backends import registry
 from app.backends.base import End, Message
+from app.config.model_servers import Server
+from app.config.settings import Settings
 from app.errors import BackendRejected
-from app.servers import Server
-from app.settings import Settings
 from tests.fakes.asking import ASKED, ENDPOINT, KEY, WAYS, Way, ask, asking, collect, create, no_time, settings_at
 from tests.fakes.model_server import serve
 

@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import event, insert, select, text
 
 from app.clock import VirtualClock
-from app.runtime import Runtime
-from app.settings import Settings
+from app.config.settings import Settings
+from app.session.service import Runtime
 from storage import tables
 from storage.db.engine import Database, open_database, writer
 from storage.errors import StorageError

@@ -12,10 +12,10 @@ from contextlib import asynccontextmanager
 import pytest
 from pydantic import SecretStr
 
-from app.backends.whole import whole
+from app.backends.completion import whole
+from app.config.model_servers import Server
+from app.config.settings import Settings
 from app.errors import BackendBroken, BackendError, BackendUnavailable, SettingsError
-from app.servers import Server
-from app.settings import Settings
 from tests.fakes.asking import HASTY, KEY, PATIENT, WAYS, Way, ask, asking, collect, create, said, settings_at
 from tests.fakes.asking import whole_reply as expected
 from tests.fakes.certificate import self_signed

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from app.backends.base import Message
-from app.backends.whole import whole
+from app.backends.completion import whole
 from app.errors import BackendBroken, BackendError, BackendRejected, BackendUnavailable
 from tests.contract.test_backend_faults import SOUND, TABLE
 from tests.fakes.asking import HASTY, KEY, LOCAL, PATIENT, WAYS, ask, asking, create, said, settings_at, whole_reply

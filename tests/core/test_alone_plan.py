@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from app.alone.planning import Wish, cells, models_of
+from app.ai_alone.plan import Wish, cells, models_of
 from app.errors import AloneError, MethodUnknown, ModelUnknown
-from app.library import load_study
+from app.studies.loader import load_study
 from experiments.study.resolve import Study
 from problems.errors import ParleyError
 from storage.yaml_text import yaml_text

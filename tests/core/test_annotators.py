@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from app.alone.annotators.base import Annotator
-from app.alone.annotators.reading import Unparsed
-from app.alone.annotators.registry import annotators
+from app.annotation.annotators.base import Annotator
+from app.annotation.annotators.json_reply import Unparsed
+from app.annotation.annotators.registry import annotators
+from app.backends.model_ref import Asked
 from app.errors import AnnotatorUnknown
-from app.naming import Asked
 from experiments.session.annotations import About
 from experiments.study.annotators import Annotating
 from experiments.study.model_spec import Model

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.library import load_study
+from app.studies.loader import load_study
 from experiments.errors import StudyError
 from experiments.events import Event
 from experiments.session.engine import fold

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from app.alone.cell import Question, key_of, request_parts
 from app.backends.base import Message, Request
-from app.naming import Asked
+from app.backends.model_ref import Asked
+from app.batch.task import Question, key_of, request_parts
 from experiments.study.model_spec import Model
 
 QUESTION = Question(

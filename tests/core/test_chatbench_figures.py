@@ -32,8 +32,8 @@ from app.analysis import (
 from app.analysis.chatbench import NAMES, PARTS
 from app.analysis.chatbench.by_dataset import ALONE_COLUMNS
 from app.analysis.chatbench.correlations import fit_of, noise_ceiling, r_of
-from app.analysis.chatbench.filtering import COLUMNS
-from app.analysis.reading import SESSION
+from app.analysis.chatbench.preregistered_filter import COLUMNS
+from app.analysis.data_frames import SESSION
 from tests.fakes.planted import Planted, drawn
 
 MATHS, MORAL = "elementary_mathematics", "moral_scenarios"

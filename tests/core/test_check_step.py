@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.web.paint import StudyLook, paint
+from app.web.participant.view import StudyLook, paint
 from experiments.errors import Refused
 from experiments.session.engine import screen
 from experiments.session.position import here

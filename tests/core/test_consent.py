@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.bots.random_bot import RandomBot
-from app.web.paint import StudyLook, paint
+from app.web.participant.view import StudyLook, paint
 from experiments.errors import Refused, StudyError
 from experiments.events import Action
 from experiments.session.engine import decide, fold, owed, screen

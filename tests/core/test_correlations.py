@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.analysis import correlation
+from app.analysis.bootstrap import draws, middle
 from app.analysis.intervals import codes, student
 from app.analysis.mathconverse.trend import slope
-from app.analysis.resampling import draws, middle
 from tests.fakes.figures import midranks
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from app.backends.base import End, Text
-from app.backends.deadlines import deadlines
+from app.backends.guard import deadlines
 from app.errors import BackendBroken
 from tests.fakes.asking import HASTY
 

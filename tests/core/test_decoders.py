@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.backends.base import Delta, End, Text
+from app.backends.wire.anthropic_messages import Messages, message_reply
 from app.backends.wire.chat_completions import ChatCompletions, chat_reply
-from app.backends.wire.described import Described, LineFraming, Places, WholeFraming
-from app.backends.wire.messages import Messages, message_reply
-from app.backends.wire.reading import decoded, ending, gathered
-from app.backends.wire.responses import Responses, response_reply
+from app.backends.wire.http_client import GATHER_S, LONGEST_GATHER_S, MOST_READS, gather_s
+from app.backends.wire.http_decoder import Described, LineFraming, Places, WholeFraming
+from app.backends.wire.openai_responses import Responses, response_reply
 from app.backends.wire.sse import Events, SseFraming
-from app.backends.wire.transport import GATHER_S, LONGEST_GATHER_S, MOST_READS, gather_s
+from app.backends.wire.streaming import decoded, ending, gathered
 from app.errors import BackendBroken, BackendError
 
 CHAT = (

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from app import drafts
-from app.drafts import LARGEST_BYTES, Drafts, checked, slug
-from app.library import FILE, STUDIES, load_study, shipped
-from app.trial import try_out
+from app.bots.dry_run import try_out
+from app.studies import drafts
+from app.studies.drafts import LARGEST_BYTES, Drafts, checked, slug
+from app.studies.loader import FILE, STUDIES, load_study, shipped
 from experiments.errors import StudyError
 from experiments.study.base_model import Slug
 

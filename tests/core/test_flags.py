@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.library import load_study
+from app.studies.loader import load_study
 from experiments.events import Action, Event
 from experiments.session.engine import decide, fold, screen
 from experiments.session.state import State

@@ -36,7 +36,7 @@ from app.analysis import (
 )  # fmt: skip
 from app.analysis.dices.agreement import ORDER
 from app.analysis.dices.cohesion import MEASURES
-from app.analysis.dices.coincidences import Metric
+from app.analysis.dices.coincidence_matrix import Metric
 from app.analysis.dices.raters import REMOVED
 
 Ratings = list[list[int]]

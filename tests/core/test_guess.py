@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.web.paint import StudyLook, paint
+from app.web.participant.view import StudyLook, paint
 from experiments.errors import Refused, StudyError
 from experiments.events import Action, Event
 from experiments.session.engine import decide, fold, owed, screen

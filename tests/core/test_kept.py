@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.counting import Live
-from app.kept import Kept
+from app.session.session_cache import Kept
+from app.session.transitions import Live
 from experiments.session.state import State
 from tests.fakes.sessions import study
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.clock import VirtualClock
-from app.web.console.latest import MOST, Latest, Seen
+from app.web.console.background_cache import MOST, Latest, Seen
 from tests.fakes.workers import Held
 
 START_US = 1_000_000_000

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.drafts import LARGEST_BYTES, Checked, checked
 from app.errors import NotYaml
-from app.library import STUDIES, shipped
-from app.marked import marked
+from app.studies.drafts import LARGEST_BYTES, Checked, checked
+from app.studies.loader import STUDIES, shipped
+from app.studies.yaml_loader import marked
 
 BOMB = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12))
 MERGES = "a0: &a0 {x: 1}\n" + "".join(f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}\n" for n in range(1, 12))

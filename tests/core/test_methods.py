@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.alone.methods import registry
-from app.alone.methods.base import Outcome, Terms
-from app.alone.methods.extracting import extracted
-from app.alone.methods.free_text_no_options import close
-from app.alone.methods.letters import read_letter
+from app.ai_alone.methods import registry
+from app.ai_alone.methods.answer_extraction import extracted
+from app.ai_alone.methods.base import Outcome, Terms
+from app.ai_alone.methods.free_text_no_options import close
+from app.ai_alone.methods.multiple_choice import read_letter
+from app.backends.model_ref import Asked
 from app.errors import AloneError, MethodUnknown
-from app.naming import Asked
 from experiments.study.ai_alone import Alone
 from experiments.study.model_spec import Model
 from problems.problem import Option, Problem

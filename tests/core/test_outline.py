@@ -9,8 +9,8 @@ import pytest
 from rich.console import Console
 from rich.tree import Tree
 
-from app.library import load_study
-from app.outline import Branch, draw, outline, steps
+from app.studies.loader import load_study
+from app.studies.outline import Branch, draw, outline, steps
 from experiments.session.engine import fold
 from experiments.session.position import walk
 from experiments.session.telemetry import folded

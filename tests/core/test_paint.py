@@ -7,9 +7,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-from app.web import markdown
-from app.web.maths import mathml
-from app.web.paint import Painting, StudyLook, paint, talk_chars
+from app.web.participant.view import Painting, StudyLook, paint, talk_chars
+from app.web.rendering import markdown
+from app.web.rendering.maths import mathml
 from experiments.study.fields import Multiple, Number, Scale, Short, Single, Tick
 from experiments.study.screen import Asked, Chat, Message, Panel, Progress, Reply, Round, Screen, Text, Transcript
 from tests.fakes.hostile.plain import plain

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.replies.asking import request_for
+from app.session.replies.request import request_for
 from experiments.errors import StudyError
 from experiments.events import Job
 from experiments.session.engine import fold, owed

@@ -16,9 +16,9 @@ from app.backends.base import End
 from app.calls.model_pool import ModelPool
 from app.calls.rate_limit import START, RateLimiter
 from app.clock import WorldClock
+from app.config.model_servers import Server as Server_
+from app.config.settings import Settings
 from app.errors import BackendUnavailable
-from app.servers import Server as Server_
-from app.settings import Settings
 from experiments.study.model_spec import Model
 from tests.fakes.examples import examples
 

@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.web.console.reading import Reading
-from app.web.events import rendered
-from app.web.look import StudyLook
-from app.web.paint import paint
+from app.web.console.text_rendering import Reading
+from app.web.participant.sse import rendered
+from app.web.participant.study_context import StudyLook
+from app.web.participant.view import paint
 from experiments.study.fields import Single
 from experiments.study.screen import Chat, Message, Panel, Progress, Reply, Round, Screen, Text, Transcript
 from tests.fakes.hostile.bombs import BOMBS, MESSAGE, letters

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from app.replies.buffer import CHUNK_S, Reply
+from app.session.replies.buffer import CHUNK_S, Reply
 
 
 async def listen(reply: Reply, offset: int, slow: list[float]) -> str:

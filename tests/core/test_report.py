@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.analysis.estimates import Finding, Group, Unit, estimate
-from app.analysis.forest import forest, ticked
+from app.analysis.forest_plot import forest, ticked
 from app.analysis.intervals import Interval
 from app.analysis.report import html
-from app.web.console.dots import spec
+from app.web.console.forest_chart import spec
 from tests.fakes.reports import by_turn, hostile, report
 
 VOID = {"meta", "br", "img", "link", "input", "hr", "col", "wbr"}

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.analysis.forest import forest
+from app.analysis.figure_names import about, apart, patterns
+from app.analysis.forest_plot import forest
 from app.analysis.intervals import Interval
-from app.analysis.names import about, apart, patterns
 from app.analysis.report import FORMATS, as_csv, as_json, html, markdown
-from app.analysis.report.lines import lines
 from app.analysis.report.markdown import escaped as md
-from app.analysis.report.panels import panels
-from app.analysis.report.published import Against, against
+from app.analysis.report.published_comparison import Against, against
+from app.analysis.report.svg_line_chart import lines
+from app.analysis.report.svg_panels import panels
 from app.errors import PublishedUnknown
 from tests.fakes.reports import ANSWERS, DATASETS, MODELS, NASTY, Printed, accuracy, by_turn, figure, finding, hostile
 from tests.fakes.reports import report as made_up

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from app.analysis.intervals import Interval
 from app.analysis.report import Report, latex
 from app.analysis.report.latex import escaped
-from app.analysis.report.published import Against
+from app.analysis.report.published_comparison import Against
 from storage.reports.analysis_data import Flow
 from tests.fakes.released_rows import NASTY as CELLS
 from tests.fakes.reports import NASTY, Printed, accuracy, by_turn, figure, finding, hostile

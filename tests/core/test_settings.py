@@ -3,10 +3,10 @@
 import pytest
 from pydantic import SecretStr
 
-from app import settings
+from app.config import settings
+from app.config.model_servers import Server
+from app.config.settings import Settings
 from app.errors import SettingsError
-from app.servers import Server
-from app.settings import Settings
 
 SECRET = "a-signing-key-of-at-least-32-characters"
 

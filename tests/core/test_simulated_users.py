@@ -11,7 +11,7 @@ import pytest
 
 from app.bots.users import registry
 from app.bots.users.base import Deed, Unusable
-from app.bots.users.talking import MAX_TURNS
+from app.bots.users.chat_user import MAX_TURNS
 from experiments.study.fields import Scale, Single, Tick
 from experiments.study.screen import Asked, Chat, Message, Panel, Progress, Screen, Text
 

@@ -8,7 +8,7 @@ from math import exp, log, sqrt
 import pandas as pd
 import pytest
 
-from app.analysis.simulators import (
+from app.analysis.simulator_quality import (
     ALL,
     Data,
     accuracies,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from app.web.paint import StudyLook, paint
+from app.web.participant.view import StudyLook, paint
 from experiments.study.fields import Invalid, Slider
 from experiments.study.screen import Panel, Progress, Screen
 

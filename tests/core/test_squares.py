@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.library import load_study
+from app.studies.loader import load_study
 from experiments.errors import StudyError
 from experiments.events import Action
 from experiments.session.assignment import assigned

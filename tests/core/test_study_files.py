@@ -12,10 +12,10 @@ from typing import Any, Literal
 import jsonschema
 import pytest
 
-from app.drafts import make
-from app.library import PROTOCOLS, STUDIES, find, load_study, shipped
-from app.marked import marked
-from app.trial import try_out
+from app.bots.dry_run import try_out
+from app.studies.drafts import make
+from app.studies.loader import PROTOCOLS, STUDIES, find, load_study, shipped
+from app.studies.yaml_loader import marked
 from experiments.errors import StudyError
 from experiments.study.json_schema import json_schema
 from experiments.study.resolve import restore

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from app.languages import catalogue
-from app.library import STUDIES, load_study, shipped
-from app.translations import missing
+from app.i18n.catalogues import catalogue
+from app.studies.loader import STUDIES, load_study, shipped
+from app.studies.translations import missing
 from experiments.errors import StudyError
 from experiments.events import Action
 from experiments.session.engine import decide, fold

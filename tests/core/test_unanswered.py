@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from app.web.paint import StudyLook, paint
+from app.web.participant.view import StudyLook, paint
 from experiments.study.fields import AnyField, Field, read_form
 from experiments.study.screen import Panel, Progress, Screen
 

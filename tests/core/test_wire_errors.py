@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.backends.wire.errors import error_in_stream, refused, retry_after_s
+from app.backends.wire.error_mapping import error_in_stream, refused, retry_after_s
 from app.errors import BackendDenied, BackendRejected, BackendUnavailable
 
 OVERFLOW = "context_length_exceeded"

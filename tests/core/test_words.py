@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.languages import catalogue, catalogues, preferred, spoken
+from app.i18n.catalogues import catalogue, catalogues, preferred, spoken
 from experiments.study.fields import Multiple, Number, Short, Slider, Tick, read_form
 from experiments.study.i18n import say, translated
 

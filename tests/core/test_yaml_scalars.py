@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from app.drafts import checked
-from app.library import load_study
-from app.marked import marked
+from app.studies.drafts import checked
+from app.studies.loader import load_study
+from app.studies.yaml_loader import marked
 from experiments.study.resolve import Study, restore
 from storage.yaml_text import yaml_text
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app.marked import marked
+from app.studies.yaml_loader import marked
 from tests.docs.pages import ROOT, blocks, parley_with, save_files
 
 pytestmark = pytest.mark.slow

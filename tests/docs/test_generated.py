@@ -8,7 +8,7 @@ import pytest
 import typer
 
 from app.cli import app as command_line
-from app.settings import Settings, env_name
+from app.config.settings import Settings, env_name
 from docs import generate
 from experiments.study.fields import Field
 from experiments.study.schema import models

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import typer
 
+from app.bots.dry_run import try_out
 from app.cli import app as command_line
-from app.library import load_study
-from app.marked import marked
-from app.settings import Settings, env_name
-from app.trial import try_out
+from app.config.settings import Settings, env_name
+from app.studies.loader import load_study
+from app.studies.yaml_loader import marked
 from experiments.study.resolve import Study
 from storage.yaml_text import yaml_text
 from tests.docs.pages import PAGES, REFERENCE, ROOT, Block, blocks, parley, python, save_files

@@ -7,8 +7,8 @@ from textwrap import dedent
 import pytest
 
 from app.backends import registry
-from app.marked import marked
-from app.settings import Settings
+from app.config.settings import Settings
+from app.studies.yaml_loader import marked
 from experiments.study.model_spec import Model
 from tests.docs.pages import ROOT
 

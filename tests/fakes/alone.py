@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app.alone.cell import Question, key_of
-from app.alone.engine.plan import Ended, Limits, Plan, Progress
-from app.alone.engine.running import run
 from app.backends import registry
 from app.backends.base import BackendOptions, Delta, End, Message, Request, Whole
+from app.backends.model_ref import Asked
+from app.batch.plan import Ended, Limits, Plan, Progress
+from app.batch.runner import run
+from app.batch.task import Question, key_of
+from app.config.settings import Settings
 from app.errors import BackendBroken, BackendDenied, BackendRejected, BackendUnavailable
-from app.naming import Asked
-from app.settings import Settings
 from experiments.study.model_spec import Model, Price
 from storage.ai_alone.replies import stored
 from storage.db.engine import Database, open_database

@@ -15,10 +15,10 @@ from typing import Any
 from app.bots.random_bot import RandomBot
 from app.bots.simulate import START_US
 from app.clock import VirtualClock
-from app.counting import Live
-from app.library import load_study
-from app.runtime import Runtime
-from app.settings import Settings
+from app.config.settings import Settings
+from app.session.service import Runtime
+from app.session.transitions import Live
+from app.studies.loader import load_study
 from experiments.errors import Refused
 from storage.db.engine import open_database
 

@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.alone.cell import Question, key_of
-from app.alone.engine.plan import Limits, Plan
-from app.alone.engine.running import run
 from app.backends.base import Message, Request
-from app.naming import Asked
-from app.settings import Settings
+from app.backends.model_ref import Asked
+from app.batch.plan import Limits, Plan
+from app.batch.runner import run
+from app.batch.task import Question, key_of
+from app.config.settings import Settings
 from experiments.study.model_spec import Model
 from storage.db.engine import open_database
 

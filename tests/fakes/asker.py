@@ -22,12 +22,12 @@ from pathlib import Path
 import uvloop
 from pydantic import SecretStr
 
-from app.alone.cell import Question, key_of, request_parts
-from app.alone.engine.plan import Limits, Plan, Progress
-from app.alone.engine.running import run
 from app.backends.base import Message, Request
-from app.naming import Asked
-from app.settings import Settings
+from app.backends.model_ref import Asked
+from app.batch.plan import Limits, Plan, Progress
+from app.batch.runner import run
+from app.batch.task import Question, key_of, request_parts
+from app.config.settings import Settings
 from experiments.study.model_spec import Model
 from storage.db.engine import open_database
 from tests.fakes.fast_server import FastServer

@@ -12,9 +12,9 @@ from pydantic import SecretStr
 
 from app.backends import registry, scripted_user, tutor
 from app.backends.base import Backend, Delta, Message, Request, Text
-from app.backends.deadlines import deadlines
-from app.servers import Server
-from app.settings import Settings
+from app.backends.guard import deadlines
+from app.config.model_servers import Server
+from app.config.settings import Settings
 from tests.fakes.model_faults import reply_to
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from app.backends import registry
 from app.backends.base import BackendOptions, Delta, End, Request, Text
-from app.settings import Settings
+from app.config.settings import Settings
 
 PLAYS: dict[str, list[Exception | str]] = {}
 """By the model's name at its server: what it does, one after another; then it replies."""

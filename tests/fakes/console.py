@@ -13,11 +13,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.bots.simulate import START_US
 from app.clock import Clock, VirtualClock, WorldClock
-from app.runtime import Runtime
-from app.settings import Settings
+from app.config.settings import Settings
+from app.session.service import Runtime
 from app.web.console import server
-from app.web.console.desk import Desk
-from app.web.console.visitor import VISITOR, Visitor
+from app.web.console.context import Desk
+from app.web.console.current_user import VISITOR, Visitor
 from storage.accounts.accounts import Accounts
 from storage.accounts.roles import Role
 from storage.db.engine import Database

@@ -13,9 +13,9 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from app.web.console.access import Access
-from app.web.console.gate import Gate
-from app.web.console.visitor import VISITOR
+from app.web.console.auth import Access
+from app.web.console.current_user import VISITOR
+from app.web.console.security import Gate
 from tests.fakes.accounts import Place
 from tests.fakes.served import SECRET
 

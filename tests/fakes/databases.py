@@ -14,8 +14,8 @@ from sqlalchemy import Table, select
 from app.bots.random_bot import RandomBot
 from app.bots.simulate import START_US, simulate
 from app.clock import VirtualClock
-from app.runtime import Runtime
-from app.settings import Settings
+from app.config.settings import Settings
+from app.session.service import Runtime
 from experiments.events import Action
 from experiments.session.annotations import About
 from storage.datasets.exports import exporter

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from app.library import read_yaml
-from app.servers import Server
-from app.settings import Settings
+from app.config.model_servers import Server
+from app.config.settings import Settings
+from app.studies.loader import read_yaml
 from tests.fakes.asking import WAYS, settings_at
 from tests.fakes.served import settings_for
 from tests.fakes.studies import chat, write

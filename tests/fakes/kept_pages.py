@@ -14,9 +14,9 @@ import pytest
 from starlette.routing import BaseRoute
 
 from app.web.console import page
-from app.web.console.desk import Desk
-from app.web.console.room import Place, Room
-from app.web.console.rooms import ROOMS
+from app.web.console.context import Desk
+from app.web.console.tab import Place, Room
+from app.web.console.tabs import ROOMS
 
 FROM_DESK = ("_watching", "_accounts", "_latest", "_walks")
 """What a room or a part of one takes from its desk when it is made, or remembers of what it has shown."""

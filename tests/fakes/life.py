@@ -12,16 +12,16 @@ from starlette.applications import Starlette
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.clock import Clock
-from app.counting import Live
-from app.library import load_study
-from app.runtime import Runtime
-from app.web.api import ParticipantApi
-from app.web.arrival import Arrival
-from app.web.cookies import Cookies
-from app.web.links import Links
-from app.web.offered import Offered
-from app.web.prolific_tokens import ProlificTokens
-from app.web.tickets import Tickets
+from app.session.service import Runtime
+from app.session.transitions import Live
+from app.studies.loader import load_study
+from app.web.open_studies import Offered
+from app.web.participant.api import ParticipantApi
+from app.web.participant.prolific_tokens import ProlificTokens
+from app.web.participant.recruiter_links import Links
+from app.web.participant.session_cookie import Cookies
+from app.web.participant.start_page import Arrival
+from app.web.participant.tickets import Tickets
 from experiments.study.resolve import Study
 from storage import tables
 from storage.db.engine import Database

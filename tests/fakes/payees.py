@@ -9,10 +9,10 @@ from sqlalchemy import insert, select, update
 
 from app.bots.simulate import START_US
 from app.clock import VirtualClock
-from app.counting import Live
-from app.library import load_study
-from app.runtime import Runtime
-from app.settings import Settings
+from app.config.settings import Settings
+from app.session.service import Runtime
+from app.session.transitions import Live
+from app.studies.loader import load_study
 from experiments.events import Action, Event
 from experiments.study.resolve import Study
 from experiments.views.problem_history import units

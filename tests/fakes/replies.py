@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from app.alone.planning import AloneCell
+from app.ai_alone.plan import AloneCell
 from experiments.study.resolve import Study
 from storage.ai_alone.cells import keep_cells
 from storage.db.engine import Database

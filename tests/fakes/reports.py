@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from app.analysis.estimates import Estimate, Finding, Group, Unit, estimate
 from app.analysis.intervals import Interval
 from app.analysis.report import Arm, Report, Version
-from app.analysis.report.conduct import Costs, Quality
-from app.analysis.report.published import Against
+from app.analysis.report.published_comparison import Against
+from app.analysis.report.quality_and_costs import Costs, Quality
 from app.analysis.results import Results
 from storage.reports.analysis_data import Flow
 from storage.reports.costs import Cost

@@ -24,12 +24,12 @@ from typing import Any
 import httpx2
 from starlette.types import ASGIApp
 
-from app.cli.connections import Limits, made
+from app.cli.http_server import Limits, made
 from app.clock import Clock
-from app.library import load_study
-from app.settings import Settings
+from app.config.settings import Settings
+from app.studies.loader import load_study
+from app.web.participant.tickets import Tickets
 from app.web.server import build_app
-from app.web.tickets import Tickets
 from storage.db.engine import Database, open_database
 from tests.fakes import forked as forks
 from tests.fakes.forked import Forked

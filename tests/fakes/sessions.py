@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from app.bots.random_bot import RandomBot
-from app.library import load_study
+from app.studies.loader import load_study
 from experiments.events import Action, Event
 from experiments.session.engine import decide, fold, owed, screen
 from experiments.session.state import State

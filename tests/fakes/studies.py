@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from app.library import STUDIES, read_yaml
+from app.studies.loader import STUDIES, read_yaml
 from storage.yaml_text import yaml_text
 
 REMARKS: Mapping[str, Any] = {

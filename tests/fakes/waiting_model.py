@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from app.backends.base import BackendOptions, Delta, End, Request, Text
-from app.settings import Settings
+from app.config.settings import Settings
 from tests.fakes.backends import registered
 
 ASKED: list[asyncio.Event] = []

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from app.cli import app
-from app.marked import marked
-from app.settings import Settings
-from app.web.cookies import Cookies
-from app.web.gate import MOST_BODY
-from app.web.logged import WITH_TOKEN
+from app.config.settings import Settings
+from app.studies.yaml_loader import marked
+from app.web.participant.session_cookie import Cookies
+from app.web.redaction import WITH_TOKEN
+from app.web.security import MOST_BODY
 from tests.fakes.nginx import for_host
 from tests.fakes.served import SECRET
 
@@ -25,7 +25,7 @@ NGINX = ROOT / "deploy/nginx.conf"
 COMPOSE = marked((ROOT / "compose.yaml").read_text(encoding="utf-8")).value
 SERVICES = COMPOSE["services"]
 OURS = ("migrate", "server", "console")
-LISTENING = (ROOT / "app/cli/connections.py").read_text(encoding="utf-8")
+LISTENING = (ROOT / "app/cli/http_server.py").read_text(encoding="utf-8")
 TOKEN = re.compile(r"""#[^\n]*|'[^']*'|"[^"]*"|[{};]|[^\s{};]+""")
 
 

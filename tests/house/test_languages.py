@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from app.languages import catalogues
-from app.library import PROTOCOLS, read_yaml
-from app.web.look import PAGE_WORDS
-from app.web.parts import NOT_WHOLE
+from app.i18n.catalogues import catalogues
+from app.studies.loader import PROTOCOLS, read_yaml
+from app.web.participant.study_context import PAGE_WORDS
+from app.web.participant.templates import NOT_WHOLE
 from experiments.instruments import dices_safety, query_labels, scales
 from experiments.session.conversation import STOPPED
 from experiments.session.outcomes import COMMON

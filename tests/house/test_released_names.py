@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from app.settings import Settings, env_name
+from app.config.settings import Settings, env_name
 from experiments.events import NOTES
 from experiments.session.study_status import KINDS
 from storage import ai_tables, tables

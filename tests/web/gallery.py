@@ -18,10 +18,10 @@ from fastapi import FastAPI, Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from app.web.gate import PRIVATE, Answer
 from app.web.gradio_page import COMPILES
-from app.web.page import routes
-from app.web.paint import StudyLook, paint
+from app.web.participant.page import routes
+from app.web.participant.view import StudyLook, paint
+from app.web.security import PRIVATE, Answer
 from tests.web.screens import SCREENS
 
 LOOK = StudyLook("Working with a chatbot", "en", "study@example.org")

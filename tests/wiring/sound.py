@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Table, select
 
-from app.runtime import Runtime
+from app.session.service import Runtime
 from experiments.events import NOTES, Event
 from experiments.session.engine import fold, last_words, screen
 from experiments.session.state import State

@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from app.library import STUDIES, read_yaml
+from app.studies.loader import STUDIES, read_yaml
 from storage.yaml_text import yaml_text
 from tests.fakes.commanding import Done, parley
 

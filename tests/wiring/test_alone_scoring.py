@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import select, update
 
-from app.alone.methods import registry
-from app.alone.planning import AloneCell, Wish, cells
-from app.alone.scoring import outcome, score
-from app.library import load_study
+from app.ai_alone.methods import registry
+from app.ai_alone.plan import AloneCell, Wish, cells
+from app.ai_alone.scoring import outcome, score
+from app.studies.loader import load_study
 from storage.ai_alone.answers import standings
 from storage.ai_alone.replies import Stored
 from storage.ai_tables import answers

@@ -16,11 +16,11 @@ from sqlalchemy import text
 from app.backends.base import BackendOptions, Delta, End, Request, Text
 from app.bots.simulate import START_US, simulate
 from app.clock import VirtualClock, WorldClock
+from app.config.settings import Settings
 from app.errors import BackendUnavailable
-from app.library import load_study
-from app.marked import marked
-from app.runtime import Runtime
-from app.settings import Settings
+from app.session.service import Runtime
+from app.studies.loader import load_study
+from app.studies.yaml_loader import marked
 from experiments.events import Action
 from experiments.session.engine import decide, fold
 from storage.db.engine import Database, open_database

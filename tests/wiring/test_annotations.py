@@ -15,9 +15,9 @@ from sqlalchemy import text
 from app.bots.random_bot import RandomBot
 from app.bots.simulate import START_US, simulate
 from app.clock import VirtualClock, WorldClock
-from app.library import load_study
-from app.runtime import Runtime
-from app.settings import Settings
+from app.config.settings import Settings
+from app.session.service import Runtime
+from app.studies.loader import load_study
 from experiments.session.annotations import About
 from experiments.session.engine import fold
 from experiments.study.resolve import Study

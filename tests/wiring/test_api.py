@@ -98,11 +98,11 @@ async def test_forged_acts_are_refused(served: Served, bot: HttpBot) -> None:
 async def test_what_is_done_out_of_turn_is_logged_without_a_word_of_it(
     served: Served, bot: HttpBot, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level("INFO", "app.web.api")
+    caplog.set_level("INFO", "app.web.participant.api")
     await unmoved(served, bot, "draw", {"text": "zqsecretqz"}, "not possible")
     await unmoved(served, bot, "zqkindqz", {}, "already answered", path="zqpathqz", key="another-one")
     await unmoved(served, bot, "submit", {}, "Some answers are missing", key="a-third-one")
-    told = [record.getMessage() for record in caplog.records if record.name == "app.web.api"]
+    told = [record.getMessage() for record in caplog.records if record.name == "app.web.participant.api"]
     assert [(bot.stream in one, why in one) for one, why in zip(told, ("not_offered", "stale"), strict=True)] == [
         (True, True)
     ] * 2

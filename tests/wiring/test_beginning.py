@@ -12,8 +12,8 @@ import httpx2
 import pytest
 from itsdangerous import URLSafeTimedSerializer
 
-from app.web import tickets
-from app.web.tickets import Tickets
+from app.web.participant import tickets
+from app.web.participant.tickets import Tickets
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import SECRET, Served, serving, settings_for, ticket

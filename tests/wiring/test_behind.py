@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.web.api import ANOTHERS
+from app.web.participant.api import ANOTHERS
 from storage import tables
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import Served

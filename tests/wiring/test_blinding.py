@@ -13,11 +13,11 @@ import pytest
 
 from app.backends.base import BackendOptions, Delta, End, Request, Text, system_of
 from app.clock import VirtualClock
-from app.counting import Live
+from app.config.settings import Settings
 from app.errors import BackendRejected
-from app.library import load_study
-from app.runtime import Runtime
-from app.settings import Settings
+from app.session.service import Runtime
+from app.session.transitions import Live
+from app.studies.loader import load_study
 from experiments.study.resolve import Study
 from storage.db.engine import Database, open_database
 from storage.reports.blinding import Blinding, Guesses, blinding

@@ -13,11 +13,11 @@ import httpx2
 import pytest
 
 from app.clock import VirtualClock
-from app.counting import Live
+from app.config.settings import Settings
 from app.errors import BackendRejected
-from app.library import load_study
-from app.runtime import Runtime
-from app.settings import Settings
+from app.session.service import Runtime
+from app.session.transitions import Live
+from app.studies.loader import load_study
 from experiments.errors import Refused
 from experiments.session.engine import owed
 from experiments.study.resolve import Study

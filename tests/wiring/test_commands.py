@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app.library import STUDIES
+from app.studies.loader import STUDIES
 from tests.fakes.commanding import Done, parley
 from tests.fakes.forked import Forked, command
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from app.cli.connections import Limits
+from app.cli.http_server import Limits
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import Process, Served, serving, settings_for

@@ -8,7 +8,7 @@ import httpx2
 import pytest
 from starlette.types import ASGIApp, Message
 
-from app.web.console.gate import MOST_BODY
+from app.web.console.security import MOST_BODY
 from tests.fakes.accounts import BETTER, GOOD, HOME, Place
 from tests.fakes.console_door import METHODS, Browser, browser, mark
 

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 import pytest
 from starlette.types import ASGIApp
 
-from app.web.console.rooms import ROOMS
+from app.web.console.tabs import ROOMS
 from tests.fakes import studies
 from tests.fakes.accounts import BETTER, GOOD, ada_and_bob
 from tests.fakes.console import whole

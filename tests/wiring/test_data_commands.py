@@ -16,9 +16,9 @@ from zipfile import ZipFile
 from app.bots.random_bot import RandomBot
 from app.bots.simulate import START_US
 from app.clock import VirtualClock
-from app.counting import Live
-from app.runtime import Runtime
-from app.settings import Settings
+from app.config.settings import Settings
+from app.session.service import Runtime
+from app.session.transitions import Live
 from experiments.session.seeded_random import public_id
 from experiments.views.problem_history import units
 from storage.db.engine import open_database

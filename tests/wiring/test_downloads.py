@@ -24,9 +24,9 @@ from starlette.types import Receive, Scope, Send
 
 from app.bots.simulate import START_US
 from app.clock import VirtualClock, WorldClock
+from app.web.console.current_user import VISITOR, Visitor
 from app.web.console.downloads import EXPIRED, LIFE_S, LOCK, STOPPED, Downloads, Link
-from app.web.console.gate import KNOWN
-from app.web.console.visitor import VISITOR, Visitor
+from app.web.console.security import KNOWN
 from storage.datasets.exports.exporter import export
 from storage.datasets.exports.plan import Wish
 from storage.db.engine import Database, open_database

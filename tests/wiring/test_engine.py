@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select
 
-from app.alone.engine.plan import Limits
+from app.batch.plan import Limits
 from app.errors import PriceUnknown
 from storage.ai_alone.runs import runs
 from storage.tables import attempts

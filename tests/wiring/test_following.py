@@ -12,7 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from app.library import load_study, read_yaml
+from app.studies.loader import load_study, read_yaml
 from experiments.study.resolve import Study
 from storage.db.engine import Database
 from storage.registers.study_status import decide_on

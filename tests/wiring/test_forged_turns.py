@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from itsdangerous import URLSafeSerializer
 
 from app.backends.base import BackendOptions, Delta, End, Request, Text
-from app.library import load_study
+from app.studies.loader import load_study
 from storage.registers.study_status import decide_on
 from storage.reports.monitoring import watch
 from tests.fakes import studies

@@ -16,7 +16,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from app.web.logged import WITH_TOKEN
+from app.web.redaction import WITH_TOKEN
 from tests.fakes.nginx import CALM, Nginx, before, front
 
 pytestmark = pytest.mark.anyio

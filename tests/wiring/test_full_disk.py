@@ -14,8 +14,8 @@ import httpx2
 import pytest
 
 from app.backends.base import BackendOptions, Delta, End, Request, Text
+from app.config.settings import Settings
 from app.errors import BackendUnavailable
-from app.settings import Settings
 from tests.fakes import studies
 from tests.fakes.alone import Talk, ask, asking, database_in, rows, seeds
 from tests.fakes.backends import registered

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 from itsdangerous import URLSafeSerializer
 
-from app.web.gate import MOST_BODY
+from app.web.security import MOST_BODY
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import SECRET, Served, serving, settings_for, ticket

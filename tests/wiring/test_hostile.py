@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from app.library import load_study
+from app.studies.loader import load_study
 from experiments.session.engine import fold, screen
 from experiments.session.limits import ASKING
 from storage.log.projections import differences

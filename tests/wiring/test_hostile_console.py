@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from app.web.console.visitor import Visitor
+from app.web.console.current_user import Visitor
 from storage import tables
 from storage.db.engine import open_database
 from tests.fakes.console import Room, begin_as_canary, room

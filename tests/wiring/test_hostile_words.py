@@ -18,8 +18,8 @@ from rich.text import Text
 from rich.tree import Tree
 
 from app.cli.common import out
-from app.cli.logs import Text as LogText
-from app.cli.plain import PlainConsole, plain
+from app.cli.logging_setup import Text as LogText
+from app.cli.safe_console import PlainConsole, plain
 from storage import column_types
 from storage.datasets.describe.csv_injection import escaped, is_formula
 from storage.datasets.exports.csv_writer import CsvWriter

@@ -9,8 +9,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from app.languages import Catalogue, catalogue, catalogues
-from app.library import STUDIES, load_study, read_yaml
+from app.i18n.catalogues import Catalogue, catalogue, catalogues
+from app.studies.loader import STUDIES, load_study, read_yaml
 from experiments.session.engine import NOT_OFFERED, STALE
 from experiments.views.translatable_texts import WORD, squeezed, texts_of
 from tests.fakes import studies

@@ -16,9 +16,9 @@ import pytest
 
 from app.bots.simulate import START_US
 from app.clock import VirtualClock
-from app.kept import Kept
-from app.library import load_study
-from app.runtime import Runtime
+from app.session.service import Runtime
+from app.session.session_cache import Kept
+from app.studies.loader import load_study
 from storage.datasets.exports.exporter import export
 from storage.datasets.exports.plan import Wish
 from storage.db.engine import Database
@@ -40,7 +40,7 @@ async def test_more_sessions_than_are_kept_at_hand_all_hear_their_replies(
 ) -> None:
     number = 12_000 if soak else 50
     if not soak:
-        monkeypatch.setattr("app.runtime.Kept", partial(Kept, KEPT))
+        monkeypatch.setattr("app.session.service.Kept", partial(Kept, KEPT))
     runtime = Runtime(database, settings_for(tmp_path), VirtualClock(START_US))
     study = load_study(str(studies.chat(tmp_path)))
     runtime.prepare(study)

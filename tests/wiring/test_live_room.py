@@ -13,7 +13,7 @@ import pytest
 
 from app.bots.simulate import START_US
 from app.clock import VirtualClock
-from app.web.console.rooms.live import where_of
+from app.web.console.tabs.monitor import where_of
 from storage.db.engine import open_database
 from storage.errors import StorageError
 from storage.registers.studies import Studies

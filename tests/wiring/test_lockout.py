@@ -11,7 +11,7 @@ import pytest
 from starlette.types import ASGIApp
 
 from app.clock import WorldClock
-from app.web.console.browsers import link, linked
+from app.web.console.known_browsers import link, linked
 from storage.accounts.login_throttle import MOST_TRIES, PER_ACCOUNT
 from storage.errors import LoginRefused, TooMany
 from tests.fakes.accounts import BETTER, GOOD, Place, ada_and_bob

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import text
 
-from app.cli.logs import Json, Text
+from app.cli.logging_setup import Json, Text
 from app.errors import BackendBroken
 from storage.db.engine import open_database, writer
 from storage.errors import StorageError
@@ -77,8 +77,8 @@ def test_a_line_is_short_whatever_is_in_it(form: type[logging.Formatter], kind: 
 
 PROGRAM = """
 import logging, sys, warnings
-from app.cli.logs import set_up
-from app.settings import Settings
+from app.cli.logging_setup import set_up
+from app.config.settings import Settings
 
 set_up(Settings(_env_file=None, log_format=sys.argv[1]))
 forged, log = sys.argv[2], logging.getLogger("uvicorn.error")

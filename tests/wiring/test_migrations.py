@@ -15,7 +15,7 @@ from sqlalchemy.exc import DBAPIError
 
 from app.bots.random_bot import RandomBot
 from app.clock import VirtualClock
-from app.runtime import Runtime
+from app.session.service import Runtime
 from storage.ai_alone.replies import stored
 from storage.ai_alone.runs import runs
 from storage.db.backup import check

@@ -11,8 +11,8 @@ import pytest
 
 from app.bots.random_bot import RandomBot
 from app.clock import WorldClock
-from app.library import load_study
-from app.runtime import Runtime
+from app.session.service import Runtime
+from app.studies.loader import load_study
 from experiments.errors import Refused
 from experiments.session.engine import fold
 from experiments.views.transcript import story

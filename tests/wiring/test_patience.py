@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from app.clock import VirtualClock
-from app.counting import Live
+from app.config.settings import Settings
 from app.errors import BackendBroken, BackendDenied, BackendUnavailable
-from app.library import load_study
-from app.runtime import Runtime
-from app.settings import Settings
+from app.session.service import Runtime
+from app.session.transitions import Live
+from app.studies.loader import load_study
 from storage.db.engine import Database, open_database
 from tests.fakes import studies
 from tests.fakes.backends import PLAYS, Played, registered

@@ -16,7 +16,7 @@ import httpx2
 import jwt
 import pytest
 
-from app.web import prolific_tokens
+from app.web.participant import prolific_tokens
 from storage.registers.participants import Participants, Person
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.proofs import WORKSPACE, Prolific, sessions, study

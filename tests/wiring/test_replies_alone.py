@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import delete, update
 from sqlalchemy.exc import DatabaseError
 
-from app.alone.engine.estimate import estimate
-from app.alone.engine.plan import Plan
+from app.batch.cost_estimate import estimate
+from app.batch.plan import Plan
 from storage.ai_alone.runs import asking as only_one
 from storage.db.engine import writer
 from storage.errors import StorageError

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from app.analysis import report as reports
-from app.analysis import simulators as analysis
-from app.analysis.names import patterns
-from app.analysis.parts import Part
+from app.analysis import simulator_quality as analysis
+from app.analysis.base import Part
+from app.analysis.figure_names import patterns
 from app.analysis.report import FORMATS, gather
-from app.analysis.report.published import PAPERS
+from app.analysis.report.published_comparison import PAPERS
 from app.analysis.results import NAMES, results
-from app.cli import report, simulators
+from app.cli import report, simulator_quality
 from storage.db.engine import open_database
 from tests.fakes.commanding import parley
 from tests.fakes.databases import fill
@@ -116,4 +116,4 @@ print(len(os.listdir('/proc/self/task')) if os.path.exists('/proc/self/task') el
     assert done.stdout.split() == ["set()", "1"]
     assert tuple(FORMATS) == report.FORMS
     assert tuple(PAPERS) == report.PAPERS
-    assert simulators.LEAST == analysis.LEAST
+    assert simulator_quality.LEAST == analysis.LEAST

@@ -12,12 +12,12 @@ import pytest
 from starlette.responses import Response
 
 from app.clock import VirtualClock
-from app.settings import Settings
-from app.web.console.desk import Desk
-from app.web.console.report import NOT_YET
-from app.web.console.room import At, Place
-from app.web.console.rooms.results import MOST, ResultsRoom
-from app.web.console.visitor import Visitor
+from app.config.settings import Settings
+from app.web.console.context import Desk
+from app.web.console.current_user import Visitor
+from app.web.console.report_page import NOT_YET
+from app.web.console.tab import At, Place
+from app.web.console.tabs.results import MOST, ResultsRoom
 from storage.db.engine import Database, open_database
 from tests.fakes.accounts import Witnessed
 from tests.fakes.console import console

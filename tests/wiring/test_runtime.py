@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from app.clock import WorldClock
-from app.library import load_study
-from app.runtime import Runtime
-from app.web.secret import secret_of
+from app.config.secret import secret_of
+from app.session.service import Runtime
+from app.studies.loader import load_study
 from experiments.events import Event
 from storage.db.engine import Database, open_database
 from storage.log.event_log import Log

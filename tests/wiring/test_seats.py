@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from app.bots.simulate import START_US
-from app.library import load_study
+from app.studies.loader import load_study
 from storage.db.engine import Database, open_database
 from storage.log.item_counts import taken
 from storage.registers.studies import Studies

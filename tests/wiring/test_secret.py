@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from app.clock import WorldClock
+from app.config.secret import secret_for, secret_of
 from app.errors import SettingsError
 from app.web.console.server import build_console
-from app.web.secret import secret_for, secret_of
 from app.web.server import build_app
 from storage.accounts.accounts import Accounts
 from storage.db.engine import Database, open_database

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from app.clock import VirtualClock
+from app.config.model_servers import Server as ModelServer
 from app.errors import SettingsError
-from app.library import load_study
-from app.runtime import Runtime
-from app.servers import Server as ModelServer
+from app.session.service import Runtime
+from app.studies.loader import load_study
 from experiments.errors import StudyError
 from experiments.study.resolve import Study
 from storage.db.engine import open_database

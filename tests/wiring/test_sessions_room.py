@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from app.clock import WorldClock
-from app.library import load_study
-from app.runtime import Runtime
+from app.session.service import Runtime
+from app.studies.loader import load_study
 from storage.db.engine import Database
 from storage.log.event_log import load
 from storage.registers.participants import Participants, Person

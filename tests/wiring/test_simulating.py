@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from app.bots.cast import Cast, cast
-from app.bots.crowd import Crowd, Stopped, clocks_for, play
+from app.backends.model_ref import Asked
+from app.bots.run_many import Crowd, Stopped, clocks_for, play
 from app.bots.simulate import Walked
+from app.bots.user_config import Cast, cast
 from app.errors import UserUnknown
-from app.library import STUDIES, load_study, read_yaml
-from app.naming import Asked
-from app.runtime import Runtime
+from app.session.service import Runtime
+from app.studies.loader import STUDIES, load_study, read_yaml
 from experiments.study.model_spec import Model
 from experiments.study.resolve import Study
 from storage import tables

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from app.backends.deadlines import ACCEPTED
+from app.backends.guard import ACCEPTED
 from app.clock import WorldClock
-from app.counting import Live
 from app.errors import BackendUnavailable
-from app.library import load_study
-from app.runtime import Runtime
+from app.session.service import Runtime
+from app.session.transitions import Live
+from app.studies.loader import load_study
 from experiments.errors import Refused
 from experiments.session.conversation import by_click
 from experiments.session.side_by_side import rounds

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.library import load_study
+from app.studies.loader import load_study
 from experiments.session.engine import fold
 from storage.db.engine import Database
 from storage.registers.study_status import operations_of

@@ -12,8 +12,8 @@ import pytest
 from sqlalchemy import text
 
 from app.clock import WorldClock
-from app.library import load_study
-from app.runtime import Runtime
+from app.session.service import Runtime
+from app.studies.loader import load_study
 from storage.db.engine import Database, connect, writer
 from tests.fakes import studies, transactions
 from tests.fakes.let_go import let_go

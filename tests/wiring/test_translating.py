@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from app.library import load_study
-from app.marked import marked
-from app.translations import missing
+from app.studies.loader import load_study
+from app.studies.translations import missing
+from app.studies.yaml_loader import marked
 from tests.fakes import studies
 from tests.fakes.commanding import parley
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from app.clock import WorldClock
-from app.library import load_study
-from app.runtime import Runtime
+from app.session.service import Runtime
+from app.studies.loader import load_study
 from storage.db.engine import Database, open_database
 from tests.fakes import studies
 from tests.fakes.let_go import let_go

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.users import invite_first
+from app.cli.accounts import invite_first
 from app.clock import WorldClock
 from storage.accounts.accounts import Accounts
 from storage.db.engine import open_database

@@ -12,10 +12,10 @@ import pytest
 from sqlalchemy import text
 
 from app.clock import VirtualClock
-from app.library import load_study
-from app.runtime import Runtime
-from app.settings import Settings
-from app.web.offered import Offered
+from app.config.settings import Settings
+from app.session.service import Runtime
+from app.studies.loader import load_study
+from app.web.open_studies import Offered
 from experiments.errors import Refused, StudyError
 from experiments.study.resolve import Study, restore
 from storage.db.engine import Database

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from app.bots.walking import SAID, Wish, walk_to
+from app.bots.preview_session import SAID, Wish, walk_to
 from app.clock import WorldClock
-from app.library import load_study
-from app.outline import outline, steps
-from app.web.walks import LASTS_S, Walks
+from app.studies.loader import load_study
+from app.studies.outline import outline, steps
+from app.web.participant.preview_links import LASTS_S, Walks
 from experiments.errors import StudyError
 from experiments.events import Event
 from experiments.session.engine import fold, screen

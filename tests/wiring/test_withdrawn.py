@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from app.clock import VirtualClock
-from app.counting import Live
-from app.runtime import Runtime
+from app.session.service import Runtime
+from app.session.transitions import Live
 from experiments.errors import Refused
 from storage.db.engine import open_database
 from storage.log.event_log import load

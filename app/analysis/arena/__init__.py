@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from app.analysis.arena.bradley_terry import bradley_terry
 from app.analysis.arena.pairwise import pairwise
-from app.analysis.arena.position import positions
+from app.analysis.arena.position_bias import positions
 from app.analysis.arena.votes import VOTE_COLUMNS, VOTES, wins
-from app.analysis.parts import Part, of_one
+from app.analysis.base import Part, of_one
 
 PARTS: tuple[Part, ...] = (
     of_one("Votes", VOTES, VOTE_COLUMNS, wins, quick=True),

@@ -18,9 +18,9 @@ import pandas as pd
 from app.analysis.arena.comparisons import HALF, compared
 from app.analysis.arena.strength import joined, strengths
 from app.analysis.arena.votes import VOTES
+from app.analysis.bootstrap import DRAWN, SAMPLES, SEED, draws, middle
 from app.analysis.estimates import NUMBER, Estimate, Finding, Group, estimate, slug
 from app.analysis.intervals import Codes, Interval, Values, codes, number_of
-from app.analysis.resampling import DRAWN, SAMPLES, SEED, draws, middle
 
 MEAN, POINTS = 1000.0, 400 / log(10)
 METHOD = (

@@ -2,33 +2,36 @@
 
 from collections.abc import Mapping
 
+from app.analysis.base import Part, of_one
 from app.analysis.chatbench import (
     accuracy,
     by_dataset,
     correlations,
     durations,
-    filtering,
     gaps,
-    mixed,
+    mixed_model,
+    preregistered_filter,
     transitions,
     workers,
 )
-from app.analysis.parts import Part, of_one
-from app.analysis.reading import SCREENS
+from app.analysis.data_frames import SCREENS
 
-_KEPT = {filtering.ANSWERS: filtering.COLUMNS, filtering.FILTERED: filtering.COLUMNS}
-_ALONE = {**_KEPT, filtering.ALONE: by_dataset.ALONE_COLUMNS}
+_KEPT = {
+    preregistered_filter.ANSWERS: preregistered_filter.COLUMNS,
+    preregistered_filter.FILTERED: preregistered_filter.COLUMNS,
+}
+_ALONE = {**_KEPT, preregistered_filter.ALONE: by_dataset.ALONE_COLUMNS}
 PARTS: tuple[Part, ...] = (
     of_one("Accuracy", accuracy.TABLE, accuracy.COLUMNS, accuracy.accuracy, quick=True),
-    Part("Answers that count", _ALONE, filtering.counts_of),
+    Part("Answers that count", _ALONE, preregistered_filter.counts_of),
     Part("Accuracy by dataset", _ALONE, by_dataset.by_dataset),
     Part("Gaps", _ALONE, gaps.gaps_of),
     Part("Correlations over questions", _ALONE, correlations.correlations_of),
     Part("Corrected and lost answers", _KEPT, transitions.transitions_of),
-    Part("Mixed model", _KEPT, mixed.odds_of),
+    Part("Mixed model", _KEPT, mixed_model.odds_of),
     Part(
         "How participants worked",
-        {filtering.ANSWERS: filtering.COLUMNS, workers.TALKS: workers.TALK_COLUMNS},
+        {preregistered_filter.ANSWERS: preregistered_filter.COLUMNS, workers.TALKS: workers.TALK_COLUMNS},
         workers.work_of,
     ),
     of_one("Times", SCREENS, durations.COLUMNS, durations.durations),

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from app.analysis.chatbench.filtering import ALONE, SAME, counted_of
+from app.analysis.base import Tables
 from app.analysis.chatbench.over_questions import OverQuestions, of_models, of_people
+from app.analysis.chatbench.preregistered_filter import ALONE, SAME, counted_of
 from app.analysis.estimates import SHARE, Estimate, Finding, Group, estimate, slug
 from app.analysis.intervals import codes, number_of
-from app.analysis.parts import Tables
 
 WITH_AI = "user-AI"
 USER_ALONE = "user-alone"

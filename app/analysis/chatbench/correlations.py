@@ -18,12 +18,12 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 import pandas as pd
 
+from app.analysis.base import Tables
+from app.analysis.bootstrap import central
 from app.analysis.chatbench.by_dataset import USER_ALONE, WITH_AI, alone_by_method
-from app.analysis.chatbench.filtering import ALONE, counted_of
+from app.analysis.chatbench.preregistered_filter import ALONE, counted_of
 from app.analysis.estimates import NUMBER, Estimate, Finding, Group, estimate, slug
 from app.analysis.intervals import Interval, Values, codes, number_of
-from app.analysis.parts import Tables
-from app.analysis.resampling import central
 
 DRAWS = 100
 """How often the noise ceiling is drawn. (The paper's.)"""

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from app.analysis.data_frames import SESSION
 from app.analysis.estimates import NUMBER, Estimate, Finding, Group, estimate
 from app.analysis.intervals import codes, mean_of, number_of
-from app.analysis.reading import SESSION
 
 LONGEST_S = 600.0
 """Longer times are of somebody who went away."""

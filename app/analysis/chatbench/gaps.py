@@ -21,11 +21,11 @@ from typing import Any
 
 import pandas as pd
 
+from app.analysis.base import Tables, each
 from app.analysis.chatbench.by_dataset import METHODS, WITH_AI, accuracy_table
-from app.analysis.chatbench.filtering import ALONE, counted_of
+from app.analysis.chatbench.preregistered_filter import ALONE, counted_of
 from app.analysis.estimates import NUMBER, POINTS, Estimate, Finding, Group, between, slug, told_p, written
 from app.analysis.intervals import LEVEL
-from app.analysis.parts import Tables, each
 
 Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 ALL = "all"

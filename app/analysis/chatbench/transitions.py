@@ -12,12 +12,12 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
+from app.analysis.base import Tables
 from app.analysis.chatbench.accuracy import ALL
 from app.analysis.chatbench.by_dataset import USER_ALONE, WITH_AI
-from app.analysis.chatbench.filtering import counted_of
+from app.analysis.chatbench.preregistered_filter import counted_of
 from app.analysis.estimates import SHARE, Estimate, Finding, Group, estimate, slug
 from app.analysis.intervals import codes, number_of, share_of
-from app.analysis.parts import Tables
 
 PAIR = ["worker_id", "question_id", "model"]
 KINDS = {

@@ -16,12 +16,12 @@ from typing import Any
 import orjson
 import pandas as pd
 
+from app.analysis.base import Tables
 from app.analysis.chatbench.accuracy import ATTENTION
 from app.analysis.chatbench.by_dataset import USER_ALONE, WITH_AI
-from app.analysis.chatbench.filtering import ANSWERS
+from app.analysis.chatbench.preregistered_filter import ANSWERS
 from app.analysis.estimates import NUMBER, SHARE, Estimate, Finding, Group, Unit, estimate
 from app.analysis.intervals import codes, mean_of
-from app.analysis.parts import Tables
 
 TALKS = "conversations"
 TALK_COLUMNS = ("worker_id", "chat_history")

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from functools import partial
 
+from app.analysis.base import Part, of_one
 from app.analysis.dices.agreement import agreement, dichotomy
-from app.analysis.dices.answers import answered, experts
+from app.analysis.dices.answer_shares import answered, experts
 from app.analysis.dices.grasp import groups, kept_groups
-from app.analysis.dices.pool import PROFILE
+from app.analysis.dices.rater_pool import PROFILE
 from app.analysis.dices.raters import filtered
-from app.analysis.parts import Part, of_one
 from storage.dices import OVERALL
 
 MEASURED: Mapping[str, str] = {

@@ -18,10 +18,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from app.analysis.dices.coincidences import Metric, Sums, alphas, pairs
+from app.analysis.bootstrap import central
+from app.analysis.dices.coincidence_matrix import Metric, Sums, alphas, pairs
 from app.analysis.estimates import NUMBER, Estimate, Finding, Group, estimate
 from app.analysis.intervals import FEWEST, Interval
-from app.analysis.resampling import central
 
 Counts: TypeAlias = npt.NDArray[np.int64]
 """How many raters gave each value (columns) to each conversation (rows)."""

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from app.analysis.dices.coincidences import Metric, Sums, alphas, crossed, crossings, pairs
+from app.analysis.dices.coincidence_matrix import Metric, Sums, alphas, crossed, crossings, pairs
 
 IN_GROUP = ("irr", "plurality", "negentropy")
 CROSS_GROUP = ("xrr", "voting_agreement")

@@ -13,9 +13,9 @@ import pandas as pd
 
 from app.analysis.dices.agreement import SAMPLES, SEED
 from app.analysis.dices.cohesion import normalised_xrr, xrr
-from app.analysis.dices.coincidences import Sums
-from app.analysis.dices.family import DSI, PERMUTATIONS, Outcome, family, own, sides
-from app.analysis.dices.pool import LEAST, Axis, Pool, axes, pool
+from app.analysis.dices.coincidence_matrix import Sums
+from app.analysis.dices.grasp_measures import DSI, PERMUTATIONS, Outcome, family, own, sides
+from app.analysis.dices.rater_pool import LEAST, Axis, Pool, axes, pool
 from app.analysis.dices.raters import REMOVED, without
 from app.analysis.estimates import NUMBER, Estimate, Finding, Group, estimate, slug
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.analysis.dices.coincidences import Sums
+from app.analysis.dices.coincidence_matrix import Sums
 
 TIE = 1e-9
 FEWEST = 0.5

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from app.analysis.base import Part, of_one
 from app.analysis.mathconverse.backgrounds import BACKGROUND_COLUMNS, backgrounds
 from app.analysis.mathconverse.correlation import CORRELATED, rating_correlations
 from app.analysis.mathconverse.divergence import divergence
@@ -19,7 +20,6 @@ from app.analysis.mathconverse.ratings import COLUMNS, TABLE, ratings, ratings_o
 from app.analysis.mathconverse.taxonomy import QUERIES, QUERY_COLUMNS, query_labels
 from app.analysis.mathconverse.ties import best_alone
 from app.analysis.mathconverse.trend import rating_trend
-from app.analysis.parts import Part, of_one
 
 PARTS: tuple[Part, ...] = (
     of_one("Ratings", TABLE, COLUMNS, ratings, quick=True),

@@ -14,10 +14,10 @@ from math import isnan, tanh
 import numpy as np
 import pandas as pd
 
+from app.analysis.bootstrap import left_out
 from app.analysis.estimates import NUMBER, Estimate, Finding, estimate
 from app.analysis.intervals import Codes, Interval, Values, codes, number_of
 from app.analysis.mathconverse.ratings import COLUMNS, TABLE, grouped, mathematical, turns
-from app.analysis.resampling import left_out
 
 CORRELATED = (*COLUMNS, "solo_solve")
 METHOD = (

@@ -8,10 +8,10 @@ from math import inf
 import numpy as np
 import pandas as pd
 
+from app.analysis.bootstrap import DRAWN, draws, middle
 from app.analysis.estimates import NUMBER, SHARE, Estimate, Finding, estimate, slug
 from app.analysis.intervals import Interval, codes, mean_of, number_of, share_of
 from app.analysis.mathconverse.ratings import TABLE, grouped, listed
-from app.analysis.resampling import DRAWN, draws, middle
 
 LENGTH_COLUMNS = ("model", "uid", "helpfulness_ratings")
 CODE = f'conversation_lengths(frame(database, study, "{TABLE}", origin))'

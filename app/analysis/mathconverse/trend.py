@@ -13,10 +13,10 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
+from app.analysis.bootstrap import left_out
 from app.analysis.estimates import NUMBER, Estimate, Finding, estimate
 from app.analysis.intervals import Codes, Interval, Values, codes
 from app.analysis.mathconverse.ratings import SCALES, TABLE, grouped, turns
-from app.analysis.resampling import left_out
 
 METHOD = (
     "The slope of a straight line (least squares) through the ratings against the turns, in points of the scale a "

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from app.analysis.report.data import as_json
-from app.analysis.report.gathering import Arm, Report, Version, gather
+from app.analysis.report.build import Arm, Report, Version, gather
+from app.analysis.report.csv_table import as_csv
+from app.analysis.report.html_page import html
+from app.analysis.report.json_data import as_json
 from app.analysis.report.latex import latex
 from app.analysis.report.markdown import markdown
-from app.analysis.report.page import html
-from app.analysis.report.table import as_csv
 
 FORMATS: Mapping[str, Callable[[Report], str]] = MappingProxyType(
     {"html": html, "md": markdown, "tex": latex, "csv": as_csv, "json": as_json}

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from textwrap import wrap
 from typing import assert_never
 
-from app.analysis.report.blocks import Block, Code, Heading, Items, Table, Text, blocks
-from app.analysis.report.gathering import Report
+from app.analysis.report.build import Report
+from app.analysis.report.document import Block, Code, Heading, Items, Table, Text, blocks
 
 PACKAGES = r"""% Put this into a document that has these lines before \begin{document}:
 %   \usepackage{array,booktabs,longtable}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import assert_never
 
-from app.analysis.report.blocks import Block, Code, Heading, Items, Table, Text, blocks
-from app.analysis.report.gathering import Report
+from app.analysis.report.build import Report
+from app.analysis.report.document import Block, Code, Heading, Items, Table, Text, blocks
 
 SIGNS = re.compile(r"([\\`*_{}\[\]#|~$^])")
 """What Markdown and its tables would read as more than a sign."""

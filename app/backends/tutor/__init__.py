@@ -9,27 +9,27 @@ need it.
 from collections.abc import Callable
 
 from app.backends.base import Message
-from app.backends.tutor import alone, answers, talk
+from app.backends.tutor import answers, prompts_without_user, small_talk
 from app.backends.tutor.turn import Turn
 
 Writer = Callable[[Turn], str | None]
 
 WRITERS: tuple[Writer, ...] = (
-    talk.greeting,
-    alone.concluded,
-    alone.shown,
-    alone.reading,
-    alone.verdict,
+    small_talk.greeting,
+    prompts_without_user.concluded,
+    prompts_without_user.shown,
+    prompts_without_user.reading,
+    prompts_without_user.verdict,
     answers.letter_only,
     answers.choice,
     answers.sum_up,
     answers.equation,
     answers.doubt,
-    talk.thanks,
-    talk.nudge,
-    talk.proof,
-    talk.example,
-    talk.explain,
+    small_talk.thanks,
+    small_talk.nudge,
+    small_talk.proof,
+    small_talk.example,
+    small_talk.explain,
     answers.again,
     answers.word_problem,
 )
@@ -39,7 +39,7 @@ def reply(messages: tuple[Message, ...], *, seed: str = "", wrong: float = 0.25)
     """Give the tutor's next reply; never empty."""
     turn = Turn(messages, seed, wrong)
     written = (writer(turn) for writer in WRITERS)
-    text = next((text for text in written if text is not None), None) or talk.fallback(turn)
+    text = next((text for text in written if text is not None), None) or small_talk.fallback(turn)
     return _said_anew(text, turn)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.backends.base import End, Text
-from app.backends.wire.errors import check_event, refusal
+from app.backends.wire.error_mapping import check_event, refusal
 from app.backends.wire.sse import EXCERPT, count, cut_off, finish_reason, part, read_whole, string, text_of
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from app.bots.users.chat_user import Talk, Talker
 from app.bots.users.registry import user
-from app.bots.users.talking import Talk, Talker
 from experiments.instruments.two_step_simulator import Prompt
 
 SYSTEM = (

@@ -1,17 +1,17 @@
 """A user that plays a persona: it fills forms as that person would, and talks about problems in two steps.
 
 The form's fields are put to the model in words, its answer is one JSON object, and what a field does not accept is not
-taken (app/bots/users/forms.py). Screens with nothing but boxes to tick, as a consent, are left to chance.
+taken (app/bots/users/form_filling.py). Screens with nothing but boxes to tick, as a consent, are left to chance.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.bots.users import forms
+from app.bots.users import form_filling
 from app.bots.users.base import Ask, Deed
+from app.bots.users.chat_user import Talk
 from app.bots.users.registry import user
-from app.bots.users.talking import Talk
 from app.bots.users.two_step import TwoStep
 from experiments.instruments.two_step_simulator import Prompt
 from experiments.study.fields import Field, Tick
@@ -36,8 +36,8 @@ class Persona(TwoStep):
         kind, fields = form_of(screen)
         if not kind or all(isinstance(field, Tick) for field in fields):
             return await super().act(screen, ask)
-        messages = ({"role": "system", "text": self._who}, {"role": "user", "text": forms.task(screen, fields)})
-        values = await ask(messages, lambda reply: forms.read(fields, reply), forms.schema(fields))
+        messages = ({"role": "system", "text": self._who}, {"role": "user", "text": form_filling.task(screen, fields)})
+        values = await ask(messages, lambda reply: form_filling.read(fields, reply), form_filling.schema(fields))
         return Deed(kind, values)
 
     def first(self, talk: Talk) -> Prompt:

@@ -7,8 +7,8 @@ asked is in experiments/instruments/two_step_simulator.py, where fine-tuning exa
 from __future__ import annotations
 
 from app.bots.users.base import Ask, Deed
+from app.bots.users.chat_user import Talk, Talker
 from app.bots.users.registry import user
-from app.bots.users.talking import Talk, Talker
 from experiments.instruments import two_step_simulator as prompts
 from experiments.instruments.two_step_simulator import Prompt
 

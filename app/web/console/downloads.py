@@ -29,8 +29,8 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from app.clock import Clock
-from app.web.console.signing import timed
-from app.web.console.visitor import VISITOR, Visitor
+from app.web.console.current_user import VISITOR, Visitor
+from app.web.console.signed_values import timed
 from problems.errors import ParleyError
 from storage.datasets.describe.zip_file import pack
 from storage.datasets.exports.exporter import export

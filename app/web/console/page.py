@@ -17,11 +17,11 @@ from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
 
-from app.web.console.asked import Asked
-from app.web.console.desk import Desk
-from app.web.console.room import At, Place, Room, picker
-from app.web.console.rooms import ROOMS
-from app.web.console.visitor import Visitor
+from app.web.console.context import Desk
+from app.web.console.current_user import Visitor
+from app.web.console.event_validation import Asked
+from app.web.console.tab import At, Place, Room, picker
+from app.web.console.tabs import ROOMS
 from app.web.gradio_page import gradio_page, whole
 
 STATIC = Path(__file__).parent / "static"

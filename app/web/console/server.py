@@ -14,14 +14,14 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
 from app.clock import Clock, WorldClock
-from app.settings import Settings
-from app.web.console import page, report
-from app.web.console.access import Access
-from app.web.console.desk import Desk
-from app.web.console.gate import Gate
+from app.config.secret import secret_for
+from app.config.settings import Settings
+from app.web.console import page, report_page
+from app.web.console.auth import Access
+from app.web.console.context import Desk
+from app.web.console.security import Gate
 from app.web.health import inside, works
-from app.web.logged import place
-from app.web.secret import secret_for
+from app.web.redaction import place
 from problems.errors import ParleyError
 from storage.accounts.accounts import Accounts
 from storage.db.engine import Database
@@ -52,7 +52,7 @@ def build_app(desk: Desk, login: Sequence[BaseRoute] = ()) -> Starlette:
         routes=[
             *login,
             Route("/healthz", inside(works(desk.database)), methods=["GET", "HEAD"]),
-            report.route(desk),
+            report_page.route(desk),
             desk.downloads.route(),
             *page.routes(desk),  # which take whatever is left
         ],

@@ -28,7 +28,7 @@ from starlette.routing import Route
 from app.backends.base import Message, Text
 from app.backends.base import Request as Question
 from app.backends.openai import OpenAI
-from app.settings import Settings
+from app.config.settings import Settings
 
 CHUNK_S = 0.05
 PAGE = b"<html>" + b"x" * 90_000 + b"</html>"

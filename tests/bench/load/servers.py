@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlencode
 
-from app.web.tickets import Tickets
+from app.web.participant.tickets import Tickets
 from tests.fakes import studies
 
 STUDY = "load"

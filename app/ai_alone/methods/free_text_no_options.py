@@ -1,0 +1,86 @@
+"""The question without its options, and whatever the model replies."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+
+from app.ai_alone.methods.answer_extraction import Extracted, extracted, extraction
+from app.ai_alone.methods.base import Outcome, Terms
+from app.ai_alone.methods.registry import method
+from app.batch.task import Question
+from problems.problem import Problem
+
+CHECK = """\
+Question:
+{question}
+
+Correct answer: {right}
+Given answer: {given}
+
+Is the given answer the same as the correct answer? Reply with yes or no, and nothing else."""
+NUMBER = re.compile(r"[-+]?(?:\d{1,15}(?:\.\d{1,15})?|\.\d{1,15})(?:/\d{1,15})?")
+VERDICT = re.compile(r"\W*(yes|no)\b", re.I)
+
+
+@method("free_text_no_options")
+class FreeTextNoOptions:
+    """The question without its options; what the reply answers is compared with the right option.
+
+    The extractor reads the answer out of the reply. If that and the right option are numbers that are close (Python's
+    math.isclose), it is right; else the extractor says, yes or no, whether they are the same. Source: ChatBench's
+    `copy_and_paste_no_mc` (qa_reasoning.py; not in the paper): the message, the comparison and the check. The words of
+    both further prompts are ours.
+    """
+
+    steps, own = 3, 1
+
+    def ask(self, terms: Terms, problem: Problem, texts: Sequence[str]) -> Question:
+        """The question, what the reply answers, and whether that is right."""
+        if not texts:
+            return terms.question(problem.plain)
+        if len(texts) == 1:
+            return terms.extraction(extraction(terms.alone.extraction, problem.plain, texts[0]))
+        found = extracted(texts[1])
+        given = found.value if found else ""
+        return terms.extraction(CHECK.format(question=problem.plain, right=right_of(problem), given=given))
+
+    def read(self, problem: Problem, texts: Sequence[str]) -> Outcome | None:
+        """Right if it is close, or the extractor says so."""
+        if len(texts) < 2:
+            return None
+        found = extracted(texts[1])
+        if found is None or not found.attempted or not found.value:
+            return Outcome("unparsed") if found is None else Outcome("answered", None, False)
+        if close(found.value, right_of(problem)):
+            return Outcome("answered", found.value, True)
+        return self._checked(found, texts[2]) if len(texts) >= self.steps else None
+
+    def _checked(self, found: Extracted, text: str) -> Outcome:
+        verdict = VERDICT.match(text)
+        if verdict is None:
+            return Outcome("unparsed", found.value)
+        return Outcome("answered", found.value, verdict[1].lower() == "yes")
+
+
+def right_of(problem: Problem) -> str:
+    """The wording of the right answer."""
+    return next((option.plain for option in problem.options if option.key == problem.answer), problem.answer or "")
+
+
+def close(given: str, right: str) -> bool:
+    """Whether both are numbers, and as good as the same."""
+    one, other = number(given), number(right)
+    return one is not None and other is not None and math.isclose(one, other)
+
+
+def number(text: str) -> float | None:
+    """The number that a text is, with or without a dollar, commas between thousands, or a fraction's stroke."""
+    bare = text.strip().removeprefix("$").replace(",", "").replace("−", "-").strip()
+    if not NUMBER.fullmatch(bare):
+        return None
+    above, _, below = bare.partition("/")
+    divisor = Fraction(below or 1)
+    return float(Fraction(above) / divisor) if divisor else None

@@ -1,0 +1,39 @@
+"""A letter and nothing else, after five examples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from app.ai_alone.methods.base import LETTER_TOKENS, Outcome, Terms
+from app.ai_alone.methods.letter_only_zero_shot import ORDER
+from app.ai_alone.methods.multiple_choice import letter_of, lettered, read_letter
+from app.ai_alone.methods.registry import method
+from app.batch.task import Question
+from experiments.study.ai_alone import subject_of
+from problems.problem import Problem
+
+SHOTS = 5
+HEADER = "The following are multiple choice questions (with answers) about {subject}."
+
+
+@method("letter_only_few_shot")
+class LetterOnlyFewShot:
+    """As letter_only_zero_shot, with five examples of the same dataset before the question, with their answers.
+
+    The examples are the first five of the dataset in the pool that the study names in `alone.examples`. Source:
+    ChatBench (paper, appendix B.1, and qa_reasoning.py): as for letter_only_zero_shot, with HELM's line that names the
+    subject and five questions of MMLU's development set before the question.
+    """
+
+    steps, own = 1, 1
+
+    def ask(self, terms: Terms, problem: Problem, texts: Sequence[str]) -> Question:
+        """The one question."""
+        header = HEADER.format(subject=subject_of(terms.alone, problem.dataset))
+        blocks = [f"Question: {lettered(one)}\nAnswer: {letter_of(one)}" for one in terms.shown(problem.dataset, SHOTS)]
+        blocks.append(f"Question: {lettered(problem)}\nAnswer:")
+        return terms.question("\n\n".join((ORDER, header, *blocks)), max_tokens=LETTER_TOKENS)
+
+    def read(self, problem: Problem, texts: Sequence[str]) -> Outcome | None:
+        """The letter."""
+        return read_letter(problem, texts[0]) if texts else None

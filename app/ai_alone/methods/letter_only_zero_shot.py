@@ -1,0 +1,34 @@
+"""A letter and nothing else, without examples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from app.ai_alone.methods.base import LETTER_TOKENS, Outcome, Terms
+from app.ai_alone.methods.multiple_choice import lettered, read_letter
+from app.ai_alone.methods.registry import method
+from app.batch.task import Question
+from problems.problem import Problem
+
+ORDER = "Answer the following multiple-choice question with a single letter, and nothing else."
+
+
+@method("letter_only_zero_shot")
+class LetterOnlyZeroShot:
+    """The question with its options, and an order to answer with a single letter.
+
+    The answer is the first character of the reply if it is the letter of an option; anything else is invalid, which
+    counts as wrong. Source: ChatBench (paper, appendix B.1, and qa_reasoning.py): system prompt, order of the parts,
+    "Question: " before the question as in its code (the paper's listing leaves it out), "Answer:" at the end,
+    temperature 0.7, 10 tokens. The words of the order are ours.
+    """
+
+    steps, own = 1, 1
+
+    def ask(self, terms: Terms, problem: Problem, texts: Sequence[str]) -> Question:
+        """The one question."""
+        return terms.question(f"{ORDER}\n\nQuestion: {lettered(problem)}\nAnswer:", max_tokens=LETTER_TOKENS)
+
+    def read(self, problem: Problem, texts: Sequence[str]) -> Outcome | None:
+        """The letter."""
+        return read_letter(problem, texts[0]) if texts else None

@@ -1,0 +1,36 @@
+"""First thinking, then a letter, each in a prompt of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from app.ai_alone.methods.base import LETTER_TOKENS, Outcome, Terms
+from app.ai_alone.methods.multiple_choice import lettered, letters, read_letter
+from app.ai_alone.methods.registry import method
+from app.ai_alone.methods.zero_shot_cot import THINK
+from app.batch.task import Question
+from problems.problem import Problem
+
+
+@method("zero_shot_cot_direct")
+class ZeroShotCotDirect:
+    """As zero_shot_cot, but the second call is one new message that holds the question, the thinking and the order.
+
+    Read as letter_only_zero_shot is. Source: ChatBench's code (qa_reasoning.py; not in the paper) has a method of this
+    name with two calls, the second with 10 tokens; what tells it from zero_shot_cot there we do not know. Ours has the
+    form of Kojima et al. (2022), in which the model continues one text.
+    """
+
+    steps, own = 2, 2
+
+    def ask(self, terms: Terms, problem: Problem, texts: Sequence[str]) -> Question:
+        """The question, then the letter."""
+        asked = f"Question: {lettered(problem)}\n\n{THINK}"
+        if not texts:
+            return terms.question(asked)
+        then = f"Therefore, among {letters(problem)}, the answer (a single letter) is:\nAnswer:"
+        return terms.question(f"{asked}\n{texts[0]}\n\n{then}", max_tokens=LETTER_TOKENS)
+
+    def read(self, problem: Problem, texts: Sequence[str]) -> Outcome | None:
+        """The letter."""
+        return read_letter(problem, texts[1]) if len(texts) >= self.steps else None

@@ -1,0 +1,140 @@
+"""What is asked of which models, how, and how often: the cells of a study's questions.
+
+The key of a cell says all that its replies depend on, also those of later steps: the prompts that follow are made with
+empty replies for it. Questions of a study that are the same to the letter are told apart by a number, so that each has
+replies of its own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from app.ai_alone.methods import registry
+from app.ai_alone.methods.base import Method, Terms
+from app.backends.model_ref import Asked, asked
+from app.batch.task import Question, key_of, request_parts
+from app.errors import AloneError
+from experiments.errors import allowed
+from experiments.study.ai_alone import alone_of, examples, questions
+from experiments.study.resolve import Study
+from experiments.study.schema import OneOf, weights
+from problems.problem import Problem
+from storage.ai_alone.cells import StoredCell
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is to be asked; of `datasets` and models all unless named, and at most `most` questions of each dataset."""
+
+    models: tuple[str, ...] = ()
+    methods: tuple[str, ...] = registry.RELEASED
+    repeats: int = 50
+    datasets: tuple[str, ...] = ()
+    most: int | None = None
+    extractor: str = ""
+    """In place of the one that the study names."""
+
+
+@dataclass(frozen=True, slots=True)
+class AloneCell:
+    """A question to a model by a method."""
+
+    key: str
+    samples: int
+    name: str
+    """The method's."""
+    problem: Problem
+    terms: Terms = field(repr=False)
+
+    @property
+    def steps(self) -> int:
+        """The most calls that a sample takes."""
+        return registry.find(self.name).steps
+
+    def next(self, texts: Sequence[str]) -> Question | None:
+        """What is asked once these replies have come."""
+        method = registry.find(self.name)
+        return None if method.read(self.problem, texts) is not None else method.ask(self.terms, self.problem, texts)
+
+    def stored(self, position: int) -> StoredCell:
+        """The row that scoring reads."""
+        return StoredCell(
+            cell=self.key,
+            kind="alone",
+            name=self.name,
+            model=self.terms.asked.label,
+            position=position,
+            samples=self.samples,
+            dataset=self.problem.dataset,
+            problem=self.problem.id,
+            data={"problem": self.problem.to_json()},
+        )
+
+
+def cells(study: Study, wish: Wish) -> list[AloneCell]:
+    """The cells of a wish, model by model and question by question; raises ParleyError with what is wrong."""
+    methods = {name: registry.find(name) for name in wish.methods}
+    chosen = list(_chosen(study, wish))
+    return [
+        AloneCell(_key(name, method, terms, problem, twin), wish.repeats, name, problem, terms)
+        for terms in terms_of(study, wish)
+        for problem, twin in chosen
+        for name, method in methods.items()
+    ]
+
+
+def terms_of(study: Study, wish: Wish) -> list[Terms]:
+    """On what terms each model of a wish is asked."""
+    alone = alone_of(study)
+    named = wish.extractor or alone.extractor
+    extractor = asked(study, named) if named else None
+    models = [asked(study, name) for name in dict.fromkeys(wish.models or models_of(study))]
+    _check(study, models)
+    return [Terms(model, alone, extractor, examples(study)) for model in models]
+
+
+def models_of(study: Study) -> tuple[str, ...]:
+    """The models that participants may meet: those of the factor `model`, or all of the study's."""
+    factor = study.file.factors.get("model")
+    return tuple(study.file.models) if factor is None or isinstance(factor, OneOf) else tuple(weights(factor))
+
+
+def _check(study: Study, models: Sequence[Asked]) -> None:
+    if not models:
+        raise AloneError(f"{study.name!r} has no model: add --model BACKEND:NAME.")
+    labels = Counter(model.label for model in models)
+    for label in (label for label, count in labels.items() if count > 1):
+        raise AloneError(f"Two models are called {label!r}, and the data could not tell them apart; leave one out.")
+    same: dict[str, str] = {}
+    for model in models:
+        other = same.setdefault(key_of(model.identity(), model.name, model.model.options), model.label)
+        if other != model.label:
+            raise AloneError(f"{other!r} and {model.label!r} are the same model, asked alike; leave one of them out.")
+
+
+def _chosen(study: Study, wish: Wish) -> Iterator[tuple[Problem, int]]:
+    """The questions that are asked, each with how many before it in the study are the same to the letter."""
+    asked_of = [problem for problem in questions(study) if problem.answer is not None]
+    datasets = {problem.dataset for problem in asked_of}
+    for name in wish.datasets:
+        if name not in datasets:
+            raise AloneError(f"{study.name!r} has no question of the dataset {name!r}{allowed(name, datasets)}")
+    if not asked_of:
+        raise AloneError(f"{study.name!r} has no question with options and a known answer: there is nothing to ask.")
+    twins: Counter[tuple[str, ...]] = Counter()
+    seen: Counter[str] = Counter()
+    for problem in asked_of:
+        words = (problem.plain, *(option.plain for option in problem.options))
+        if problem.dataset in (wish.datasets or datasets) and (wish.most is None or seen[problem.dataset] < wish.most):
+            yield problem, twins[words]
+        twins[words] += 1
+        seen[problem.dataset] += 1
+
+
+def _key(name: str, method: Method, terms: Terms, problem: Problem, twin: int) -> str:
+    asked_in_turn: list[Mapping[str, object]] = [
+        request_parts(method.ask(terms, problem, ("",) * step)) for step in range(method.steps)
+    ]
+    return key_of(name, asked_in_turn, *([twin] if twin else []))

@@ -1,0 +1,56 @@
+"""What the stored replies of models alone come to: read again at any time, without a call, some cells at once.
+
+An outcome is derived and never the truth: answers are dropped and made anew, and the released tables after them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby, islice
+
+from app.ai_alone.methods import registry
+from app.ai_alone.methods.base import Method, Outcome
+from problems.problem import Problem
+from storage.ai_alone.answers import ALONE, Answer, derive, keep_answers
+from storage.ai_alone.cells import StoredCell, cells_of
+from storage.ai_alone.replies import Stored, stored
+from storage.db.engine import Database
+from storage.tables import SETTLED
+
+AT_ONCE = 20
+"""With 50 samples each they are some megabytes."""
+
+
+def score(database: Database, study: str) -> int:
+    """Read every stored reply to a study's questions again; the number of samples that came to something."""
+    rest, count = cells_of(database, study, ALONE), 0
+    while some := list(islice(rest, AT_ONCE)):
+        count += keep_answers(database, study, [one.cell for one in some], read(database, some))
+    derive(database, study)
+    return count
+
+
+def read(database: Database, some: Iterable[StoredCell]) -> Iterator[Answer]:
+    """The answers of some cells, as far as they were wanted."""
+    known = {one.cell: (registry.find(one.name), Problem.from_json(one.data["problem"]), one.samples) for one in some}
+    for (cell, sample), calls in groupby(stored(database, known), lambda one: (one.cell, one.sample)):
+        method, problem, wanted = known[cell]
+        found = outcome(method, problem, calls) if sample < wanted else None
+        if found is not None:
+            yield Answer(cell, sample, found.kind, found.answer, found.right)
+
+
+def outcome(method: Method, problem: Problem, calls: Iterable[Stored]) -> Outcome | None:
+    """What the calls of a sample, in order, come to; None where it is not at its end.
+
+    A refusal is the model's only in a step that the model itself was asked: without the extractor's reply nothing was
+    read.
+    """
+    texts: list[str] = []
+    for call in calls:
+        if call.step != len(texts):
+            return None
+        if call.reason is not None or call.text is None:
+            return Outcome("refused" if call.reason in SETTLED and call.step < method.own else "failed")
+        texts.append(call.text)
+    return method.read(problem, texts)

@@ -1,0 +1,147 @@
+"""Which answers count: ChatBench's pre-registered filter, as far as released rows tell, and what each step leaves.
+
+The steps are those of the authors' clean-up: the attention check aside; who failed one; a participant's first
+assignment only; one answer of a kind to a question. Who completed the study is in no released row: where there is a
+filtered file, its rows are taken instead. A release may have one; of a study's own sessions it is what the export
+writes, once anybody has completed the study.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import pandas as pd
+
+from app.analysis.base import Tables, each
+from app.analysis.chatbench.accuracy import ATTENTION
+from app.analysis.estimates import COUNT, Estimate, Finding
+
+ANSWERS, FILTERED, ALONE = "user_answers", "user_answers_filtered", "ai_alone_answers"
+ASSIGNMENT = ("subject", "batch", "model", "condition")
+COLUMNS = ("worker_id", *ASSIGNMENT, "answer_type", "dataset", "question_id", "acc")
+"""The columns that are needed of both tables of answers."""
+SAME: Mapping[str, str] = {"moral_reasoning": "moral_scenarios"}
+"""What the dataset card calls otherwise than the paper and the questions themselves do."""
+STEPS: Mapping[str, str] = {
+    "all": "answered a question",
+    "without_attention_check": "without the attention check",
+    "passed_attention_check": "passed every attention check",
+    "first_assignment": "the first assignment only",
+    "one_answer": "one answer of a kind to a question",
+}
+KINDS: Mapping[str, str] = {"user-alone": "Answers alone", "user-AI": "Answers with the chatbot"}
+CODE = (
+    'filter_counts(frame(database, study, "user_answers", origin), '
+    'frame(database, study, "user_answers_filtered", origin), frame(database, study, "ai_alone_answers", origin))'
+)
+METHOD = (
+    "Answers were counted after each step of the pre-registered filter: the attention check was set aside, and who "
+    "failed it left out; of participants with several assignments the first was kept, and of equal questions the first "
+    "answer of a kind."
+)
+NO_INTERVAL = "A count."
+
+
+def filter_steps(answers: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """The rows that each step of the filter leaves, by its name; rows stand in the order of answering."""
+    yield "all", answers
+    checks = answers["dataset"] == ATTENTION
+    right = answers["acc"].astype("float64") == 1
+    failed = answers.loc[checks & ~right, "worker_id"]
+    answers = answers[~checks]
+    yield "without_attention_check", answers
+    answers = answers[~answers["worker_id"].isin(failed)]
+    yield "passed_attention_check", answers
+    answers = answers[_first(answers)]
+    yield "first_assignment", answers
+    yield "one_answer", answers.drop_duplicates(["worker_id", "question_id", "answer_type"])
+
+
+def _first(answers: pd.DataFrame) -> pd.Series:
+    """Which answers belong to the first assignment of who gave them."""
+    assignment = answers.groupby(list(ASSIGNMENT), dropna=False, sort=False).ngroup()
+    return assignment == assignment.groupby(answers["worker_id"]).transform("first")
+
+
+def filtered(answers: pd.DataFrame) -> pd.DataFrame:
+    """The answers that the whole filter leaves."""
+    *_, (_, kept) = filter_steps(answers)
+    return kept
+
+
+def counted(answers: pd.DataFrame, released: pd.DataFrame | None = None) -> pd.DataFrame:
+    """The answers that count in what the paper reports, each with a key, `acc` as a number and datasets by one name.
+
+    The filtered file's rows if there are any, else those that the filter leaves. `acc` is 0 or 1.
+    """
+    kept = filtered(answers) if released is None or released.empty else released
+    kept = kept[kept["acc"].notna() & (kept["dataset"] != ATTENTION)].copy()
+    kept["acc"] = kept["acc"].astype("float64")
+    kept["dataset"] = kept["dataset"].replace(SAME)
+    return kept.fillna({"condition": "all", "model": "all models"})
+
+
+def counted_of(tables: Tables) -> pd.DataFrame:
+    """The same of the tables of a part."""
+    return counted(tables[ANSWERS], tables[FILTERED])
+
+
+def filter_table(answers: pd.DataFrame, released: pd.DataFrame | None = None) -> pd.DataFrame:
+    """What each step leaves: columns `step`, `participants`, `answers`; last the filtered file's if any."""
+    left = list(filter_steps(answers))
+    if released is not None and not released.empty:
+        left.append(("released", released))
+    rows = [(name, some["worker_id"].nunique(), len(some)) for name, some in left]
+    return pd.DataFrame(rows, columns=["step", "participants", "answers"])
+
+
+def filter_counts(answers: pd.DataFrame, released: pd.DataFrame, alone: pd.DataFrame) -> tuple[Finding, ...]:
+    """How many answers each step leaves, and how many count by kind.
+
+    Names: `chatbench.filter.<step>`, `chatbench.count.<kind>`. Nothing where there are no answers.
+    """
+    words = {**STEPS, "released": "in the filtered file"}
+    steps = [
+        _count(f"chatbench.filter.{row.step}", words[row.step], row.answers, row.participants)
+        for row in each(filter_table(answers, released))
+        if row.answers
+    ]
+    kept = counted(answers, released)
+    of_kind = {kind: kept[kept["answer_type"] == kind] for kind in KINDS}
+    kinds = [
+        _count(f"chatbench.count.{kind}", KINDS[kind], len(rows), rows["worker_id"].nunique())
+        for kind, rows in of_kind.items()
+        if len(rows)
+    ]
+    asked = _asked(alone)
+    kinds += [_count("chatbench.count.AI-alone", "Answers of models alone", asked, 0)] if asked else []
+    found = (
+        ("chatbench.filter", "What the pre-registered filter leaves", steps),
+        ("chatbench.count", "Answers that count", kinds),
+    )
+    return tuple(
+        Finding(
+            name, title, "answers", COUNT, (0.0, float(max(one.n for one in some))), tuple(some), METHOD, CODE,
+            note="Who completed the study is not in these rows; the filtered file, where there is one, goes by it too.",
+        )
+        for name, title, some in found if some
+    )  # fmt: skip
+
+
+def counts_of(tables: Tables) -> tuple[Finding, ...]:
+    """The findings of the tables of a part."""
+    return filter_counts(tables[ANSWERS], tables[FILTERED], tables[ALONE])
+
+
+def _asked(alone: pd.DataFrame) -> int:
+    counts = alone[[name for name in alone.columns if name.endswith("_count")]].astype("float64")
+    return int(np.nansum(counts.to_numpy()))
+
+
+def _count(name: str, label: str, number: int, participants: int) -> Estimate:
+    of = f" of {participants:,} participants" if participants else ""
+    sentence = f"{label[0].upper()}{label[1:]}: {number:,} answers{of}."
+    return Estimate(
+        name, label, float(number), None, None, number, participants, {"group": label}, sentence, NO_INTERVAL
+    )

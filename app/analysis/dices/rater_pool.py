@@ -1,0 +1,100 @@
+"""The raters of a DICES table and what each answered, so that counts of any groups of them are one matrix product.
+
+A rater's profile (gender, race, ...) is what the first row that tells it says. An axis is one column of the profile or
+several, whose values together are the groups of an intersection; who left one of them blank is in none of its groups,
+and among nobody's others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from app.analysis.dices.agreement import ORDER
+from app.analysis.dices.coincidence_matrix import Sums
+
+Codes = npt.NDArray[np.int64]
+Marks = npt.NDArray[np.float32]
+PROFILE = ("rater_gender", "rater_race", "rater_age", "rater_education", "rater_locale")
+"""The columns that tell of the rater; DICES-350 has no locale."""
+CROSSED = (("rater_race", "rater_gender"), ("rater_race", "rater_age"), ("rater_gender", "rater_age"))
+"""The intersections that are looked at."""
+LEAST = 2
+"""So many raters must be in a group, and among its others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Raters, in the order of their ids."""
+
+    marks: Marks
+    """How often each rater gave each value to each conversation (values, raters, conversations)."""
+    profiles: pd.DataFrame
+    """A row for each rater, by id: the columns of PROFILE that there are; None where not known."""
+
+    def counts(self, members: npt.ArrayLike) -> Sums:
+        """The counts (values, groups, conversations) of groups, from who is in each (groups, raters): 1 or 0.
+
+        Exact: float32 holds every whole number up to 2^24.
+        """
+        return np.asarray(np.matmul(np.asarray(members, dtype=np.float32), self.marks), dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A way to divide raters into groups."""
+
+    name: str
+    """`race`, `race_x_gender`."""
+    groups: tuple[tuple[str, ...], ...]
+    """The values that make each group."""
+    codes: Codes
+    """The group of each rater; -1 where it is not known."""
+
+    def members(self) -> Marks:
+        """Who is in each group (groups, raters)."""
+        return np.asarray(np.arange(len(self.groups))[:, None] == self.codes, dtype=np.float32)
+
+    def sizes(self) -> Codes:
+        """How many raters each group has."""
+        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.groups))
+
+    def large(self) -> Codes:
+        """The groups that have raters enough, and others enough."""
+        sizes = self.sizes()
+        return np.flatnonzero((sizes >= LEAST) & (sizes.sum() - sizes >= LEAST))
+
+
+def pool(ratings: pd.DataFrame, column: str = "Q_overall") -> Pool:
+    """The raters of a DICES table and their answers in a column; rows without an answer there count nowhere."""
+    given = ratings[ratings[column].isin(ORDER)]
+    raters, ids = pd.factorize(given["rater_id"].astype(str), sort=True)
+    items, names = pd.factorize(given["item_id"].astype(str), sort=True)
+    values = pd.Index(ORDER).get_indexer(pd.Index(given[column]))
+    shape = (len(ORDER), len(ids), len(names))
+    marks = np.bincount(np.ravel_multi_index((values, raters, items), shape), minlength=int(np.prod(shape)))
+    told = given[[name for name in PROFILE if name in given.columns]].astype(object)
+    profiles = told.where(told.notna() & (told != ""), None).groupby(raters).first()
+    return Pool(marks.reshape(shape).astype(np.float32), profiles.set_axis(pd.Index(ids, name="rater_id")))
+
+
+def axis(pool: Pool, columns: Sequence[str]) -> Axis:
+    """The groups by one column of the profile, or by several together."""
+    told = pool.profiles[list(columns)]
+    known = told.notna().all(axis=1).to_numpy()
+    values = list(map(tuple, told.to_numpy()))
+    groups = sorted({value for value, there in zip(values, known, strict=True) if there})
+    place = {group: number for number, group in enumerate(groups)}
+    codes = np.asarray([place.get(value, -1) for value in values], dtype=np.int64)
+    return Axis("_x_".join(name.removeprefix("rater_") for name in columns), tuple(groups), codes)
+
+
+def axes(pool: Pool, crossed: Sequence[Sequence[str]] = CROSSED) -> tuple[Axis, ...]:
+    """Every column of the profile that anybody told of, and the intersections."""
+    wanted = [*((name,) for name in PROFILE), *crossed]
+    found = (axis(pool, columns) for columns in wanted if set(columns) <= {*pool.profiles.columns})
+    return tuple(one for one in found if one.groups)

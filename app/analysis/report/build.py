@@ -1,0 +1,135 @@
+"""What a report says, read and computed from a study's data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+
+from app.analysis.report.published_comparison import Against, Compared, compared
+from app.analysis.report.quality_and_costs import Costs, Quality, quality, spent
+from app.analysis.report.wording import WARNINGS, WHOSE
+from app.analysis.results import Results, Steps, results
+from experiments.study.cells import cells
+from experiments.study.resolve import Study
+from storage.db.engine import Database
+from storage.registers.origins import origins
+from storage.registers.studies import Studies
+from storage.reports.analysis_data import Flow, flow, recorded
+from storage.schemas.registry import schema
+
+MOST_VALUES = 12
+"""A factor of more values than these (such as batches of questions) is told in one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """A factor's value: how many came, how many completed the study, and what share of them was wanted."""
+
+    factor: str
+    value: str
+    arrived: int
+    complete: int
+    share: float | None
+    target: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A version of the study that people took part in."""
+
+    number: int
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All that a report says. Of an imported release no costs are known."""
+
+    study: str
+    title: str
+    origin: str
+    versions: tuple[Version, ...]
+    flow: Flow
+    arms: tuple[Arm, ...]
+    results: Results
+    made_us: int
+    parley: str
+    quality: Quality | None = None
+    costs: Costs | None = None
+    against: Against | None = None
+
+    @property
+    def warning(self) -> str:
+        """What everybody must know before they use any of it; nothing of people's own and of published data."""
+        return WARNINGS.get(self.origin, "")
+
+    @property
+    def whose(self) -> str:
+        """Whose data these are, in words."""
+        return WHOSE.get(self.origin, self.origin)
+
+    @property
+    def excluded(self) -> int:
+        """How many a researcher excluded."""
+        return sum(self.flow.excluded.values())
+
+    @property
+    def compared(self) -> tuple[Compared, ...]:
+        """The figures that the paper to compare with has as well."""
+        return tuple(compared(self.results.findings, self.against))
+
+    @property
+    def told_against(self) -> str:
+        """How far the study was compared with the paper, in words."""
+        return self.against.told(self.compared, self.results.findings) if self.against else ""
+
+
+def gather(
+    database: Database, study: str, origin: str, at_us: int, *, steps: Steps = iter, against: Against | None = None
+) -> Report:
+    """Read and compute all that the report of a study says.
+
+    Raises StorageError where it has nobody of that origin, PublishedUnknown where a model to compare is none of its.
+    """
+    with database.connect() as connection:
+        origins(connection, study, origin)
+    people = flow(database, study, origin)
+    studies = Studies(database).taken(study, origin)
+    versions = tuple(Version(one.file.version, one.hash) for one in studies)
+    title = studies[-1].file.title if studies else ", ".join(schema(name).title for name in recorded(database, study))
+    arms = tuple(_arms(people, studies[-1])) if studies else ()
+    found = results(database, study, origin, whole=True, steps=steps)
+    if against is not None:
+        against.check(found.findings)
+    known = quality(database, study, origin, found.schemas, at_us)
+    paid = spent(database, study, studies[-1].file.currency) if studies else None
+    parts = (study, title, origin, versions, people, arms, found, at_us, version("parley"), known, paid, against)
+    return Report(*parts)
+
+
+def _arms(people: Flow, study: Study) -> Iterator[Arm]:
+    """The values of each factor, those that nobody has yet among them; one line for a factor of very many."""
+    every = cells(study.factors, study.pools)
+    for factor in study.factors:
+        targets: dict[str, float] = {}
+        for cell in every:
+            targets[cell.values[factor]] = targets.get(cell.values[factor], 0.0) + cell.weight
+        met = people.factors.get(factor, {})
+        if len(targets) > MOST_VALUES:
+            yield _many(factor, met)
+        else:
+            yield from _each(factor, met, targets)
+
+
+def _each(factor: str, met: Mapping[str, tuple[int, int]], targets: Mapping[str, float]) -> Iterator[Arm]:
+    whole = sum(complete for _, complete in met.values())
+    for value in dict.fromkeys((*targets, *met)):
+        arrived, complete = met.get(value, (0, 0))
+        yield Arm(factor, value, arrived, complete, complete / whole if whole else None, targets.get(value))
+
+
+def _many(factor: str, met: Mapping[str, tuple[int, int]]) -> Arm:
+    completed: Sequence[int] = sorted(complete for _, complete in met.values()) or [0]
+    words = f"{len(met)} values, each completed by {completed[0]:,} to {completed[-1]:,}"
+    return Arm(factor, words, sum(arrived for arrived, _ in met.values()), sum(completed), None, None)

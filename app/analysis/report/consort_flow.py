@@ -1,0 +1,62 @@
+"""The flow of participants, after the CONSORT statement: who began, where, who left on the way, who was analysed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from app.analysis.report.build import Arm, Report
+from app.analysis.report.wording import ended
+from storage.log.seats import COMPLETE
+from storage.registers.imported_rows import ORIGIN as IMPORT
+
+FEW_ARMS = 4
+"""The flow shows the values of a factor that has at most so many."""
+ANALYSED = "not excluded, and at least one answer, rating or vote"
+
+
+@dataclass(frozen=True, slots=True)
+class Out:
+    """Those who went no further, and why."""
+
+    number: int
+    words: str
+    items: tuple[tuple[int, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """How many came so far; who left before it, and in which conditions they then were."""
+
+    number: int
+    words: str
+    note: str = ""
+    out: Out | None = None
+    arms: tuple[Arm, ...] = ()
+
+
+def stages(report: Report) -> Iterator[Stage]:
+    """The flow, from the first stage to the last. Of a release nothing is said that is not known."""
+    people, analysed = report.flow, report.results.analysed
+    if report.origin == IMPORT:
+        yield Stage(people.arrived, "are in the release")
+        yield Stage(analysed, "analysed", ANALYSED)
+        return
+    yield Stage(people.arrived, "began", arms=_allocated(report))
+    others = tuple((number, words) for kind, words, number in ended(people) if kind != COMPLETE)
+    left = sum(number for number, _ in others)
+    complete = people.outcomes.get(COMPLETE, 0)
+    yield Stage(complete, "completed the study", out=Out(left, "did not complete it", others))
+    reasons = tuple((number, why) for why, number in people.excluded.items())
+    out = Out(report.excluded, "excluded by a researcher", reasons)
+    yield Stage(analysed, "analysed", f"{ANALYSED}, also of sessions that were not completed", out)
+
+
+def _allocated(report: Report) -> tuple[Arm, ...]:
+    """The values of the first factor that has a few; its conditions before any other factor's."""
+    factors: dict[str, list[Arm]] = {}
+    for arm in report.arms:
+        factors.setdefault(arm.factor, []).append(arm)
+    few = [name for name, arms in factors.items() if 1 < len(arms) <= FEW_ARMS]
+    first = "condition" if "condition" in few else next(iter(few), None)
+    return tuple(factors[first]) if first else ()

@@ -1,0 +1,178 @@
+"""A report as headings, texts, lists and tables, for the forms of it that are written and not drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from app.analysis.estimates import COUNT, Finding, between, told_p, written
+from app.analysis.report import wording
+from app.analysis.report.build import Report
+from app.analysis.report.consort_flow import stages
+from app.analysis.report.quality_and_costs import money
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading of a level from 1."""
+
+    level: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A paragraph; a loud one is a warning."""
+
+    text: str
+    loud: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """A list; an item's code, if it has one, stands at its end."""
+
+    items: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A line of code."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table, whose first `words` columns are words and the others numbers."""
+
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    words: int = 1
+
+
+Block: TypeAlias = Heading | Text | Items | Code | Table
+
+
+def blocks(report: Report) -> Iterator[Block]:
+    """All of a report, in its order."""
+    yield Heading(1, report.title)
+    if report.warning:
+        yield Text(report.warning, loud=True)
+    versions = (("version", f"{version.number}, {version.hash}") for version in report.versions)
+    known = (("study", report.study), ("whose data", f"{report.whose} ({report.origin})"), *versions)
+    records = ", ".join(report.results.schemas) or "no released schema that has an analysis"
+    made = f"{wording.when(report.made_us)}, by Parley {report.parley}"
+    yield Items(tuple((f"{name}: {told}", "") for name, told in (*known, ("records", records), ("made", made))))
+    yield from _main(report)
+    yield from _participants(report)
+    yield from _results(report)
+    yield from _compared(report)
+    yield from _conduct(report)
+
+
+def _main(report: Report) -> Iterator[Block]:
+    """The sentences of what matters most."""
+    found = [one for finding in wording.main(report.results.findings) for one in finding.estimates[: wording.MOST]]
+    if found:
+        yield Heading(2, wording.MAIN)
+        yield Items(tuple((one.sentence, "") for one in found))
+
+
+def _participants(report: Report) -> Iterator[Block]:
+    yield Heading(2, "Participants")
+    told = []
+    for stage in stages(report):
+        if stage.out:
+            why = "; ".join(f"{reason}: {number:,}" for number, reason in stage.out.items)
+            told.append(f"{stage.out.number:,} {stage.out.words}" + (f" ({why})" if why else ""))
+        told.append(f"{stage.number:,} {stage.words}" + (f" ({stage.note})" if stage.note else ""))
+    yield Items(tuple((one, "") for one in told))
+    if report.arms:
+        rows = (
+            (a.factor, a.value, f"{a.arrived:,}", f"{a.complete:,}", wording.share(a.share), wording.share(a.target))
+            for a in report.arms
+        )
+        head = ("Factor", "Value", "Began", "Completed", "Share", "Target")
+        yield Table("Conditions against their targets", head, tuple(rows), 2)
+        yield Text(wording.ARMS)
+
+
+def _results(report: Report) -> Iterator[Block]:
+    if not report.results.findings:
+        yield Heading(2, "Results")
+        yield Text("There is nothing to estimate yet.")
+    section = method = ""
+    for finding in report.results.findings:
+        if section != (section := wording.family(finding.name)):
+            yield Heading(2, section)
+        yield from _finding(finding)
+        yield Text("Estimated as above." if method == (method := finding.method) else method)
+        yield Code(finding.code)
+
+
+def _finding(finding: Finding) -> Iterator[Block]:
+    yield Heading(3, finding.title)
+    head = ("Group", "Estimate", "95 % interval", f"n ({finding.counts})", "Participants")
+    tested = wording.tested(finding)
+    figures = (
+        (
+            one.label,
+            written(one.value, finding.unit),
+            between(one.low, one.high, finding.unit),
+            f"{one.n:,}",
+            f"{one.participants:,}" if one.participants else "–",
+            *([told_p(one.further) or "–"] if tested else []),
+        )
+        for one in finding.estimates
+    )
+    if finding.estimates:
+        yield Table(finding.title, (*head, *([tested] if tested else [])), tuple(figures))
+    if finding.note:
+        yield Text(finding.note)
+    if finding.estimates:
+        yield Items(tuple((wording.told(finding, one), one.name) for one in finding.estimates))
+    if (why := wording.reason(finding)) and finding.unit != COUNT:
+        yield Text(f"No interval: {why}")
+
+
+def _compared(report: Report) -> Iterator[Block]:
+    if report.against is None:
+        return
+    yield Heading(2, "Beside the published figures")
+    rows = (
+        (
+            one.estimate.name,
+            one.published.source,
+            written(one.estimate.value, one.finding.unit),
+            written(one.published.value, one.finding.unit),
+            one.told_error,
+            one.told_difference,
+        )
+        for one in report.compared
+    )
+    if report.compared:
+        head = ("Figure", "Source", "Here", "Published", "Standard error", "Difference")
+        yield Table(f"Beside {report.against.title}", head, tuple(rows), 2)
+    yield Text(report.told_against)
+
+
+def _conduct(report: Report) -> Iterator[Block]:
+    if report.quality is not None:
+        yield Heading(2, "Data quality")
+        odd = tuple((what, f"{n:,}", f"{of:,}") for what, n, of in report.quality.told(report.flow))
+        if odd:
+            yield Table("Data quality", ("What", "Number", "Of"), odd)
+        yield Text(wording.FLAGGED if odd else wording.UNTOLD)
+    if report.costs is not None:
+        yield Heading(2, "Cost")
+        rows = tuple(
+            (name, *(f"{n:,}" for n in (c.attempts, c.failed, c.prompt_tokens, c.completion_tokens)), money(c))
+            for name, c in report.costs.told
+        )
+        if rows:
+            head = ("Model", "Calls", "Failed", "Tokens read", "Tokens written", f"Cost ({report.costs.currency})")
+            yield Table("Cost", head, rows)
+        yield Text(report.costs.note)

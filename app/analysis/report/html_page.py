@@ -1,0 +1,88 @@
+"""The report as a page that needs nothing else: it can be looked at on a phone, kept, sent and printed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from app.analysis.estimates import Finding, between, told_p, written
+from app.analysis.forest_plot import forest
+from app.analysis.report import svg_line_chart, svg_panels, wording
+from app.analysis.report.build import Report
+from app.analysis.report.consort_flow import stages
+from app.analysis.report.quality_and_costs import money
+
+MANY = 14
+"""A finding of more estimates than these has closer rows, and its sentences are not printed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """The findings of a schema, or of both editions of one."""
+
+    title: str
+    anchor: str
+    findings: tuple[Finding, ...]
+
+
+def html(report: Report) -> str:
+    """The page."""
+    findings = report.results.findings
+    estimates = [one for finding in findings for one in finding.estimates]
+    return _PAGE.render(
+        report=report,
+        sections=tuple(sections(findings)),
+        made=wording.when(report.made_us),
+        stages=tuple(stages(report)),
+        panels=svg_panels.panels(estimates, report.compared),
+        lines=svg_line_chart.lines(findings),
+        names={finding.name for finding in findings},
+        beside={one.estimate.name: (one.published.value, one.ends) for one in report.compared},
+    )
+
+
+def sections(findings: tuple[Finding, ...]) -> Iterator[Section]:
+    """The findings by what they are about, in their order."""
+    titles = dict.fromkeys(wording.family(finding.name) for finding in findings)
+    for title in titles:
+        own = tuple(finding for finding in findings if wording.family(finding.name) == title)
+        yield Section(title, own[0].name.partition(".")[0], own)
+
+
+def _breakable(text: str) -> Markup:
+    """A text that may break after an underscore or a dot."""
+    return escape(text).replace("_", Markup("_<wbr>")).replace(".", Markup(".<wbr>"))
+
+
+def _number(value: Any) -> str:
+    return f"{value:,}"
+
+
+_PAGES = Environment(
+    loader=FileSystemLoader(Path(__file__).parent),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_PAGES.globals |= {
+    "forest": forest,
+    "sizes": {"panel": svg_panels, "line": svg_line_chart},
+    "words": wording,
+    "MANY": MANY,
+}
+_PAGES.filters |= {
+    "written": written,
+    "number": _number,
+    "breakable": _breakable,
+    "percent": wording.share,
+    "p": lambda one: told_p(one.further),
+    "money": money,
+    "between": lambda one, unit: between(one.low, one.high, unit),
+}
+_PAGE = _PAGES.get_template("page.html.j2")

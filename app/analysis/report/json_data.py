@@ -1,0 +1,98 @@
+"""The report as JSON: every figure by its stable name, in full precision, with all that is known of it.
+
+json.load(open("report.json"))["figures"]["dices.alpha_nominal.Q_overall"]["value"]
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+from app.analysis.estimates import Estimate, Finding
+from app.analysis.figure_names import about
+from app.analysis.intervals import LEVEL
+from app.analysis.report.build import Report
+from app.analysis.report.published_comparison import Published
+from app.analysis.results import NAMES
+from storage.registers.origins import PILOT
+from storage.registers.simulated_users import BOT
+
+SCHEMA = "parley-report/1"
+"""Another one where what a program reads would mean something else."""
+LOOKS = orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS | orjson.OPT_APPEND_NEWLINE
+
+
+def as_json(report: Report) -> str:
+    """The report for programs."""
+    return orjson.dumps(contents(report), option=LOOKS).decode()
+
+
+def contents(report: Report) -> dict[str, Any]:
+    """What the JSON holds."""
+    printed = {one.estimate.name: one.published for one in report.compared}
+    pairs = [(finding, one) for finding in report.results.findings for one in finding.estimates]
+    return {
+        "schema": SCHEMA,
+        "parley": report.parley,
+        "made": datetime.fromtimestamp(report.made_us / 1e6, UTC).isoformat(),
+        "study": report.study,
+        "title": report.title,
+        "versions": [asdict(version) for version in report.versions],
+        "origin": report.origin,
+        "simulated": report.origin == BOT,
+        "pilot": report.origin == PILOT,
+        "warning": report.warning or None,
+        "schemas": report.results.schemas,
+        "flow": _flow(report),
+        "conditions": [asdict(arm) for arm in report.arms],
+        "figures": {one.name: figure(finding, one, printed.get(one.name)) for finding, one in pairs},
+        "findings": [_finding(finding) for finding in report.results.findings],
+        "against": _against(report),
+        "quality": report.quality and asdict(report.quality),
+        "cost": report.costs and {"currency": report.costs.currency, "models": _costs(report)},
+    }
+
+
+def figure(finding: Finding, one: Estimate, published: Published | None = None) -> dict[str, Any]:
+    """A figure with its interval, sizes and sentence; `published` only where it is compared."""
+    values = asdict(one) | {"level": None if one.low is None else LEVEL, "counts": finding.counts, "unit": finding.unit}
+    order = ("label", "value", "low", "high", "level", "n", "counts", "participants", "unit", "groups", "further")
+    found = {name: values[name] for name in (*order, "sentence", "why")}
+    found |= {"about": about(one.name, NAMES), "finding": finding.name}
+    return found | ({"published": _printed(published)} if published is not None else {})
+
+
+def _flow(report: Report) -> dict[str, Any]:
+    people = report.flow
+    counts = {"arrived": people.arrived, "excluded": report.excluded, "analysed": report.results.analysed}
+    return {**counts, "outcomes": people.outcomes, "reasons_for_exclusion": people.excluded}
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    values = {name: getattr(finding, name) for name in ("name", "title", "method", "code", "reference", "note")}
+    return values | {"figures": [one.name for one in finding.estimates]}
+
+
+def _printed(published: Published) -> dict[str, Any]:
+    return {name: getattr(published, name) for name in ("value", "standard_error", "source")}
+
+
+def _against(report: Report) -> dict[str, Any] | None:
+    if report.against is None:
+        return None
+    known = len(report.against.figures)
+    return {
+        "name": report.against.name,
+        "title": report.against.title,
+        "figures": known,
+        "compared": len(report.compared),
+        "models": report.against.called,
+        "without_counterpart": report.against.alone(report.results.findings),
+    }
+
+
+def _costs(report: Report) -> dict[str, Any]:
+    return {name: asdict(cost) for name, cost in report.costs.models.items()} if report.costs else {}

@@ -1,0 +1,119 @@
+"""How the data of a report came about: what is odd about sessions, and what the models' replies took and cost."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from app.analysis.chatbench.accuracy import ATTENTION, TABLE
+from app.analysis.data_frames import SESSION, frame
+from storage.db.engine import Database
+from storage.log.seats import meant
+from storage.registers.imported_rows import ORIGIN as IMPORT
+from storage.reports.analysis_data import Flow
+from storage.reports.blinding import ALL, blinding
+from storage.reports.costs import Cost, costs
+from storage.reports.monitoring.sessions import crowds, odd
+
+FLAGS: Mapping[str, str] = MappingProxyType(
+    {
+        "too_fast": "went faster than anybody can read",
+        "one_word": "wrote messages of one word",
+        "straight_lined": "gave the same rating throughout",
+        "missed_check": "failed an attention check",
+        "leak": "had a reply that told which model wrote it",
+        "same_id": "began under a recruiter's id that another session had",
+    }
+)
+EVERYBODY = (
+    "Calls of models in all sessions of the study, whoever took part: people, pilots and simulated participants."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """What is odd about sessions of an origin, excluded ones among them.
+
+    Of an import only the attention checks are known. `checked` are the participants who had a question of ChatBench's
+    attention check and `missed` those who answered one wrongly.
+    """
+
+    flags: Mapping[str, int]
+    flagged: int
+    pasted: int
+    replies: int
+    leaks: int
+    checked: int
+    missed: int
+
+    def told(self, people: Flow) -> Iterator[tuple[str, int, int]]:
+        """What is odd in words, each with how many there are, and of how many."""
+        if people.origin != IMPORT:
+            yield "Sessions with a flag", self.flagged, people.arrived
+            for name, words in FLAGS.items():
+                yield f"Sessions that {words} ({name})", self.flags.get(name, 0), people.arrived
+            yield "Sessions in which something was pasted", self.pasted, people.arrived
+            yield "Sessions that a researcher excluded", sum(people.excluded.values()), people.arrived
+        if self.replies:
+            yield "Replies that told which model wrote them", self.leaks, self.replies
+        if self.checked:
+            yield "Participants who missed a question of the attention check", self.missed, self.checked
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What each model took and cost, dearest first, and in which currency."""
+
+    currency: str
+    models: Mapping[str, Cost]
+
+    @property
+    def total(self) -> Cost:
+        """All models together."""
+        return sum(self.models.values(), Cost())
+
+    @property
+    def told(self) -> Iterator[tuple[str, Cost]]:
+        """What is written of each model, and of all together where there are several."""
+        yield from self.models.items()
+        if len(self.models) > 1:
+            yield "all", self.total
+
+    @property
+    def note(self) -> str:
+        """What the costs are of, and of how many replies they are not known."""
+        unknown = self.total.unknown
+        return f"{EVERYBODY} {unknown:,} replies have no known cost." if unknown else EVERYBODY
+
+
+def money(cost: Cost) -> str:
+    """What is known of a cost; with some of it unknown it is more."""
+    if not cost.unknown:
+        return f"{cost.cost:,.4f}"
+    return f"over {cost.cost:,.4f}" if cost.cost else "unknown"
+
+
+def quality(database: Database, study: str, origin: str, schemas: Collection[str], now_us: int) -> Quality:
+    """What is odd about a study's sessions."""
+    checked, missed = _attention(database, study, origin) if "chatbench" in schemas else (0, 0)
+    if origin == IMPORT:
+        return Quality({}, 0, 0, 0, 0, checked, missed)
+    with database.connect() as connection:
+        found = odd(crowds(connection, meant(study, origin, now_us, 0)))
+    told = [row for row in blinding(database, study, origin).leaks if row.by == ALL]
+    replies, leaks = sum(row.replies for row in told), sum(row.flagged for row in told)
+    return Quality(found.flags, found.flagged, found.pasted, replies, leaks, checked, missed)
+
+
+def _attention(database: Database, study: str, origin: str) -> tuple[int, int]:
+    """How many participants had an attention check among their questions, and how many missed one."""
+    answers = frame(database, study, TABLE, origin, excluded=True, columns=("dataset", "acc"))
+    checks = answers[(answers["dataset"] == ATTENTION) & answers["acc"].notna()]
+    missed = checks.loc[checks["acc"].astype("float64") < 1, SESSION]
+    return int(checks[SESSION].nunique()), int(missed.nunique())
+
+
+def spent(database: Database, study: str, currency: str) -> Costs:
+    """What a study's models took and cost, whoever took part."""
+    return Costs(currency, costs(database, study, "model"))

@@ -1,0 +1,1 @@
+"""Conversations annotated by models, and how far they agree with people."""

@@ -1,0 +1,53 @@
+"""An annotator that is written in a study file, or in a file of annotators: a prompt and a JSON schema."""
+
+from __future__ import annotations
+
+from app.annotation.annotators.base import Annotator, question_of, quoted
+from app.annotation.annotators.json_reply import Schema
+from experiments.study.annotators import RIGHT, Annotating
+from experiments.study.template import fill, names
+from storage.reports.conversations import Conversation
+
+PROBLEM = frozenset({"question", "problem", "options"})
+
+
+class Own(Annotator):
+    """What a prompt of one's own finds in a conversation."""
+
+    def __init__(self, name: str, told: Annotating) -> None:
+        self.name = name
+        self.whole = told.over == "session"
+        self.temperature, self.max_tokens = told.temperature, told.max_tokens
+        self.told_right = bool({RIGHT, "chosen"} & set(names(told.prompt)))
+        self._told, self._names = told, frozenset(names(told.prompt))
+
+    def prompt(self, conversation: Conversation) -> str:
+        """The prompt with its names filled, each once: nothing that is quoted is filled again."""
+        question = conversation.question
+        first = next((said.text for said in conversation.said if said.role == "user"), "")
+        values = {
+            "conversation": quoted(conversation),
+            "first_message": first,
+            "question": question.text,
+            "problem": question_of(conversation),
+            "options": "\n".join(f"{key}. {text}" for key, text in question.options.items()),
+            "chosen": question.chosen or "(nothing)",
+            RIGHT: question.right or "",
+        }
+        return fill(self._told.prompt, values.__getitem__).strip()
+
+    def schema(self, conversation: Conversation) -> Schema:
+        """Its own."""
+        return self._told.schema_
+
+    def guide(self) -> str:
+        """What its author says of it."""
+        return self._told.about
+
+    def lacks(self, conversation: Conversation) -> str:
+        """What its prompt names must be there."""
+        if self._names & PROBLEM and not conversation.question.text:
+            return "it belongs to no question that is known here"
+        if RIGHT in self._names and conversation.question.right is None:
+            return "the right answer of its question is not known"
+        return ""

@@ -1,0 +1,56 @@
+"""Which annotators there are: those of this folder, and those that other packages name under "parley.annotators".
+
+    @annotator("user_effort")
+    class UserEffort(Annotator): ...
+
+The table fills on first use and only then. A study's own (`annotators:` in its file, or in a file of annotators) come
+beside these, under other names: whoever reads data has to know what a name means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
+
+from app.annotation.annotators.base import Annotator
+from app.annotation.annotators.custom import Own
+from app.errors import AnnotatorUnknown
+from experiments.errors import allowed
+from experiments.study.annotators import Annotating
+from problems.plugins import discover
+
+GROUP = "parley.annotators"
+_ANNOTATORS: dict[str, type[Annotator]] = {}
+A = TypeVar("A", bound=type[Annotator])
+
+
+def annotator(name: str) -> Callable[[A], A]:
+    """Register the class below as the annotator `name`."""
+
+    def register(cls: A) -> A:
+        if name in _ANNOTATORS:
+            raise ValueError(f"Annotator {name!r} is registered twice. Give one of them another name.")
+        cls.name = name
+        _ANNOTATORS[name] = cls
+        return cls
+
+    return register
+
+
+def kinds() -> Mapping[str, type[Annotator]]:
+    """Every annotator there is, of this package and of others, in the order of the alphabet."""
+    discover("app.annotation.annotators", GROUP)
+    return dict(sorted(_ANNOTATORS.items()))
+
+
+def annotators(names: Iterable[str], own: Mapping[str, Annotating]) -> list[Annotator]:
+    """The annotators of these names, of which a study or a file has `own`; raises AnnotatorUnknown."""
+    known = kinds()
+    for name in sorted(known.keys() & own.keys()):
+        raise AnnotatorUnknown(f"{name!r} is an annotator that comes with Parley; give your own another name")
+    found: list[Annotator] = []
+    for name in names:
+        if name not in {**known, **own}:
+            raise AnnotatorUnknown(f"no annotator is called {name!r}{allowed(name, [*known, *own])}")
+        found.append(Own(name, own[name]) if name in own else known[name]())
+    return found

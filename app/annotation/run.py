@@ -1,0 +1,144 @@
+"""Annotating a study's finished conversations: what is to be asked, and what became of what was asked.
+
+The engine asks and stores (app/batch); here conversations become cells, and stored replies become facts. To read
+stored replies again needs no call, and to write a finding again is no change, so a run that was killed is repeated with
+the same command. What cannot be read is counted and told, never guessed at.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from app.annotation.annotators.base import AnnotationCell, Annotator
+from app.annotation.annotators.json_reply import Unparsed, Values
+from app.backends.model_ref import Asked
+from storage.ai_alone.cells import StoredCell, keep_cells
+from storage.ai_alone.replies import Stored, stored
+from storage.db.engine import Database
+from storage.log.ai_alone_erasure import forget_erased
+from storage.log.annotations import Annotation
+from storage.reports.conversations import Conversation, conversations
+from storage.tables import SETTLED
+
+Wanted = tuple[Annotator, Asked]
+KIND: Final = "annotation"
+CUT = "length"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is so of a conversation without asking."""
+
+    conversation: Conversation
+    annotator: str
+    values: Values
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What is to be asked about which conversations; what is known already; and how many cannot be judged, and why."""
+
+    cells: tuple[AnnotationCell, ...]
+    known: tuple[Known, ...]
+    lacking: Mapping[tuple[str, str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What was found, by stream; and by annotator what was unparsed (each with why), refused, failed or not asked."""
+
+    annotations: Mapping[str, Sequence[Annotation]]
+    unparsed: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    refused: int = 0
+    failed: int = 0
+    missing: int = 0
+
+
+def planned(database: Database, study: str, origin: str, wanted: Sequence[Wanted]) -> Planned:
+    """What each annotator is to ask its model about each finished conversation."""
+    cells: list[AnnotationCell] = []
+    known: list[Known] = []
+    lacking: Counter[tuple[str, str]] = Counter()
+    for whole in sorted({annotator.whole for annotator, _ in wanted}):
+        mine = [one for one in wanted if one[0].whole == whole]
+        for conversation in conversations(database, study, origin, whole=whole):
+            for annotator, asked in mine:
+                if why := annotator.lacks(conversation):
+                    lacking[annotator.name, why] += 1
+                elif (values := annotator.known(conversation)) is not None:
+                    known.append(Known(conversation, annotator.name, values))
+                else:
+                    cells.append(annotator.cell(conversation, asked))
+    return Planned(tuple(cells), tuple(known), lacking)
+
+
+def keep(database: Database, study: str, plan: Planned) -> None:
+    """Write which cells the plan has, before any is asked: by that a withdrawal finds the replies about somebody."""
+    keep_cells(database, study, (_kept(number, cell) for number, cell in enumerate(plan.cells)))
+
+
+def forget(database: Database, study: str, plan: Planned) -> None:
+    """Delete what came about somebody who withdrew while it was asked."""
+    forget_erased(database, study, [_kept(number, cell) for number, cell in enumerate(plan.cells)])
+
+
+def _kept(number: int, cell: AnnotationCell) -> StoredCell:
+    about = cell.conversation.about
+    return StoredCell(
+        cell=cell.key,
+        kind=KIND,
+        name=cell.annotator.name,
+        model=cell.asked.label,
+        position=number,
+        samples=1,
+        stream=cell.conversation.stream,
+        path=about.path,
+        data={"slot": about.slot, "of": about.of},
+    )
+
+
+def findings(database: Database, plan: Planned, run: str) -> Findings:
+    """What the stored replies say, and what is known without any."""
+    by_stream: dict[str, list[Annotation]] = {}
+    for one in plan.known:
+        found = Annotation(one.conversation.about, one.annotator, "", one.values, run, "")
+        by_stream.setdefault(one.conversation.stream, []).append(found)
+    unparsed: Counter[tuple[str, str]] = Counter()
+    refused = failed = asked = 0
+    for cell, reply in _replied(database, plan):
+        asked += 1
+        if reply.text is None:
+            refused += reply.reason in SETTLED
+            failed += reply.reason not in SETTLED
+            continue
+        values = read(cell, reply)
+        if isinstance(values, Unparsed):
+            unparsed[cell.annotator.name, values.why] += 1
+            continue
+        about, name = cell.conversation.about, cell.annotator.name
+        found = Annotation(about, name, cell.asked.label, values, run, cell.key)
+        by_stream.setdefault(cell.conversation.stream, []).append(found)
+    return Findings(by_stream, unparsed, refused, failed, len(plan.cells) - asked)
+
+
+def read(cell: AnnotationCell, reply: Stored) -> Values | Unparsed:
+    """What a stored reply says; one that was cut off says that."""
+    values = cell.annotator.read(reply.text or "", cell.conversation)
+    if isinstance(values, Unparsed) and reply.finish_reason == CUT:
+        return Unparsed(f"it was cut off at {cell.annotator.max_tokens:,} tokens")
+    return values
+
+
+def _replied(database: Database, plan: Planned) -> Iterator[tuple[AnnotationCell, Stored]]:
+    cells = {cell.key: cell for cell in plan.cells}
+    return ((cells[reply.cell], reply) for reply in stored(database, cells))
+
+
+def told(study_hash: str, plan: Planned, origin: str) -> dict[str, Any]:
+    """What the log is told of a run of this plan."""
+    by = sorted({(cell.annotator.name, cell.asked.label) for cell in plan.cells})
+    names, models = ([*dict.fromkeys(column)] for column in (zip(*by, strict=True) if by else ((), ())))
+    return {"hash": study_hash, "annotators": names, "models": models, "origin": origin}

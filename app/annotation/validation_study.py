@@ -1,0 +1,191 @@
+"""An annotator verified by people: a random sample of what it annotated, as a study in which people answer the same.
+
+Each field of the annotator's answer becomes a question of the form. What the model and a person say is compared as a
+short text (`says`), in which both speak alike; lists of free words are asked, and not compared.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from app.annotation.annotators.base import Annotator, parts
+from app.annotation.annotators.json_reply import Schema
+from app.errors import AnnotatorUnknown
+from experiments.session.annotations import About
+from experiments.session.seeded_random import shuffled
+from storage.db.private_files import make_folder, writing
+from storage.reports.conversations import Conversation
+from storage.yaml_text import yaml_text
+
+NULL, YES, NO = "null", "yes", "no"
+NOTHING = "None of these"
+POOL, FILE, STUDY, STEP = "conversations", "conversations.jsonl", "study.yaml", "label"
+ID_DIGITS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of an annotator's answer, as people are asked for it."""
+
+    name: str
+    schema: Schema
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """The closed list of values: as they are stored, and as people read them; empty where there is none."""
+        if self._kind == "boolean":
+            return {YES: "Yes", NO: "No"}
+        listed = (self.schema["items"] if self._kind == "array" else self.schema).get("enum", ())
+        return {self._option(value): NOTHING if value is None else _plain(str(value)) for value in listed}
+
+    @property
+    def compared(self) -> bool:
+        """Whether two can be said to agree on it: not on a list of free words."""
+        return self._kind != "array" or bool(self.options)
+
+    @property
+    def closed(self) -> bool:
+        """Whether it has a closed list of single values, so that agreement by chance can be told."""
+        return bool(self.options) and self._kind != "array"
+
+    def question(self) -> dict[str, Any]:
+        """The question of a survey; raises AnnotatorUnknown where no form can ask it."""
+        asked = {"name": self.name, "text": _plain(str(self.schema.get("description") or self.name))}
+        if self._kind == "array":
+            rest = {"ask": "multiple", "options": dict(self.options)} if self.options else {"ask": "long"}
+            return rest | asked | {"required": False}
+        if self.options:
+            return {"ask": "single", "options": dict(self.options)} | asked
+        if self._kind in ("integer", "number"):
+            ends = {name: self.schema[name] for name in ("minimum", "maximum") if name in self.schema}
+            return {"ask": "number", "whole": self._kind == "integer", "required": not self._may_lack} | ends | asked
+        if self._kind == "string":
+            return {"ask": "short", "required": False} | asked
+        raise AnnotatorUnknown(f"{self.name!r} cannot be asked in a form: it is of the type {self._kind or 'any'!r}")
+
+    def says(self, value: Any) -> str:
+        """A value of the model's, or of a form's, as both are compared."""
+        if value is None:
+            return NULL if self.closed else ""
+        if isinstance(value, list | tuple):
+            return "; ".join(sorted(self._option(one) for one in value))
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        return self._option(value) if self.options else " ".join(str(value).split()).casefold()
+
+    @property
+    def _kinds(self) -> Sequence[str]:
+        kinds = self.schema.get("type", ())
+        return [kinds] if isinstance(kinds, str) else list(kinds)
+
+    @property
+    def _may_lack(self) -> bool:
+        return "null" in self._kinds
+
+    @property
+    def _kind(self) -> str:
+        """Its type beside null; the form has one kind of box for each."""
+        kinds = [kind for kind in self._kinds if kind != "null"]
+        return kinds[0] if len(kinds) == 1 else "string" if "enum" in self.schema else ""
+
+    def _option(self, value: Any) -> str:
+        if value is None:
+            return NULL
+        return (YES if value else NO) if isinstance(value, bool) else str(value)
+
+
+def fields(annotator: Annotator, held: Iterable[Conversation]) -> list[Field]:
+    """The fields of an annotator's answers about these conversations; options that differ are put together."""
+    found: dict[str, Schema] = {}
+    for conversation in held:
+        for name, part in parts(annotator.schema(conversation)).items():
+            known = found.get(name, part)
+            if "enum" in part:
+                known = {**known, "enum": list(dict.fromkeys([*known["enum"], *part["enum"]]))}
+            found[name] = known
+    return [Field(name, _null_last(part)) for name, part in found.items()]
+
+
+def _null_last(part: Schema) -> Schema:
+    return {**part, "enum": sorted(part["enum"], key=lambda one: one is None)} if "enum" in part else part
+
+
+def public_id(secret: str, conversation: Conversation) -> str:
+    """The id of a conversation in a sample: it looks random to whoever has not the deployment's secret."""
+    return _public_id(secret, conversation.stream, conversation.about)
+
+
+def _public_id(secret: str, stream: str, about: About) -> str:
+    text = orjson.dumps(["sample", stream, *about])
+    return f"c{hashlib.blake2b(text, key=secret.encode()[:64], digest_size=ID_DIGITS // 2).hexdigest()}"
+
+
+def drawn(held: Sequence[Conversation], number: int, seed: str, secret: str) -> list[Conversation]:
+    """So many of them at random; the same seed draws the same."""
+    by_id = {public_id(secret, one): one for one in held}
+    return [by_id[name] for name in shuffled(list(by_id), seed, "sample")[:number]]
+
+
+def write_sample(folder: Path, annotator: Annotator, sample: Sequence[Conversation], secret: str) -> Path:
+    """Write the label study and its conversations; the path of the study's file."""
+    asked = [field.question() for field in fields(annotator, sample)]
+    problems = [_problem(public_id(secret, one), one, right=annotator.told_right) for one in sample]
+    make_folder(folder)
+    with writing(folder / FILE) as file:
+        file.write(b"\n".join(map(orjson.dumps, problems)) + b"\n")
+    path = folder / STUDY
+    shown = any(one.question.text for one in sample)
+    raw = _study(annotator, asked, len(sample), shown=shown)
+    with writing(path) as file:
+        file.write(yaml_text(raw).encode())
+    return path
+
+
+def _problem(name: str, conversation: Conversation, *, right: bool) -> dict[str, Any]:
+    said = [{"role": one.role, "text": one.text} for one in conversation.said]
+    return {"id": name, "text": _about(conversation, right=right), "dataset": "sample", "dialogue": said}
+
+
+def _about(conversation: Conversation, *, right: bool) -> str:
+    """What raters can unfold: the problem as it was shown; and what was right and submitted, if the annotator knew."""
+    question = conversation.question
+    if not question.text:
+        return "(no problem)"
+    options = "\n".join(f"- {key}. {text}" for key, text in question.options.items())
+    known = [f"Right answer: {question.right}"] if right and question.right else []
+    known += [f"The person submitted: {question.chosen}"] if right and question.chosen else []
+    return "\n\n".join(part for part in (question.text, options, *known) if part)
+
+
+def _study(annotator: Annotator, asked: Sequence[Mapping[str, Any]], number: int, *, shown: bool) -> dict[str, Any]:
+    guide = _plain(annotator.guide())
+    survey = {"step": "survey", "id": STEP, "title": "Read and judge", "show_problem": shown, "show_dialogue": True}
+    return {
+        "study": f"verify-{annotator.name}"[:60],
+        "title": "Reading conversations",
+        "telemetry": False,
+        "problems": {POOL: {"source": "jsonl", "path": FILE}},
+        "flow": [
+            {
+                "step": "info",
+                "id": "instructions",
+                "title": "What you are asked to judge",
+                "text": f"You read {number} conversations between a person and an AI assistant, and answer the same "
+                f"questions about each. Judge by what is there.\n\n{guide}".strip(),
+                "button": "Start",
+            },
+            {"each": "conversation", "of": POOL, "flow": [{**survey, "questions": list(asked)}]},
+            {"step": "finish", "text": "You have judged all conversations, and everything is saved. Thank you."},
+        ],
+    }
+
+
+def _plain(guide: str) -> str:
+    """A model's instructions as a page's text: names in braces would be filled there."""
+    return guide.replace("{{", "{ {")

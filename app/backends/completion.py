@@ -1,0 +1,70 @@
+"""Asking for a reply in one piece, as a batch does: nobody reads along, so nothing need be streamed.
+
+A backend that can answer whole has a method `whole`; of any other the stream is collected. What counts as a reply is
+the same as in `deadlines`; of its times only `reply_timeout_s` holds. An error has with it what was sent and what came.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+
+import orjson
+
+from app.backends.base import Backend, Delta, End, Request, Text, Whole
+from app.backends.guard import Limits, check_end, check_length, deadlines, in_time, storable
+from app.backends.wire.error_mapping import refusal
+from app.errors import BackendBroken, BackendError
+
+
+@dataclass(frozen=True, slots=True)
+class _Patient:
+    """The limits of a stream that nobody reads along: only the whole of it has to come in time."""
+
+    reply_timeout_s: float
+    max_reply_chars: int
+
+    @property
+    def first_token_timeout_s(self) -> float:
+        return self.reply_timeout_s
+
+    @property
+    def token_gap_timeout_s(self) -> float:
+        return self.reply_timeout_s
+
+
+async def whole(backend: Backend, request: Request, limits: Limits) -> Whole:
+    """Give the reply with all that went over the wire for it; raise a BackendError if there is none."""
+    ask: Callable[[Request], Awaitable[Whole]] | None = getattr(backend, "whole", None)
+    if ask is None:
+        return await _collected(backend, request, limits)
+    until = asyncio.get_running_loop().time() + limits.reply_timeout_s
+    reply = await in_time(ask(request), until, "reply", limits.reply_timeout_s)
+    try:
+        check_length(len(reply.text), limits)
+        if reply.end.finish_reason == "refusal":
+            raise refusal(reply.text)
+        check_end(reply.end.finish_reason, not reply.text.strip())
+    except BackendBroken as error:
+        error.sent, error.raw = reply.sent, reply.raw
+        error.tokens = reply.end.prompt_tokens, reply.end.completion_tokens
+        raise
+    return replace(reply, text=text) if (text := storable(reply.text)) is not reply.text else reply
+
+
+async def _collected(backend: Backend, request: Request, limits: Limits) -> Whole:
+    """The same from a stream, whose deltas are what came."""
+    found: list[Delta] = []
+    patient = _Patient(limits.reply_timeout_s, limits.max_reply_chars)
+    sent = orjson.dumps(request, default=dict).decode()
+    try:
+        async with aclosing(deadlines(lambda: backend.stream(request), patient)) as deltas:
+            async for delta in deltas:
+                found.append(delta)
+    except BackendError as error:
+        error.sent, error.raw = sent, orjson.dumps(found).decode()
+        raise
+    end = next(one for one in found if isinstance(one, End))  # the last: `deadlines` gives one, or raises
+    return Whole("".join(one.text for one in found if isinstance(one, Text)), end, orjson.dumps(found).decode(), sent)

@@ -1,0 +1,165 @@
+"""What goes wrong between us and a model server over HTTP, said once in our words for all backends that use it.
+
+The status decides whose move it is; a code in the body may say more than the status and becomes the reason. A
+server's own text is quoted, cut short, and never without `Server.mask`.
+"""
+
+import math
+import re
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from time import time
+from typing import Any
+
+import orjson
+
+from app.config.model_servers import Server
+from app.errors import BackendBroken, BackendDenied, BackendError, BackendRejected, BackendUnavailable
+
+EXCERPT = 500
+RETRIABLE = (408, 409, 425, 429)
+REJECTING = {
+    "insufficient_quota": "insufficient_quota",
+    "billing_error": "insufficient_quota",
+    "context_length_exceeded": "context_length_exceeded",
+    "exceed_context_size_error": "context_length_exceeded",
+    "content_filter": "content_filter",
+    "invalid_prompt": "content_filter",
+    "bio_policy": "content_filter",
+    "misalignment_policy_violation": "content_filter",
+}
+"""Codes of OpenAI, Anthropic and llama.cpp that say more than the status, and our words for them: no waiting helps."""
+OVERFLOW = re.compile(r"maximum context length|context (length|window|size|limit)|prompt is too long", re.I)
+"""How servers without a code say that the conversation is too long for the model (vLLM, Anthropic, Ollama)."""
+WRONG = ("invalid_request_error",)
+DENIED = ("authentication_error", "permission_error", "not_found_error")
+DENYING = (401, 402, 403, 404)
+"""Types and statuses with which a server refuses a request, and with which it refuses all of them."""
+NO_QUOTA = "insufficient_quota"
+
+
+def refused(status: int, headers: Mapping[str, str], content: bytes) -> BackendError:
+    """The error that a status other than success is; `content` is the body or its beginning."""
+    code, text = _told(content)
+    words = " ".join(text.split())[:EXCERPT] or "(it gave no reason)"
+    message = f"The model server refused with status {status}: {words}"
+    request_id = headers.get("x-request-id") or headers.get("request-id")
+    message += f" (request {request_id})" if request_id else ""
+    reason = _reason(code, text if status in (400, 413, 422) else "")
+    # a used-up quota comes as 429, but no waiting helps
+    if (status in RETRIABLE or status >= 500) and reason is None:
+        after = retry_after_s(headers)
+        return BackendUnavailable(f"{message}. Try again.", reason=f"status_{status}", retry_after_s=after)
+    advice = "Check the server's address." if status < 400 else "Check the key, the model's name and the request."
+    every = reason == NO_QUOTA or (reason is None and status in DENYING)
+    leaf = BackendDenied if every else BackendRejected
+    return leaf(f"{message}. {advice}", reason=reason or f"status_{status}")
+
+
+def error_in_stream(error: object) -> BackendError:
+    """The error that a server told after it had begun to answer with success."""
+    content = orjson.dumps({"error": error})
+    code, text = _told(content)
+    reason = _reason(code, text)
+    message = f"The model server broke off with an error: {code or ''} {text}"[:EXCERPT].strip()
+    every = reason == NO_QUOTA or (reason is None and code in DENIED)
+    if every or reason or code in WRONG:
+        leaf = BackendDenied if every else BackendRejected
+        return leaf(f"{message}. Check the model and the request.", reason=reason or "error_in_stream")
+    return BackendUnavailable(f"{message}. Try again.", reason="error_in_stream")
+
+
+def check_event(event: dict[str, Any]) -> None:
+    """Raise what an event tells, if it is an error."""
+    if event.get("error") or event.get("type") == "error" or event.get("object") == "error":
+        raise error_in_stream(event.get("error") or event)
+
+
+def late(server: Server, reason: str) -> BackendUnavailable:
+    """The error that a server's silence is."""
+    return BackendUnavailable(f"{server.url} did not answer in time. Try again.", reason=reason)
+
+
+def unreachable(server: Server, why: str) -> BackendUnavailable:
+    """The error that a connection is which could not be opened."""
+    return BackendUnavailable(
+        f"No connection to {server.url} ({why}). Is the address right, and up?", reason="connection"
+    )
+
+
+def broken(server: Server, why: str) -> BackendUnavailable:
+    """The error that a connection is which was open."""
+    return BackendUnavailable(f"The connection to {server.url} broke ({why}). Try again.", reason="connection")
+
+
+def unpackable(server: Server, why: str) -> BackendBroken:
+    """The error that a body is which nobody can unpack."""
+    return BackendBroken(f"The answer of {server.url} cannot be unpacked ({why}).", reason="malformed")
+
+
+def too_long() -> BackendBroken:
+    """The error that a body is which nobody will read."""
+    return BackendBroken("The model server's answer is longer than 8 MB.", reason="too_long")
+
+
+def refusal(text: str) -> BackendBroken:
+    """The error that a model's refusal to reply is; `text` is what it said instead."""
+    said = f": {text[:EXCERPT]}" if text else ""
+    return BackendBroken(f"The model refused to reply{said}.", reason="refusal")
+
+
+def masked(error: BackendError, server: Server, sent: str = "", raw: str = "") -> BackendError:
+    """The same error without a secret of the server, and with what went over the wire; servers quote keys and whole
+    requests."""
+    same = type(error)(server.mask(str(error)), reason=error.reason, retry_after_s=error.retry_after_s)
+    same.sent, same.raw = server.mask(sent or error.sent), server.mask(raw or error.raw)
+    return same
+
+
+def retry_after_s(headers: Mapping[str, str]) -> float | None:
+    """How many seconds the server asked us to wait: a number, or a date by the server's own clock."""
+    milliseconds = _number(headers.get("retry-after-ms", ""))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    told = headers.get("retry-after", "")
+    seconds = _number(told)
+    if seconds is not None:
+        return seconds
+    until, now = _date(told), _date(headers.get("date", ""))
+    return None if until is None else max(0.0, until - (time() if now is None else now))
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) and number >= 0 else None
+
+
+def _date(text: str) -> float | None:
+    try:
+        return parsedate_to_datetime(text).timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+def _told(content: bytes) -> tuple[str | None, str]:
+    """The code and the words of a body: `{error: {code, type, message}}`, `{error: text}`, or whatever it is."""
+    text = content.decode(errors="replace")
+    try:
+        error: Any = orjson.loads(content)
+    except orjson.JSONDecodeError:
+        return None, text
+    if isinstance(error, dict) and error.get("error"):
+        error = error["error"]
+    if not isinstance(error, dict):
+        return None, error if isinstance(error, str) else text
+    codes = [word for word in (error.get("code"), error.get("type")) if isinstance(word, str)]
+    code = next((word for word in codes if word in REJECTING), codes[0] if codes else None)
+    message = error.get("message") or error.get("detail")
+    return code, message if isinstance(message, str) else text
+
+
+def _reason(code: str | None, text: str) -> str | None:
+    return REJECTING.get(code or "") or ("context_length_exceeded" if OVERFLOW.search(text) else None)

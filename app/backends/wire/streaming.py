@@ -1,0 +1,155 @@
+"""How an answer becomes a reply: as it comes, in deltas, or whole; with nothing secret in what is told of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, aclosing, contextmanager, suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+import orjson
+
+from app.backends.base import Delta, End, Text, Whole
+from app.backends.wire.error_mapping import masked
+from app.config.model_servers import Server
+from app.errors import BackendError, BackendRejected
+
+if TYPE_CHECKING:
+    import httpx2
+
+WHOLE, STREAM = {"accept": "application/json"}, {"accept": "text/event-stream"}
+"""The headers by which a backend says how it reads an answer: whole, which limits its size, or as it comes. Kept from
+the server, as none says more than the body of the request."""
+DRAIN_S = 0.2
+"""How long what follows the end of a reply is waited for, so that the connection can be used again."""
+RATE_LIMITS = ("x-ratelimit-", "anthropic-ratelimit-")
+"""How the names of headers begin that say what a server's rate limits are."""
+
+
+class Framing(Protocol):
+    """How JSON values follow each other in a body; pure."""
+
+    def feed(self, chunk: bytes) -> Iterator[Any]:
+        """Take the next bytes, give the values that they complete; None says that the stream is over."""
+        ...
+
+    def rest(self) -> Iterator[Any]:
+        """Give what the end of the body completes; raise BackendBroken where it held nothing."""
+        ...
+
+
+class Decoder(Protocol):
+    """What reads the values of one reply; pure."""
+
+    def read(self, value: Any) -> Iterator[Delta]:
+        """Give the deltas of a value; nothing is read after the `End`."""
+        ...
+
+    def end(self, *, done: bool) -> Iterator[Delta]:
+        """Give the `End` once the stream said that it is `done`, or its body is over; raise a BackendError if the reply
+        was cut off."""
+        ...
+
+
+async def streamed(
+    server: Server, opening: AbstractAsyncContextManager[httpx2.Response], framing: Framing, decoder: Decoder
+) -> AsyncGenerator[Delta]:
+    """Give the reply as a server sends it; leaving early closes the connection."""
+    with masking(server):
+        async with opening as response, aclosing(response.aiter_bytes()) as chunks:
+            limits = _rate_limits(response.headers)
+            async for chunk in chunks:
+                for delta in gathered(decoded(framing.feed(chunk), decoder)):
+                    if isinstance(delta, End):
+                        await _drain(chunks)
+                        yield replace(delta, limits=limits)
+                        return
+                    yield delta
+        for delta in gathered(ending(framing, decoder)):
+            yield replace(delta, limits=limits) if isinstance(delta, End) else delta
+
+
+async def _drain(chunks: AsyncIterator[bytes]) -> None:
+    with suppress(TimeoutError, BackendError):
+        async with asyncio.timeout(DRAIN_S):
+            async for _ in chunks:
+                pass
+
+
+def decoded(values: Iterator[Any], decoder: Decoder) -> Iterator[Delta]:
+    """The deltas of values."""
+    for value in values:
+        if value is None:
+            yield from decoder.end(done=True)
+            return
+        yield from decoder.read(value)
+
+
+def ending(framing: Framing, decoder: Decoder) -> Iterator[Delta]:
+    """The deltas that the end of the body completes."""
+    yield from decoded(framing.rest(), decoder)
+    yield from decoder.end(done=False)
+
+
+def gathered(found: Iterator[Delta]) -> Iterator[Delta]:
+    """Words that came together as one piece, also those that came before an error."""
+    words: list[str] = []
+    try:
+        for delta in found:
+            if isinstance(delta, Text):
+                words.append(delta.text)
+                continue
+            if words:
+                yield Text("".join(words))
+                words = []
+            yield delta
+    except BackendError:
+        if words:
+            yield Text("".join(words))
+        raise
+    if words:
+        yield Text("".join(words))
+
+
+def whole_of(response: httpx2.Response, server: Server, sent: bytes, read: Callable[[bytes], tuple[str, End]]) -> Whole:
+    """A whole answer as a reply, which `read` finds in its bytes; an error has with it what came."""
+    raw = response.content
+    try:
+        text, end = read(raw)
+    except BackendError as error:
+        error.raw = words_of(raw)
+        raise
+    end = replace(end, limits=_rate_limits(response.headers))
+    return Whole(text, end, server.mask(words_of(raw)), words_of(sent))
+
+
+@contextmanager
+def masking(server: Server, sent: bytes = b"") -> Iterator[None]:
+    """BackendErrors leave without a secret of the server, and with what was sent."""
+    try:
+        yield
+    except BackendError as error:
+        raise masked(error, server, words_of(sent)) from None
+
+
+def written(body: Mapping[str, Any]) -> bytes:
+    """The body of a request; raises BackendRejected for what is no JSON."""
+    try:
+        return orjson.dumps(body)
+    except orjson.JSONEncodeError as error:
+        raise BackendRejected(f"The request cannot be written as JSON: {error}.", reason="bad_request") from None
+
+
+def words_of(data: bytes) -> str:
+    """Bytes as text that every database takes."""
+    return data.decode(errors="replace").replace("\x00", "")
+
+
+def bearer(server: Server) -> dict[str, str]:
+    """The header with a server's key, where it has one."""
+    return {"authorization": f"Bearer {server.key.get_secret_value()}"} if server.key else {}
+
+
+def _rate_limits(headers: Mapping[str, str]) -> dict[str, str]:
+    return {key: value for name, value in headers.items() if (key := name.lower()).startswith(RATE_LIMITS)}

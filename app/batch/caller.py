@@ -1,0 +1,172 @@
+"""The calls of a run: whole answers, asked for as patiently as servers want, and every attempt kept as a row."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Mapping
+from concurrent.futures import Future
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+from app.backends.base import Backend, End, Request
+from app.backends.completion import whole
+from app.backends.guard import Limits
+from app.batch.model_queue import Lane
+from app.batch.pending import Sample
+from app.batch.plan import BUDGET
+from app.batch.task import Question
+from app.calls.caller import Attempt, Caller, Result, row_of
+from app.calls.model_pool import ModelPool
+from app.errors import BackendError
+from storage.db.engine import Database
+from storage.errors import StorageError, Unwritable
+from storage.log.event_log import Log
+from storage.log.write_requests import Attempt as AttemptRow
+
+LOOK_S = 0.2
+"""How often it is looked whether replies can be kept again."""
+
+
+class Kept:
+    """The attempts of a run, on their way to the database by the log's writer."""
+
+    def __init__(self, database: Database) -> None:
+        self._log = Log(database)
+        self._failed: BaseException | None = None
+
+    @property
+    def behind(self) -> int:
+        """How many wait to be written."""
+        return self._log.waiting
+
+    @property
+    def fault(self) -> str:
+        """Why nothing can be written at the moment; empty while writing works."""
+        return self._log.fault
+
+    def put(self, row: Mapping[str, Any]) -> None:
+        """Keep an attempt; it is on disk in a moment, or once writing works. Raises StorageError if one did not fit."""
+        self._check()
+        self._log.record_attempt(AttemptRow(row)).add_done_callback(self._written)
+
+    def close(self) -> None:
+        """Write what is left; raises StorageError if that failed."""
+        self._log.close()
+        self._check()
+        if self.fault:
+            raise StorageError(f"replies could not be written, and are lost: {self.fault}")
+
+    def _written(self, future: Future[None]) -> None:
+        if not isinstance(error := future.exception(), Unwritable):  # that is written again
+            self._failed = self._failed or error
+
+    def _check(self) -> None:
+        if self._failed is not None:
+            raise StorageError(f"replies could not be written: {self._failed}") from self._failed
+
+
+class Stop:
+    """Whether a run is to end, and why; whoever waits in one of its lanes goes on at once."""
+
+    def __init__(self, lanes: Mapping[Any, Lane]) -> None:
+        self.why: str | None = None
+        self._lanes = lanes
+
+    def set(self, why: str) -> None:
+        """End the run; the first reason counts."""
+        self.why = self.why or why
+        for lane in self._lanes.values():
+            lane.leaving.give()
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A reply that a run wants: a step of a sample."""
+
+    calls: Calls
+    lane: Lane
+    sample: Sample
+    question: Question
+    turn: int
+
+    @property
+    def who(self) -> str:
+        return f"{self.sample.key}:{self.sample.number}"
+
+    def is_over(self) -> bool:
+        return self.lane.leaving.given
+
+    @asynccontextmanager
+    async def wanted(self) -> AsyncIterator[None]:
+        self.lane.waiting += 1
+        try:
+            async with self.lane.leaving.heeded():
+                yield
+        finally:
+            self.lane.waiting -= 1
+
+    async def ready(self) -> None:
+        if self.calls.kept.fault:
+            async with self.wanted():
+                while self.calls.kept.fault:
+                    await asyncio.sleep(LOOK_S)
+
+    async def ask(self, backend: Backend, request: Request, *, last: bool) -> Result:
+        async with self.lane.slots:
+            began_us, began_ns = time.time_ns() // 1000, time.perf_counter_ns()
+            try:
+                reply = await whole(backend, request, self.calls.limits)
+            except BackendError as error:
+                took_us = (time.perf_counter_ns() - began_ns) // 1000
+                end = End("", None, *error.tokens)
+                return Result("", end, began_us, took_us, error=error, sent=error.sent, raw=error.raw)
+            took_us = (time.perf_counter_ns() - began_ns) // 1000
+            return Result(reply.text, reply.end, began_us, took_us, sent=reply.sent, raw=reply.raw)
+
+    def record(self, attempt: Attempt) -> None:
+        sample, error = self.sample, attempt.result.error
+        own = {"stream": self.calls.run, "turn": self.turn, "slot": "", "path": "", "request": {}}
+        of = {"cell": sample.key, "sample": sample.number, "step": len(sample.texts)}
+        self.calls.kept.put({**own, **of, **row_of(attempt, self.calls.study, self.question.asked.model)})
+        self.lane.tried(attempt.cost)
+        if error is not None:
+            self.lane.failing(error)
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """What the calls of a run have in common."""
+
+    run: str
+    study: str
+    limits: Limits
+    pool: ModelPool
+    caller: Caller
+    stop: Stop
+    kept: Kept
+    _turns: count[int] = field(default_factory=lambda: count(1))
+
+    async def reply(self, lane: Lane, sample: Sample, question: Question) -> Result | None:
+        """Call until there is a reply or it is given up; None if it was not to be called any more."""
+        access = self.pool.access(question.asked.label, question.asked.model)
+        call = _Call(self, lane, sample, question, next(self._turns))
+        attempt = await self.caller.call(access, seeded(question.request, sample), call)
+        if attempt is None:
+            if self.caller.budget.exhausted:
+                self.stop.set(BUDGET)
+            return None
+        if attempt.result.error is None:
+            lane.replied(attempt.result.end)
+        else:
+            lane.gave_up(attempt.result.error, sample.key)
+        return attempt.result
+
+
+def seeded(request: Request, sample: Sample) -> Request:
+    """The request with the chance of its own that backends draw from which play a model."""
+    seed = f"{sample.key}:{sample.number}:{len(sample.texts)}"
+    asked = request.model, request.messages, request.temperature, request.max_tokens, request.options
+    return Request(*asked, seed=seed, schema=request.schema)  # a third of the time of `replace`

@@ -1,0 +1,104 @@
+"""What a plan would take, before anything is asked: calls, tokens and cost, without what is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from app.batch.pending import survey
+from app.batch.plan import Plan
+from app.batch.task import Cell, Question
+from app.calls.rate_limit import CHARS_PER_TOKEN
+from storage.db.engine import Database
+
+FILLER = "word"
+"""About a token."""
+FRAME_TOKENS = 4
+"""Tokens around a message."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelEstimate:
+    """What one model would be asked."""
+
+    label: str
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+    """None where nobody knows its price."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a plan would take; calls are the most there can be, as a sample may end before its last step."""
+
+    samples: int
+    stored: int
+    """Samples that are complete."""
+    calls: int
+    """Calls for all that is wanted."""
+    left: int
+    """Calls that would be made now."""
+    prompt_tokens: int
+    completion_tokens: int
+    models: tuple[ModelEstimate, ...]
+
+    @property
+    def cost(self) -> float:
+        """What the models cost whose price is known."""
+        return sum(one.cost or 0.0 for one in self.models)
+
+    @property
+    def unpriced(self) -> tuple[str, ...]:
+        """The models whose price nobody knows."""
+        return tuple(one.label for one in self.models if one.cost is None)
+
+
+def estimate(database: Database, plan: Plan, reply_tokens: int) -> Estimate:
+    """What is missing of a plan, with replies of so many tokens, or of `max_tokens` where that is less."""
+    found = survey(database, plan.cells)
+    models: dict[str, ModelEstimate] = {}
+    wanted = 0
+    for known in found.known:
+        for step, question in enumerate(_questions(plan.cells[known.index], reply_tokens)):
+            wanted += known.samples
+            label, more = question.asked.label, _taken(question, known.missing(step), reply_tokens)
+            models[label] = _sum(models[label], more) if label in models else more
+    sums = models.values()
+    return Estimate(
+        samples=found.samples,
+        stored=found.stored,
+        calls=wanted,
+        left=sum(one.calls for one in sums),
+        prompt_tokens=sum(one.prompt_tokens for one in sums),
+        completion_tokens=sum(one.completion_tokens for one in sums),
+        models=tuple(sums),
+    )
+
+
+def _questions(cell: Cell, reply_tokens: int) -> Iterator[Question]:
+    """What a sample asks, if replies were of the usual length."""
+    texts: list[str] = []
+    while len(texts) < cell.steps and (question := cell.next(texts)):
+        yield question
+        texts.append(FILLER * reply_tokens)
+
+
+def _taken(question: Question, calls: int, reply_tokens: int) -> ModelEstimate:
+    """What so many calls take."""
+    request, price = question.request, question.asked.model.price
+    prompt = calls * sum(len(message.text) // CHARS_PER_TOKEN + FRAME_TOKENS for message in request.messages)
+    completion = calls * min(reply_tokens, request.max_tokens or reply_tokens)
+    cost = price.of(prompt, completion) if price else None
+    return ModelEstimate(question.asked.label, calls, prompt, completion, cost)
+
+
+def _sum(one: ModelEstimate, more: ModelEstimate) -> ModelEstimate:
+    return ModelEstimate(
+        one.label,
+        one.calls + more.calls,
+        one.prompt_tokens + more.prompt_tokens,
+        one.completion_tokens + more.completion_tokens,
+        None if one.cost is None or more.cost is None else one.cost + more.cost,
+    )

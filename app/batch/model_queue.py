@@ -1,0 +1,108 @@
+"""One model on one server, as a run asks it: what it brought, and when it is given up.
+
+A server that denies everybody (a key, a model's name, a quota) is given up once its circuit is open; one that brings
+nothing for long; and one that rejects one request after another, as a wrong option does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+
+from app.backends.base import End
+from app.backends.model_ref import Asked
+from app.batch.pending import Sample
+from app.batch.plan import Used
+from app.calls.circuit_breaker import CircuitBreaker
+from app.calls.stop_signal import StopSignal
+from app.errors import BackendDenied, BackendError, BackendRejected, BackendUnavailable
+from storage.tables import SETTLED
+
+OWN = ("context_length_exceeded", "status_413", *SETTLED)
+"""Reasons that are the request's own and say nothing about others."""
+MOST_REJECTED = 20
+
+
+@dataclass(slots=True)
+class Lane:
+    """What a run knows of one model; `slots` are its server's, which it may share with other models."""
+
+    asked: Asked
+    breaker: CircuitBreaker
+    patience_s: float
+    """For how long a server may bring nothing."""
+    slots: asyncio.Semaphore
+    room: asyncio.Semaphore
+    """How many samples may be on their way that began here: bounds what waits, also in other lanes."""
+    queue: asyncio.Queue[tuple[Lane, Sample]] = field(default_factory=asyncio.Queue)
+    """What is to be asked here, each with the lane in which it began."""
+    leaving: StopSignal = field(default_factory=StopSignal)
+    """Given when the model is given up, or the run is to end."""
+    heard_s: float = field(default_factory=time.monotonic)
+    """When a reply came last."""
+    waiting: int = 0
+    """How many calls wait for their turn, or for their next try."""
+    helpers: int = 0
+    """How many tasks call in place of those."""
+    stopped: str | None = None
+    replies: int = 0
+    refused: int = 0
+    failed: int = 0
+    requests: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float = 0.0
+    _rejected: int = 0
+    _rejected_last: str = ""
+    """The cell whose call was rejected last: of one in a row one counts, as its text may be the reason."""
+
+    def tried(self, cost: float | None) -> None:
+        """A request was made, and has cost that much."""
+        self.requests += 1
+        self.cost += cost or 0.0
+
+    def replied(self, end: End) -> None:
+        """A reply came."""
+        self._heard()
+        self.replies += 1
+        self.prompt_tokens += end.prompt_tokens or 0
+        self.completion_tokens += end.completion_tokens or 0
+
+    def failing(self, error: BackendError) -> None:
+        """A request failed; the model may be given up."""
+        denied = isinstance(error, BackendDenied) and self.breaker.is_open
+        silent_s = max(time.monotonic() - self.heard_s, error.retry_after_s or 0.0)
+        if denied or (isinstance(error, BackendUnavailable) and silent_s > self.patience_s):
+            self.stop(error)
+
+    def gave_up(self, error: BackendError, cell: str) -> None:
+        """A call of a cell was given up; the model may be, too."""
+        if error.reason in SETTLED:
+            self._heard()
+            self.refused += 1
+            return
+        self.failed += 1
+        if isinstance(error, BackendRejected) and not isinstance(error, BackendDenied) and error.reason not in OWN:
+            self._rejected += cell != self._rejected_last
+            self._rejected_last = cell
+            if self._rejected >= MOST_REJECTED:
+                self.stop(error)
+
+    def _heard(self) -> None:
+        self._rejected, self._rejected_last = 0, ""
+        self.heard_s = time.monotonic()
+
+    def stop(self, error: BackendError) -> None:
+        """Ask this model no more."""
+        if self.stopped is None:
+            self.leaving.give()
+            self.stopped = f"{self.asked.label}: given up, as call after call failed. The last said: {error}"
+
+    def used(self) -> Used:
+        """What the model was used for."""
+        retried = max(0, self.requests - self.replies - self.refused - self.failed)
+        tokens = self.prompt_tokens, self.completion_tokens
+        counts = self.replies, self.refused, self.failed, retried
+        cost = self.cost if self.asked.model.price else None
+        return Used(self.asked.label, *counts, *tokens, cost, self.stopped)

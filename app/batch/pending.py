@@ -1,0 +1,135 @@
+"""What of a plan is there already, and in which order the rest is asked.
+
+Breadth comes first: sample 0 of all cells, then sample 1, so that a run that ends early is balanced. What is kept of a
+plan is a number a cell, so that memory does not grow with samples.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from app.backends.model_ref import Asked
+from app.batch.task import Cell
+from storage.ai_alone.replies import KEYS_AT_ONCE, progress
+from storage.db.engine import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Who is asked, as far as pace goes: a model on a server."""
+
+    backend: str
+    server: str | None
+    name: str
+
+
+@dataclass(slots=True)
+class Sample:
+    """One repetition of a cell, on its way through the steps."""
+
+    cell: Cell
+    key: str
+    number: int
+    begun: bool
+    """Whether some of its steps are stored, whose texts are not read yet."""
+    texts: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Known:
+    """A cell of the plan, as its place there; samples as the bits of numbers."""
+
+    index: int
+    key: str
+    samples: int
+    complete: int = 0
+    begun: int = 0
+
+    def note(self, sample: int, steps: int, ended: bool, most: int) -> None:
+        """So many steps of a sample are stored, of `most` there can be."""
+        if ended or steps >= most:
+            self.complete |= 1 << sample
+        elif steps:
+            self.begun |= 1 << sample
+
+    @property
+    def stored(self) -> int:
+        """How many of its samples are complete."""
+        return (self.complete & ((1 << self.samples) - 1)).bit_count()
+
+    def missing(self, step: int) -> int:
+        """How many samples lack a step; of those that have begun, the first is there."""
+        begun = 0 if step else (self.begun & ~self.complete & ((1 << self.samples) - 1)).bit_count()
+        return self.samples - self.stored - begun
+
+
+@dataclass(slots=True)
+class Survey:
+    """A plan, and how much of it is there."""
+
+    cells: Sequence[Cell]
+    asked: dict[Where, Asked] = field(default_factory=dict)
+    """Whom the first steps ask."""
+    _known: dict[str, Known] = field(default_factory=dict)
+    _of: defaultdict[Where, list[Known]] = field(default_factory=lambda: defaultdict(list))
+
+    @property
+    def known(self) -> Collection[Known]:
+        """Every cell that asks something, once."""
+        return self._known.values()
+
+    @property
+    def samples(self) -> int:
+        """How many samples are wanted."""
+        return sum(one.samples for one in self._known.values())
+
+    @property
+    def stored(self) -> int:
+        """How many of them are complete."""
+        return sum(one.stored for one in self._known.values())
+
+    def missing(self, where: Where) -> Iterator[Sample]:
+        """The samples that are not complete, of the cells that ask a model first; sample 0 of all, then the next."""
+        known = self._of[where]
+        for number in range(max((one.samples for one in known), default=0)):
+            for one in known:
+                if number < one.samples and not one.complete >> number & 1:
+                    yield Sample(self.cells[one.index], one.key, number, bool(one.begun >> number & 1))
+
+    def add(self, index: int, cell: Cell) -> None:
+        """Take up a cell; one that asks the same as another is the same."""
+        key, question = cell.key, cell.next(())
+        if question is None:
+            return
+        if key in self._known:
+            self._known[key].samples = max(self._known[key].samples, cell.samples)
+            return
+        where = where_of(question.asked)
+        self.asked.setdefault(where, question.asked)
+        known = self._known[key] = Known(index, key, cell.samples)
+        self._of[where].append(known)
+
+    def look(self, database: Database, cells: Sequence[Cell]) -> None:
+        """Note what is stored of some cells."""
+        steps = {cell.key: cell.steps for cell in cells}
+        for key, sample, count, ended in progress(database, steps):
+            if key in self._known:
+                self._known[key].note(sample, count, ended, steps[key])
+
+
+def where_of(asked: Asked) -> Where:
+    """Where a model is asked."""
+    return Where(asked.model.backend, asked.model.server, asked.name)
+
+
+def survey(database: Database, cells: Sequence[Cell]) -> Survey:
+    """Look through a plan."""
+    found = Survey(cells)
+    for start in range(0, len(cells), KEYS_AT_ONCE):
+        some = cells[start : start + KEYS_AT_ONCE]
+        for index, cell in enumerate(some, start):
+            found.add(index, cell)
+        found.look(database, some)
+    return found

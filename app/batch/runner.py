@@ -1,0 +1,244 @@
+"""A run: asks what a plan wants and the database lacks, and keeps every request and reply.
+
+    survey    what is there? Nothing of it is asked again, and a sample that was interrupted goes on with its next step.
+    feed      for each model, its missing samples go into a queue: one task a model, never a task a sample.
+    work      for each model, so many tasks as may call at once take samples from the queue and make their calls.
+    keep      the log's thread writes what came, 50 ms at a time.
+
+A sample whose next step asks another model moves to that model's queue. What may be on its way is bounded where samples
+begin, so that queues are short and nobody waits in a circle.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from app.backends.model_ref import Asked
+from app.batch.caller import Calls, Kept, Stop
+from app.batch.model_queue import Lane
+from app.batch.pending import Sample, Survey, Where, survey, where_of
+from app.batch.plan import DONE, INTERRUPTED, STOPPED, Ended, Limits, Plan, Progress
+from app.batch.progress import Tally
+from app.batch.task import Question
+from app.calls.budget import Budget
+from app.calls.caller import Caller
+from app.calls.model_pool import ModelPool
+from app.calls.retry import RetryPolicy
+from app.clock import WorldClock
+from app.config.settings import Settings
+from storage.ai_alone.replies import brought, texts
+from storage.ai_alone.runs import asking, begin_run, end_run
+from storage.db.engine import Database
+
+AHEAD = 3
+"""How many samples may be on their way for each call that may be made at once."""
+MOST_BEHIND = 1_500
+TELL_S = 0.2
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+async def run(
+    database: Database, settings: Settings, plan: Plan, limits: Limits, tell: Callable[[Progress], None]
+) -> Ended:
+    """Ask for what is missing of a plan; `tell` hears how far it is, several times a second and at the end.
+
+    Ctrl-C and SIGTERM end it: what is on its way is waited for, unless the signal comes again. Raises SettingsError or
+    BackendRejected if a model cannot be asked here at all, StorageError if another run asks over this database.
+    """
+    with asking(database):
+        found = await asyncio.to_thread(survey, database, plan.cells)
+        running = _Running(database, settings, limits, found, tell)
+        try:
+            for where, asked in found.asked.items():
+                running.lane(where, asked)
+            return await running.run(plan)
+        finally:
+            await running.close()
+
+
+class _Running:
+    """The state of one run."""
+
+    def __init__(
+        self, database: Database, settings: Settings, limits: Limits, found: Survey, tell: Callable[[Progress], None]
+    ) -> None:
+        self._database, self._settings, self._limits, self._survey = database, settings, limits, found
+        self._lanes: dict[Where, Lane] = {}
+        self._clock = WorldClock()
+        self._pool = ModelPool(settings, self._clock, _at_once, limits.requests_per_minute, limits.tokens_per_minute)
+        self._slots: dict[tuple[str, str | None], asyncio.Semaphore] = {}
+        self._stop, self._over = Stop(self._lanes), asyncio.Event()
+        self._tally = Tally(found.samples, found.stored, self._lanes, tell)
+        self._feeding = self._open = 0
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def lane(self, where: Where, asked: Asked) -> Lane:
+        """The lane of a model, made with the first call to it; raises what its backend raises if it cannot be made."""
+        if where not in self._lanes:
+            self._pool.backend(asked.model)
+            concurrency = self._limits.concurrency
+            slots = self._slots.setdefault((where.backend, where.server), asyncio.Semaphore(concurrency))
+            breaker = self._pool.access(asked.label, asked.model).breaker
+            room = asyncio.Semaphore(AHEAD * concurrency)
+            lane = self._lanes[where] = Lane(asked, breaker, self._limits.patience_s, slots, room)
+            if self._stop.why:
+                lane.leaving.give()
+        return self._lanes[where]
+
+    async def run(self, plan: Plan) -> Ended:
+        """Ask, from the fact `began` to the fact `ended`."""
+        told = {"study": plan.study, "what": plan.what, **plan.told, "budget": self._limits.budget}
+        name = await asyncio.to_thread(begin_run, self._database, told)
+        settings, patience_s = self._settings, self._limits.patience_s
+        waits_s = settings.retry_wait_s, settings.longest_retry_wait_s, patience_s
+        caller = Caller(
+            RetryPolicy(self._limits.tries, *waits_s, patient=True), self._clock, Budget(self._limits.budget)
+        )
+        self._kept = Kept(self._database)
+        self._calls = Calls(name, plan.study, settings, self._pool, caller, self._stop, self._kept)
+        try:
+            with self._signals():
+                await self._all()
+        finally:
+            await asyncio.to_thread(self._kept.close)
+        ended = self._tally.ended(name, self._why())
+        await asyncio.to_thread(end_run, self._database, name, _fact(ended))
+        return ended
+
+    async def close(self) -> None:
+        """Let go of all connections."""
+        await self._pool.close()
+
+    async def _all(self) -> None:
+        """Feed and work until nothing is left to do."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                self._group = group
+                ticking = group.create_task(self._tick())
+                for where, lane in list(self._lanes.items()):
+                    self._feeding += 1
+                    self._tasks.append(group.create_task(self._feed(where, lane)))
+                    self._work(lane)
+                self._look()
+                await self._over.wait()
+                for task in [*self._tasks, ticking]:
+                    task.cancel()
+        except BaseExceptionGroup as group:
+            raise group.exceptions[0] from None
+
+    def _work(self, lane: Lane) -> None:
+        """Begin to make a lane's calls."""
+        for _ in range(self._limits.concurrency):
+            self._tasks.append(self._group.create_task(self._take(lane)))
+
+    def _help(self, lane: Lane) -> None:
+        """Let others call in place of those who wait for their next try."""
+        most = (AHEAD - 1) * self._limits.concurrency
+        while lane.helpers < min(lane.waiting, most):
+            lane.helpers += 1
+            self._tasks.append(self._group.create_task(self._take(lane)))
+
+    async def _feed(self, where: Where, lane: Lane) -> None:
+        """Let a lane's samples begin, as there is room."""
+        for sample in self._survey.missing(where):
+            await lane.room.acquire()
+            if self._stop.why or lane.stopped:
+                break
+            if sample.begun:
+                sample.texts = await asyncio.to_thread(texts, self._database, sample.key, sample.number)
+            self._open += 1
+            lane.queue.put_nowait((lane, sample))
+        self._feeding -= 1
+        self._look()
+
+    async def _take(self, lane: Lane) -> None:
+        while True:
+            origin, sample = await lane.queue.get()
+            if await self._go_on(lane, origin, sample):
+                origin.room.release()
+                self._open -= 1
+                self._look()
+
+    def _look(self) -> None:
+        """Whether all is over."""
+        if not self._feeding and not self._open:
+            self._over.set()
+
+    async def _go_on(self, lane: Lane, origin: Lane, sample: Sample) -> bool:
+        """Make a sample's calls as far as they ask this lane; whether it is over, rather than another lane's."""
+        asked = False
+        while question := sample.cell.next(sample.texts):
+            there = lane if question.asked is lane.asked else self._there(question)
+            if there is not lane:
+                there.queue.put_nowait((origin, sample))
+                return False
+            reply = await self._calls.reply(lane, sample, question)
+            if reply is None:
+                return True
+            asked = True
+            if reply.error is not None:
+                self._tally.gave_up(refused=brought(reply.error.reason))
+                return True
+            sample.texts = (*sample.texts, reply.text)
+            while self._kept.behind > MOST_BEHIND and not self._stop.why:
+                await asyncio.sleep(TELL_S)
+        self._tally.completed(reused=not asked)
+        return True
+
+    def _there(self, question: Question) -> Lane:
+        """The lane that a question is for; one that no first step asks begins to work with its first question."""
+        where = where_of(question.asked)
+        if where not in self._lanes:
+            self._work(self.lane(where, question.asked))
+        return self._lanes[where]
+
+    def _why(self) -> str:
+        if self._stop.why:
+            return self._stop.why
+        return STOPPED if any(lane.stopped for lane in self._lanes.values()) else DONE
+
+    async def _tick(self) -> None:
+        while True:
+            self._tally.tell()
+            for lane in list(self._lanes.values()):
+                self._help(lane)
+            await asyncio.sleep(TELL_S)
+
+    @contextmanager
+    def _signals(self) -> Iterator[None]:
+        """End the run in order when it is told to; at once, when it is told again."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        loop = asyncio.get_running_loop()
+        with suppress(NotImplementedError):  # Windows has none of this
+            for number in SIGNALS:
+                loop.add_signal_handler(number, self._interrupt)
+        try:
+            yield
+        finally:
+            with suppress(NotImplementedError):
+                for number in SIGNALS:
+                    loop.remove_signal_handler(number)
+
+    def _interrupt(self) -> None:
+        if self._stop.why:
+            self._over.set()
+        self._stop.set(INTERRUPTED)
+
+
+def _fact(ended: Ended) -> dict[str, Any]:
+    """What the log says of an end."""
+    counts = {name: getattr(ended, name) for name in ("why", "asked", "reused", "failed", "refused", "cost")}
+    given_up = {one.label: one.stopped for one in ended.models if one.stopped}
+    return counts | {"seconds": round(ended.seconds, 3)} | ({"given_up": given_up} if given_up else {})
+
+
+async def _at_once(seconds: float) -> None:
+    """How backends wait that play for time: nobody looks on."""
+    await asyncio.sleep(0)

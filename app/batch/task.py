@@ -1,0 +1,71 @@
+"""What is asked again and again: the border between those who plan (methods, annotators) and the engine that asks.
+
+A cell is one thing that one model is asked, a sample one repetition of it, a step one call of a sample. The key names
+everything on which the chance of a reply depends, so that what is stored under (key, sample, step) is never asked for
+again, by whatever run, and two things that differ in a parameter never share a reply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, Protocol
+
+import orjson
+
+from app.backends.base import Request
+from app.backends.model_ref import Asked
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One call: who is asked, and what."""
+
+    asked: Asked
+    request: Request
+
+
+class Cell(Protocol):
+    """One thing that one model is asked, in one or more steps."""
+
+    @property
+    def key(self) -> str:
+        """64 hexadecimal digits: see `key_of`."""
+        ...
+
+    @property
+    def samples(self) -> int:
+        """How many repetitions are wanted."""
+        ...
+
+    @property
+    def steps(self) -> int:
+        """The most calls that one sample may take."""
+        ...
+
+    def next(self, texts: Sequence[str]) -> Question | None:
+        """What is asked once these replies have come, one for each step so far; None where nothing is left to ask.
+
+        It depends on the texts alone, so that a sample that was interrupted goes on as it would have.
+        """
+        ...
+
+
+def key_of(*parts: Any) -> str:
+    """The key of a cell of which these parts, in plain JSON, say all that its replies depend on."""
+    return sha256(orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+def request_parts(question: Question) -> Mapping[str, Any]:
+    """What of a question belongs into a key: who is asked, and all of the request but its seed."""
+    request = question.request
+    return {
+        **question.asked.identity(),
+        "model": request.model,
+        "messages": [[one.role, one.text] for one in request.messages],
+        "temperature": request.temperature,
+        "max_tokens": request.max_tokens,
+        "options": dict(request.options),
+        "schema": request.schema,
+    }

@@ -1,0 +1,84 @@
+"""A study tried out by simulated participants, with the scripted model in place of every other: nothing is spent.
+
+They find what cannot be finished, how long a session takes, and how often each model is asked; from that follows what
+the study will cost. A token is taken as four characters, which is about right for English.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from app.bots.preview_session import all_but, every_value, offline
+from app.bots.simulate import START_US, label_of, simulate, walk_through
+from app.clock import VirtualClock
+from app.config.settings import Settings
+from app.session.service import Runtime
+from experiments.study.resolve import Study
+from storage.db.engine import open_database
+from storage.reports.model_calls import attempts
+
+TOKEN_CHARS = 4
+MESSAGE_TOKENS = 4
+"""What a message costs beyond its words, as its role and its ends are tokens as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What simulated participants found: minutes and costs, one for each of them, and calls a participant by model.
+
+    `unpriced` are models that were asked and have no price.
+    """
+
+    minutes: tuple[float, ...]
+    costs: tuple[float, ...]
+    calls: Mapping[str, float]
+    unpriced: tuple[str, ...]
+
+    @property
+    def typical_minutes(self) -> float:
+        """The median length of a session."""
+        return median(self.minutes)
+
+
+async def try_out(study: Study, count: int, reply_tokens: int) -> Trial:
+    """Let `count` simulated participants finish the study; raises StudyError where one cannot."""
+    free = offline(study)
+    with TemporaryDirectory() as folder:
+        clock = VirtualClock(START_US)
+        database = open_database(f"sqlite:///{folder}/check.db")
+        runtime = Runtime(database, Settings(), clock)
+        try:
+            runtime.studies.register(free)
+            walks = [walked async for walked in simulate(runtime, clock, free, count, "check")]
+            met = {pair for walked in walks for pair in walked.live.state.factors.items()}
+            rare = [pair for pair in every_value(free) if pair not in met]  # what nobody has had so far
+            for number, (name, value) in enumerate(rare, start=count):
+                await walk_through(runtime, clock, free, label_of(free, "check", number), all_but(free, {name: value}))
+        finally:
+            await runtime.close()
+        costs = {walked.live.stream: 0.0 for walked in walks}
+        calls: Counter[str] = Counter()
+        for attempt in attempts(database, study.name):
+            if attempt["stream"] in costs:
+                calls[attempt["model"]] += 1
+                costs[attempt["stream"]] += _cost(study, attempt, reply_tokens)
+        database.dispose()
+    minutes = tuple(walked.minutes for walked in walks)
+    unpriced = tuple(name for name in sorted(calls) if study.model(name).price is None)
+    return Trial(minutes, tuple(costs.values()), {name: n / count for name, n in calls.items()}, unpriced)
+
+
+def _cost(study: Study, attempt: Mapping[str, Any], reply_tokens: int) -> float:
+    """What a call would cost with replies of a usual length, in place of the scripted model's."""
+    model = study.model(attempt["model"])
+    written = min(reply_tokens, model.max_tokens or reply_tokens)
+    read = 0.0
+    for message in attempt["request"]["messages"]:
+        words = written if message["role"] == "assistant" else len(message["text"]) / TOKEN_CHARS
+        read += MESSAGE_TOKENS + words
+    return model.price.of(read, written) if model.price else 0.0

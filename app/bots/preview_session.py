@@ -1,0 +1,199 @@
+"""Walking through a study as a participant, from any of its steps: a bot goes there, then a researcher takes over.
+
+The bot goes aside, over a database that is thrown away, so that a step that cannot be reached leaves no trace. There it
+does what any participant does, by the same door, with the scripted model in place of every other: nothing is spent.
+What it did is then written as one: its clock has moved on only where it had to wait, and what it did last is now.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from tempfile import TemporaryDirectory
+from uuid import uuid4
+
+from app.bots.random_bot import RandomBot
+from app.bots.simulate import START_US, knows, wait_until_open
+from app.clock import Clock, VirtualClock
+from app.config.settings import Settings
+from app.session.service import Runtime
+from app.session.transitions import Live, enrolment, written
+from experiments.errors import Fault, StudyError, allowed
+from experiments.events import Action, Event
+from experiments.session.state import State
+from experiments.session.telemetry import folded
+from experiments.study.cells import Cell, cells
+from experiments.study.recruitment import Cap
+from experiments.study.resolve import Study, restore
+from experiments.study.schema import Each, Node
+from experiments.study.step import Step
+from storage.db.engine import open_database
+from storage.log.event_log import Log
+from storage.registers.origins import PILOT
+
+CLICK_S = 4.0
+"""How long a click takes here: so long that nobody writes more than 20 messages a minute, which is the usual limit."""
+MOST_CLICKS = 2_000
+MOST_TRIES = 8
+"""How many bots set out: which steps one meets may depend on what it answers."""
+SAID = (
+    "All up to here was done by a simulated participant with the scripted model, at a pace of its own, so that a "
+    "researcher can walk through the study from here."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """From where a study is walked through: a step's folded path (the beginning unless given), values of factors, and
+    a language."""
+
+    step: str = ""
+    factors: Mapping[str, str] = field(default_factory=dict)
+    language: str = ""
+
+
+async def walk_to(log: Log, study: Study, wish: Wish, clock: Clock) -> str:
+    """Begin a pilot session of a study that is registered, and bring it to a step; its stream.
+
+    Raises StudyError where the step is not met under these conditions.
+    """
+    cell = _cell(study, wish)
+    stream = str(uuid4())
+    events = _dated(await _gone(study, wish, cell, stream), clock.now_us())
+    live = Live(stream, study, State())
+    after, begun_us = live.after(events), events[0].at_us
+    action = Action("enrol", "", {}, begun_us, by="system")
+    work = written(live, after, action, enrolment(study, after.state, begun_us))
+    await asyncio.wrap_future(log.append(work))
+    return stream
+
+
+def offline(study: Study, **more: object) -> Study:
+    """The same study with the scripted model in place of every other, changed in `more`; its hash is its own."""
+    document = json.loads(study.document)
+    for model in document["file"]["models"].values():
+        model |= {"backend": "scripted", "server": None, "options": {}, **more}
+    return restore(json.dumps(document))
+
+
+def all_but(study: Study, values: Mapping[str, str]) -> tuple[Cap, ...]:
+    """Caps that shut every cell in which a factor has another value than this."""
+    return tuple(
+        Cap(where={name: other}, most=0) for name, other in every_value(study) if values.get(name, other) != other
+    )
+
+
+def every_value(study: Study) -> tuple[tuple[str, str], ...]:
+    """The factors with the values that somebody can get."""
+    return tuple(dict.fromkeys(pair for cell in cells(study.factors, study.pools) for pair in cell.values.items()))
+
+
+def _cell(study: Study, wish: Wish) -> Cell:
+    """A cell in which the step can be met; raises StudyError."""
+    fitting = [cell for cell in cells(study.factors, study.pools) if cell.within(wish.factors)]
+    if not fitting:
+        raise StudyError(study.name, [Fault("factors", f"no cell has {_listed(wish.factors)}")])
+    chains = [chain for path, chain in _chains(study.flow) if path == wish.step]
+    if wish.step and not chains:
+        known = [path for path, _ in _chains(study.flow)]
+        raise StudyError(study.name, [Fault(wish.step, f"is no step of this study{allowed(wish.step, known)}")])
+    for cell in fitting:
+        if not chains or any(_open(chain, cell.values) for chain in chains):
+            return cell
+    asked = " or ".join(dict.fromkeys(_listed(_wanted(chain, study)) for chain in chains))
+    raise StudyError(study.name, [Fault(wish.step, f"is met only with {asked}, not with {_listed(wish.factors)}")])
+
+
+def _chains(nodes: Sequence[Node], prefix: str = "", above: tuple[Node, ...] = ()) -> Iterator[tuple[str, list[Node]]]:
+    """Every step's folded path, with all that it stands in."""
+    for node in nodes:
+        if isinstance(node, Step):
+            yield prefix + node.id, [*above, node]
+        else:
+            turn = "[*]" if isinstance(node, Each) else ""
+            yield from _chains(node.flow, f"{prefix}{node.id}{turn}/", (*above, node))
+
+
+def _open(chain: Sequence[Node], values: Mapping[str, str]) -> bool:
+    """Whether no condition on the way to a step is against these factors; what else it asks, the bot finds out."""
+    own = set(values)
+    for node in chain:
+        for name, wanted in (node.when or {}).items():
+            if name in own and values[name] not in _words(wanted):
+                return False
+        own -= {node.each, *node.beside} if isinstance(node, Each) else set()
+    return True
+
+
+def _wanted(chain: Sequence[Node], study: Study) -> dict[str, str]:
+    """The factors' values that a step asks for."""
+    conditions = [pair for node in chain for pair in (node.when or {}).items() if pair[0] in study.factors]
+    return {name: " or ".join(_words(wanted)) for name, wanted in conditions}
+
+
+def _words(wanted: object) -> list[str]:
+    return [str(value) for value in (wanted if isinstance(wanted, tuple | list) else (wanted,))]
+
+
+def _listed(values: Mapping[str, str]) -> str:
+    return ", ".join(f"{name}: {value}" for name, value in values.items()) or "any condition"
+
+
+async def _gone(study: Study, wish: Wish, cell: Cell, stream: str) -> tuple[Event, ...]:
+    """The facts of a bot that has come to the step."""
+    alike = replace(offline(study, price=None), hash=study.hash)
+    with TemporaryDirectory() as folder:
+        database = open_database(f"sqlite:///{folder}/walk.db")
+        clock = VirtualClock(START_US)
+        runtime = Runtime(database, Settings(messages_per_minute=MOST_CLICKS), clock)
+        try:
+            runtime.studies.register(alike)
+            for number in range(MOST_TRIES if wish.step else 1):
+                live = await _begun(runtime, alike, wish, cell, f"{stream}:{number}")
+                if await _comes(runtime, clock, live, wish.step, careful=number % 2 == 0):
+                    await runtime.note(live.stream, {"what": SAID})
+                    return runtime.log.load(live.stream)
+        finally:
+            await runtime.close()
+            database.dispose()
+    words = _listed({**wish.factors, **({"language": wish.language} if wish.language else {})})
+    raise StudyError(
+        study.name,
+        [
+            Fault(
+                wish.step, f"was not met by {MOST_TRIES} simulated participants with {words}. Is its `when` ever true?"
+            )
+        ],
+    )
+
+
+async def _begun(runtime: Runtime, study: Study, wish: Wish, cell: Cell, seed: str) -> Live:
+    """A session in the cell, as all others are shut."""
+    told = {"language": wish.language or study.file.language} if len(study.file.offered) > 1 else {}
+    return await runtime.enrol(study, origin=PILOT, seed=f"walk:{seed}", shut=all_but(study, cell.values), told=told)
+
+
+async def _comes(runtime: Runtime, clock: VirtualClock, live: Live, step: str, *, careful: bool) -> bool:
+    """Let the bot act until the step is before it; whether it came there. Who is careful passes every check."""
+    bot = RandomBot(live.state.seed)
+    for _ in range(MOST_CLICKS if step else 0):
+        await runtime.settled(live.stream)
+        live = await runtime.live(live.stream) or live
+        screen = live.screen
+        if screen.ended or folded(screen.path) == step:
+            break
+        kind, values = bot.act(screen)
+        if kind == "submit" and careful:
+            values |= knows(live)
+        clock.advance(CLICK_S)
+        wait_until_open(clock, screen)
+        await runtime.participant(live.stream, kind, screen.path, values, seen=screen.seen, key=f"{live.state.seq}")
+    return not step or folded(live.screen.path) == step
+
+
+def _dated(events: tuple[Event, ...], now_us: int) -> tuple[Event, ...]:
+    """The facts moved in time, so that the last is now."""
+    moved_us = now_us - events[-1].at_us
+    return tuple(replace(event, at_us=event.at_us + moved_us) for event in events)

@@ -1,0 +1,98 @@
+"""Many simulated sessions at once, each on a clock of its own; what stops one of them harms no other.
+
+Who is stopped, by a user that cannot go on or by Ctrl-C, stays where they are: the same command goes on from there. No
+reply that is in the log is asked for again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from app.backends import registry as backends
+from app.bots.simulate import Walked, arrivals, stream_of, walk_through
+from app.bots.user_config import Cast
+from app.clock import OwnClocks
+from app.config.settings import Settings
+from app.errors import UserFailed
+from app.session.service import Runtime
+from experiments.errors import Refused
+from experiments.study.resolve import Study
+from problems.errors import ParleyError
+
+NEVER = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """A session that could not go on: why."""
+
+    stream: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """How many simulated sessions of a study, played by whom, how many of them at once."""
+
+    study: Study
+    cast: Cast
+    count: int
+    seed: str
+    at_once: int
+
+
+def clocks_for(study: Study, cast: Cast) -> OwnClocks:
+    """Clocks that move with the world's time where any model is asked at a server, and by themselves where none is."""
+    models = [*study.file.models.values(), *([cast.asked.model] if cast.asked else [])]
+    return OwnClocks(living=any(backends.asks_servers(model.backend) for model in models))
+
+
+def settings_for(settings: Settings) -> Settings:
+    """The settings under which simulated users ask models: who can wait needs no breaker, whose time is one for all."""
+    return settings.model_copy(update={"breaker_failures": NEVER})
+
+
+async def play(runtime: Runtime, clocks: OwnClocks, crowd: Crowd) -> AsyncIterator[Walked | Stopped]:
+    """Each session as it ends or stops. Raises what ails more than one of them, such as a spent budget."""
+    waiting = arrivals(crowd.study, crowd.count, crowd.seed, crowd.cast)
+    ended: asyncio.Queue[Walked | Stopped | ParleyError | None] = asyncio.Queue()
+
+    async def work() -> None:
+        try:
+            for label, arrives_us in waiting:
+                ended.put_nowait(await _one(runtime, clocks, crowd, (label, arrives_us)))
+        except ParleyError as error:
+            ended.put_nowait(error)
+        finally:
+            ended.put_nowait(None)
+
+    tasks = [asyncio.create_task(work()) for _ in range(min(crowd.at_once, crowd.count))]
+    try:
+        left = len(tasks)
+        while left:
+            one = await ended.get()
+            if isinstance(one, ParleyError):
+                raise one
+            if one is None:
+                left -= 1
+            else:
+                yield one
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _one(runtime: Runtime, clocks: OwnClocks, crowd: Crowd, arrives: tuple[str, int]) -> Walked | Stopped:
+    label, arrives_us = arrives
+    try:
+        return await walk_through(runtime, clocks.begin(arrives_us), crowd.study, label, cast=crowd.cast)
+    except UserFailed as failed:
+        return Stopped(stream_of(label), str(failed))
+    except Refused as refused:
+        if refused.reason == "closed":
+            raise
+        return Stopped(stream_of(label), f"what its user did was refused: {refused} {refused.fields or ''}".strip())

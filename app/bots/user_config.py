@@ -1,0 +1,124 @@
+"""Who plays a study's participants: a kind of user, the model that speaks for it, and the personas that it plays.
+
+All of it is kept in the fact `enrolled` of each session, as `user`, so that rows of simulated users can be told apart;
+a session that is resumed goes on with what its fact says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from app.backends.model_ref import Asked
+from app.bots.users import registry
+from app.bots.users.base import User
+from app.bots.users.random import Random
+from app.errors import NotYaml, UserUnknown
+from app.studies.yaml_loader import marked
+from experiments.session.seeded_random import unit
+from experiments.study.resolve import Study
+from storage.reports.costs import SPEAKS
+
+TEMPERATURE = 1.0
+"""A simulator's. (ChatBench's.)"""
+MAX_TOKENS = 1000
+"""The longest reply of a simulator whose model says nothing else. (ChatBench's.)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Persona:
+    """Somebody to be played, in words; the name is how analyses call them."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """A kind of user, with what it needs."""
+
+    kind: registry.Kind
+    asked: Asked | None = None
+    personas: tuple[Persona, ...] = ()
+    temperature: float = TEMPERATURE
+
+    @property
+    def label(self) -> str:
+        """What tells its sessions apart from those of others under the same seed; empty for the random one."""
+        if self.asked is None:
+            return ""
+        who = self.asked.identity()
+        return f":{self.kind.name}:{who['backend']}:{who['server'] or ''}:{self.asked.name}:{self.temperature:g}"
+
+    @property
+    def model(self) -> str:
+        """The name of the model that speaks for it, as attempts and costs have it."""
+        return f"{SPEAKS}{self.asked.label}" if self.asked else ""
+
+    def told(self, label: str) -> Mapping[str, Any]:
+        """What the fact `enrolled` says of the user of a session."""
+        found: dict[str, Any] = {"kind": self.kind.name}
+        if self.asked is not None:
+            found |= {"model": self.asked.label, "name": self.asked.name, **self.asked.identity()}
+            found |= {"temperature": self.temperature}
+        if self.personas:
+            drawn = self.personas[int(unit(label, "persona") * len(self.personas))]
+            found |= {"persona": {"name": drawn.name, "text": drawn.text}}
+        return {"user": found}
+
+    def user(self, seed: str, enrolled: Mapping[str, Any]) -> User:
+        """The user of a session, as its fact `enrolled` has it."""
+        return self.kind.made(seed, enrolled.get("user", {}).get("persona", {}).get("text", ""))
+
+    def speaking(self, study: Study) -> Study:
+        """The study with the model that speaks for the user as its only one: what asks models knows them by a study."""
+        if self.asked is None:
+            return study
+        model = self.asked.model
+        speaker = model.model_copy(
+            update={
+                "model": self.asked.name,
+                "temperature": self.temperature,
+                "max_tokens": model.max_tokens or MAX_TOKENS,
+                "fallback": (),
+            }
+        )
+        file = study.file.model_copy(update={"models": {self.model: speaker}, "on_leak": "flag"})
+        return replace(study, file=file)
+
+
+def cast(kind: str, asked: Asked | None = None, personas: str = "", temperature: float | None = None) -> Cast:
+    """Who plays; raises UserUnknown where the kind is not known, lacks something, or has no use for it."""
+    found = registry.kind(kind)
+    if found.model and asked is None:
+        raise UserUnknown(f"{kind!r} needs a model that speaks for it: --user-model MODEL")
+    if not found.model and (asked is not None or temperature is not None):
+        raise UserUnknown(f"{kind!r} asks no model: leave out --user-model and --user-temperature")
+    if found.personas and not personas:
+        raise UserUnknown(f"{kind!r} needs somebody to play: --personas FILE, or a persona in words")
+    if personas and not found.personas:
+        raise UserUnknown(f"{kind!r} plays no persona: leave out --personas")
+    return Cast(found, asked, read_personas(personas), TEMPERATURE if temperature is None else temperature)
+
+
+def read_personas(text: str) -> tuple[Persona, ...]:
+    """The personas of a YAML file: a list of texts, or texts by name; or the one that is given in words.
+
+    Raises UserUnknown.
+    """
+    if not text.endswith((".yaml", ".yml")):
+        return (Persona("1", text.strip()),) if text.strip() else ()
+    try:
+        found = marked(Path(text).read_text(encoding="utf-8")).value
+    except (OSError, UnicodeDecodeError, NotYaml) as error:
+        raise UserUnknown(f"{text}: cannot be read: {error}") from None
+    named = found if isinstance(found, dict) else {str(n): one for n, one in enumerate(found or (), start=1)}
+    if not named or not all(isinstance(one, str) and one.strip() for one in named.values()):
+        raise UserUnknown(f"{text}: has no personas; write a list of texts, or texts by name: `nurse: A nurse who ...`")
+    return tuple(Persona(str(name), one.strip()) for name, one in named.items())
+
+
+RANDOM = Cast(registry.Kind("random", Random))
+"""By chance, and without a model."""

@@ -1,0 +1,73 @@
+"""The voice of a simulated user: its model, asked through the runtime, so that each attempt is kept and paid for apart.
+
+A reply that cannot be read is asked for once more, with what is wrong; then the session stops. Nothing is put in its
+place, so what the log holds was said by the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from app.bots.users.base import Unusable
+from app.errors import UserFailed
+from app.session.service import Runtime
+from app.session.transitions import Live
+from experiments.events import Job
+from experiments.study.resolve import Study
+from storage.reports.costs import USER
+
+T = TypeVar("T")
+TRIES = 2
+AGAIN = "That cannot be used. {why}"
+TOLD_CHARS = 200
+"""How much of a reply that could not be read is told."""
+
+
+@dataclass
+class Voice:
+    """The model `model` of `study`, which speaks for the user of a session."""
+
+    runtime: Runtime
+    study: Study
+    model: str
+    live: Live
+    """The session as it is now."""
+    asked_before: int = 0
+    """How often it was asked at the place where a session is resumed; so another reply is drawn there, not the same."""
+    resumed_at: int = 0
+    """The number of the last fact there."""
+
+    async def __call__(
+        self,
+        messages: Sequence[Mapping[str, str]],
+        read: Callable[[str], T],
+        schema: Mapping[str, Any] | None = None,
+    ) -> T:
+        """What `read` makes of the reply; raises UserFailed where there is none, or none that can be read."""
+        said = list(messages)
+        fault = ""
+        for number in range(TRIES):
+            text = await self._reply(said, number, schema)
+            try:
+                return read(text)
+            except Unusable as unusable:
+                fault = f"{unusable} It said: {text[:TOLD_CHARS]!r}"
+                again = {"role": "user", "text": AGAIN.format(why=unusable)}
+                said += [{"role": "assistant", "text": text}, again]
+        raise UserFailed(f"{self.model} at {self.live.screen.path}, asked {TRIES} times: {fault}")
+
+    async def _reply(self, said: Sequence[Mapping[str, str]], number: int, schema: Mapping[str, Any] | None) -> str:
+        state, path = self.live.state, self.live.screen.path
+        number += self.asked_before if state.seq == self.resumed_at else 0
+        data = {
+            "model": self.model,
+            "messages": list(said),
+            "schema": schema,
+            "seed": f"{state.seed}:{path}:{state.seq}:{USER}:{number}",
+        }
+        attempt = await self.runtime.ask_aside(self.live, self.study, Job("reply", path, data, slot=USER))
+        if attempt.result.error is not None:
+            raise UserFailed(f"{self.model} gave no reply at {path}: {attempt.result.error}")
+        return attempt.result.text

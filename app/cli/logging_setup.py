@@ -1,0 +1,92 @@
+"""How logs look: one line a record, as text or as JSON, on standard error, and none longer than some kB.
+
+An exception is told by its kind and where it was raised. Its words are told only where it is one of ours and not a
+model server's: others quote what somebody wrote.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import traceback
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from app.cli.safe_console import one_line
+from app.config.settings import Settings
+from app.errors import BackendError
+from problems.errors import ParleyError
+
+MOST = 1_000
+"""Characters of a record's message, and of what it says was raised."""
+
+
+class Line(logging.Formatter):
+    """A record as one line, whatever stands in it: each of its parts is bounded, and has no control characters."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line."""
+        parts = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname,
+            "logger": _bounded(record.name),
+            "message": _bounded(_message(record)),
+        }
+        if record.exc_info:
+            parts["raised"] = _bounded("; because of ".join(_links(record.exc_info[1])))
+        return self.line(parts)
+
+    def line(self, parts: Mapping[str, str]) -> str:
+        """The parts in this format."""
+        raise NotImplementedError
+
+
+class Text(Line):
+    """For people: time, level, where, what."""
+
+    def line(self, parts: Mapping[str, str]) -> str:
+        """Between words."""
+        raised = f" Traceback: {parts['raised']}" if "raised" in parts else ""
+        return f"{parts['time']} {parts['level']} {parts['logger']}: {parts['message']}{raised}"
+
+
+class Json(Line):
+    """For programs: an object with `time`, `level`, `logger`, `message`, and `raised` where something was."""
+
+    def line(self, parts: Mapping[str, str]) -> str:
+        """As JSON."""
+        return json.dumps(parts, ensure_ascii=False)
+
+
+def set_up(settings: Settings) -> None:
+    """Let everything in this process log so."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(Json() if settings.log_format == "json" else Text())
+    logging.basicConfig(level=settings.log_level, handlers=[handler])
+    logging.captureWarnings(True)
+    logging.raiseExceptions = False  # or a record that fails is printed with all that it was to be made of
+
+
+def _message(record: logging.LogRecord) -> str:
+    try:
+        return record.getMessage()
+    except (LookupError, TypeError, ValueError):
+        return f"{record.msg} (what belongs in there does not fit)"
+
+
+def _bounded(text: str) -> str:
+    """A text without its middle where it is too long, as what is in its end may say why."""
+    left_out = len(text) - MOST
+    whole = text if left_out <= 0 else f"{text[: MOST // 2]} [... {left_out:,} characters ...] {text[-MOST // 2 :]}"
+    return one_line(whole).encode(errors="replace").decode()
+
+
+def _links(error: BaseException | None) -> Iterator[str]:
+    """An exception and what it came of, the newest first."""
+    while error is not None:
+        words = f": {error}" if isinstance(error, ParleyError) and not isinstance(error, BackendError) else ""
+        frames = reversed(traceback.extract_tb(error.__traceback__))
+        where = " < ".join(f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames)
+        yield f"{type(error).__name__}{words} at {where}"
+        error = error.__cause__ or error.__context__

@@ -1,0 +1,118 @@
+"""The command that lets simulated users take part in a study."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from app.backends.model_ref import asked
+from app.bots.run_many import Crowd, Stopped, clocks_for, play, settings_for
+from app.bots.user_config import TEMPERATURE, cast
+from app.bots.users import registry as users
+from app.cli.common import StudyFile, app, err, out, settings_in_use
+from app.config.settings import Settings
+from app.session.service import Runtime
+from app.studies.loader import load_study
+from storage.datasets.describe.markdown import count as how_many
+from storage.db.addresses import without_password
+from storage.db.engine import open_database
+from storage.reports.costs import Cost, costs
+
+AT_ONCE = 16
+"""How many sessions run side by side where models are asked for their users."""
+MOST_TOLD = 5
+
+
+@app.command(name="simulate")
+def simulate_(
+    study: StudyFile,
+    count: Annotated[int, typer.Option("-n", "--count", min=1, help="How many simulated participants.")] = 10,
+    seed: Annotated[
+        str, typer.Option(help="The same seed gives the same sessions; to the byte where no server is asked.")
+    ] = "1",
+    user: Annotated[str, typer.Option(help=f"Who plays them: {', '.join(users.kinds())}.")] = "random",
+    user_model: Annotated[
+        str,
+        typer.Option(
+            metavar="MODEL", help="What speaks for them: a model of the study by its name, or BACKEND:NAME[@SERVER]."
+        ),
+    ] = "",
+    user_temperature: Annotated[
+        float | None, typer.Option(help=f"At which temperature it speaks; {TEMPERATURE:g} unless given.", min=0, max=2)
+    ] = None,
+    personas: Annotated[
+        str, typer.Option(metavar="FILE", help="Whom they play: a YAML file of texts, or one persona in words.")
+    ] = "",
+    concurrency: Annotated[
+        int, typer.Option(help=f"How many take part at once; 0: {AT_ONCE} with a model, otherwise 1.", min=0, max=1000)
+    ] = 0,
+) -> None:
+    """Let simulated participants finish whole sessions, without a browser and at once.
+
+    Stop it at any time: the same command goes on where it was.
+    """
+    settings = settings_in_use()
+    found = load_study(study)
+    speaker = asked(found, user_model) if user_model else None
+    who = cast(user, speaker, personas, user_temperature)
+    crowd = Crowd(found, who, count, seed, concurrency or (AT_ONCE if speaker else 1))
+    done = asyncio.run(_play(settings_for(settings), crowd))
+    played = "" if user == "random" else f" by {user}" + (f" with {speaker.label}" if speaker else "")
+    number = count - len(done.stopped)
+    are = f"{'is' if number == 1 else 'are'} complete ({done.clicks} clicks)"
+    complete = f"{how_many(number, 'session')} of {found.name}{played} {are}"
+    out.print(f"{complete}, in {without_password(settings.database_url)}", highlight=False)
+    if speaker:
+        _tell_cost(settings, crowd)
+    if done.stopped:
+        _tell_stopped(done)
+
+
+@dataclass
+class _Done:
+    clicks: int = 0
+    stopped: list[Stopped] = field(default_factory=list)
+
+
+async def _play(settings: Settings, crowd: Crowd) -> _Done:
+    clocks, done = clocks_for(crowd.study, crowd.cast), _Done()
+    runtime = Runtime(open_database(settings.database_url), settings, clocks)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    try:
+        runtime.prepare(crowd.study)
+        if crowd.cast.asked is not None:
+            runtime.make_ready(crowd.cast.asked.model)
+        with Progress(*columns, console=err) as bar:
+            task = bar.add_task(f"{crowd.study.name}: simulated sessions", total=crowd.count)
+            async for one in play(runtime, clocks, crowd):
+                if isinstance(one, Stopped):
+                    done.stopped.append(one)
+                    bar.update(task, description=f"{crowd.study.name}: {len(done.stopped)} stopped")
+                else:
+                    done.clicks += one.clicks
+                bar.advance(task)
+    finally:
+        await runtime.close()
+    return done
+
+
+def _tell_cost(settings: Settings, crowd: Crowd) -> None:
+    """What the model that speaks has cost in this study so far."""
+    name = crowd.cast.model
+    cost = costs(open_database(settings.database_url), crowd.study.name, "model").get(name, Cost())
+    paid = f"{cost.cost:,.4f} {crowd.study.file.currency}" + (f", {cost.unknown:,} unknown" if cost.unknown else "")
+    out.print(f"[dim]{name} in this study so far: {cost.attempts:,} calls, {paid}[/dim]", highlight=False)
+
+
+def _tell_stopped(done: _Done) -> None:
+    """Say which sessions stopped and why, and exit with 1."""
+    out.print(f"[red]{how_many(len(done.stopped), 'session')} stopped[/red]; the same command goes on with them.")
+    for one in done.stopped[:MOST_TOLD]:
+        out.print(f"  {one.stream}: {one.why}", markup=False, highlight=False)
+    if len(done.stopped) > MOST_TOLD:
+        out.print(f"  and {len(done.stopped) - MOST_TOLD} more; `parley attempts` shows what was asked")
+    raise typer.Exit(1)

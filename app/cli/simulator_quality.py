@@ -1,0 +1,110 @@
+"""The command that says how well simulated users do as people did.
+
+The analysis is read where it is needed, as it takes half of the time in which the command line starts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from app.cli.common import StudyName, app, name_of, out, settings_in_use
+from storage.db.engine import Database, open_database
+from storage.errors import StorageError
+from storage.registers.imported_rows import ORIGIN
+from storage.registers.simulated_users import BOT, simulated
+from storage.reports.analysis_data import origins_of
+
+if TYPE_CHECKING:
+    from app.analysis.simulator_quality import Data, Quality
+
+PEOPLE = ("person", ORIGIN)
+LEAST = 5
+"""The analysis's own, told here so that the help needs no analysis."""
+
+
+@app.command(name="simulators")
+def simulators_(
+    study: StudyName,
+    against: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Whose people they are held against: another study or imported release of this database, or the "
+            "address of another database with a study of the same name. The study's own unless given.",
+        ),
+    ] = "",
+    least: Annotated[int, typer.Option(help="How many people must have answered a question.", min=1)] = LEAST,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Say how well simulated users do as people did: accuracy by question, and first prompts (ChatBench, section 5)."""
+    from app.analysis.data_frames import frame
+    from app.analysis.simulator_quality import alone, quality
+
+    database, name = open_database(settings_in_use().database_url), name_of(study)
+    theirs = open_database(against) if "://" in against else database
+    other = against if against and theirs is database else name
+    origin = _whose(theirs, other)
+    people, bots = _data(theirs, other, origin), _data(database, name, BOT)
+    who = {stream: str(user) for stream, user in simulated(database, name).items()}
+    if not who:
+        raise StorageError(f"{name!r} has no simulated sessions: parley simulate {name} --user two_step --user-model M")
+    found = list(quality(people, bots, who, least))
+    for held, whose in ((database, BOT), (theirs, origin)):
+        rows = frame(held, name if whose == BOT else other, "ai_alone_answers", whose)
+        found += alone(people.answers, rows, least) if len(rows) else []
+    if as_json:
+        print(json.dumps([asdict(one) for one in found], indent=2, ensure_ascii=False))
+        return
+    out.print(_table(found, f"{name}, against {other} ({origin})"))
+    out.print(
+        f"[dim]Over questions that at least {least} people answered with the chatbot. r: Pearson's correlation of "
+        "accuracy by question; MAE: its mean absolute error; BLEU, ROUGE-1: first prompts, all pairs.[/dim]"
+    )
+
+
+def _whose(database: Database, study: str) -> str:
+    """Whose rows people's are; raises StorageError where there are none."""
+    known = origins_of(database, study)
+    found = next((origin for origin in PEOPLE if origin in known), None)
+    if found is None:
+        raise StorageError(
+            f"{study!r} has no people to hold simulated users against. Name a study that has: --against NAME; "
+            f"`parley import chatbench FOLDER --study NAME` reads the published one"
+        )
+    return found
+
+
+def _data(database: Database, study: str, origin: str) -> Data:
+    from app.analysis.data_frames import frame
+    from app.analysis.simulator_quality import ANSWER_COLUMNS, TALK_COLUMNS, Data
+
+    answers = frame(database, study, "user_answers", origin, columns=ANSWER_COLUMNS)
+    return Data(answers, frame(database, study, "conversations", origin, columns=TALK_COLUMNS))
+
+
+def _table(found: Sequence[Quality], title: str) -> Table:
+    table = Table(title=title, title_justify="left")
+    for name in ("who", "model"):
+        table.add_column(name)
+    for name in ("answers", "questions", "r", "MAE", "pairs", "BLEU", "ROUGE-1"):
+        table.add_column(name, justify="right")
+    for one in found:
+        texts = (f"{one.alike.pairs:,}", _three(one.alike.bleu), _three(one.alike.rouge)) if one.alike else ("",) * 3
+        numbers = (f"{one.answers:,}", f"{one.fit.questions:,}", _two(one.fit.r), _two(one.fit.mae))
+        table.add_row(Text(one.who), Text(one.model), *numbers, *texts)
+    return table
+
+
+def _two(number: float | None) -> str:
+    return "" if number is None else f"{number:.2f}"
+
+
+def _three(number: float | None) -> str:
+    return "" if number is None else f"{number:.3f}"

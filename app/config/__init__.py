@@ -1,0 +1,1 @@
+"""Settings, model servers and the secret: what a deployment is given."""

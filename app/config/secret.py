@@ -1,0 +1,45 @@
+"""The deployment's secret: it signs cookies, and finds and unseals who somebody is to a recruiter."""
+
+from __future__ import annotations
+
+import secrets
+from contextlib import suppress
+from pathlib import Path
+
+from app.clock import WorldClock
+from app.config.settings import Settings
+from app.errors import SettingsError
+from storage.accounts.secret_fingerprint import recognise
+from storage.db.addresses import file_of
+from storage.db.engine import Database
+from storage.db.private_files import create
+
+
+def secret_of(settings: Settings) -> str:
+    """The key that signs cookies: the setting, or a file beside the SQLite database, made at the first start."""
+    if settings.secret is not None:
+        return settings.secret.get_secret_value()
+    file = file_of(settings.database_url)
+    if file is None:
+        raise SettingsError("PARLEY_SECRET is not set. With PostgreSQL every process needs the same one: 32 characters")
+    path = file.with_suffix(".secret")
+    if not path.exists():
+        _write_once(path, secrets.token_urlsafe(32))
+    return path.read_text(encoding="ascii").strip()
+
+
+def secret_for(settings: Settings, database: Database) -> str:
+    """The same, if it is the one that the database is used with; raises StorageError for another."""
+    secret = secret_of(settings)
+    recognise(database, secret, WorldClock().now_us)
+    return secret
+
+
+def _write_once(path: Path, text: str) -> None:
+    """Make a file that is whole or not there, whoever else makes it at the same time or kills us."""
+    draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+    with create(draft) as file:
+        file.write(text.encode())
+    with suppress(FileExistsError):
+        path.hardlink_to(draft)
+    draft.unlink()

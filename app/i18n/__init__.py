@@ -1,0 +1,1 @@
+"""Languages of participants: catalogues and their negotiation."""

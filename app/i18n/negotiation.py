@@ -1,0 +1,29 @@
+"""In which language somebody is spoken to before a session says it: by the link, or by what their browser likes."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+
+from app.i18n.catalogues import Catalogue, catalogue, catalogues, preferred
+from experiments.study.schema import StudyFile
+
+
+def browsers(request: Request) -> Catalogue:
+    """Of all languages the one that the browser likes best; English if it likes none of them."""
+    return catalogue(preferred(_accepts(request), catalogues()) or "en")
+
+
+def wanted(request: Request, file: StudyFile) -> str:
+    """Of a study's languages the one in the link, else the one that the browser likes best, else the study's own."""
+    asked = request.query_params.get("lang", "")
+    own = file.language if file.language in file.offered else file.offered[0]
+    return offered(asked, file) or preferred(_accepts(request), file.offered) or own
+
+
+def offered(tag: str, file: StudyFile) -> str:
+    """The tag if it is one of the study's languages; empty for any other."""
+    return tag if tag in file.offered else ""
+
+
+def _accepts(request: Request) -> str:
+    return request.headers.get("accept-language", "")

@@ -1,0 +1,1 @@
+"""The one service through which everybody acts on sessions."""

@@ -1,0 +1,144 @@
+"""The purse: whether a study's budget still bears newcomers, looked at with each call of a model and at each arrival.
+
+Nobody new can begin as soon as what was spent, with what those in the midst of the study are expected to spend still,
+reaches the budget; so whoever has begun can finish, and the budget holds. What is read serves for a moment; who begins
+in that time, or was not written yet when it was read, is counted here (rather twice than never).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+
+from app.calls.budget import Budget
+from app.clock import Clock
+from app.single_flight import Shared
+from experiments.session.study_status import EVERYBODY, Operations, Where
+from experiments.study.recruitment import Cap
+from experiments.study.resolve import Study
+from storage.db.engine import Database
+from storage.errors import StorageError
+from storage.log.quota import is_full
+from storage.registers.study_status import operations_of
+from storage.reports.costs import Spending, spending
+
+FRESH_US = 2_000_000
+SOON_S = 0.1
+READING_SHARE = 20
+"""A read that took long serves for so many times as long: 0.7 s for 400,000 attempts, so a twentieth of a core."""
+BUDGET, FULL = "budget", "full"
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    at_us: int
+    until_us: int
+    """Until when it serves."""
+    operations: Operations
+    spending: Mapping[Where, Spending]
+    """For everything that has a budget."""
+    full: bool
+    """Whether no cell is open, as far as caps go."""
+
+    def used_up(self, begun: int) -> tuple[Where, ...]:
+        """Which budgets are spent, or promised to those who have begun, `begun` of them since."""
+        budgets = self.operations.budgets
+        return tuple(
+            where
+            for where, known in self.spending.items()
+            if Budget(budgets[where], known.bound, begun * (known.each or 0.0)).left <= 0
+        )
+
+
+class Purse:
+    """What studies may still spend, over one database."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database, self._clock = database, clock
+        self._known: dict[str, _Known] = {}
+        self._reading: defaultdict[str, Shared[_Known]] = defaultdict(Shared)
+        self._begun: defaultdict[str, dict[object, float]] = defaultdict(dict)
+        """When each who has begun was written; without end until they are."""
+        self._told: set[str] = set()
+        self._looking: dict[str, asyncio.Task[None]] = {}
+
+    async def closed(self, study: Study) -> str | None:
+        """Why nobody new can begin: BUDGET, FULL, or what the researcher said; None while people can."""
+        known = self._fresh(study) or await self._reading[study.name].get(partial(self._anew, study))
+        used_up = EVERYBODY in self._used_up(study, known)
+        self._tell(study.name, used_up)
+        return known.operations.shut or (BUDGET if used_up else FULL if known.full else None)
+
+    def shut(self, study: Study) -> tuple[Cap, ...]:
+        """The cells in which nobody new can begin as their budget is spent, as caps; by what was read last."""
+        known = self._known.get(study.name)
+        return tuple(Cap(where=dict(where), most=0) for where in self._used_up(study, known) if where) if known else ()
+
+    def _used_up(self, study: Study, known: _Known) -> tuple[Where, ...]:
+        return known.used_up(len(self._begun[study.name]))
+
+    def look(self, study: Study) -> None:
+        """With a call of a model: look at the budget anew, but let nobody wait for it who has begun."""
+        if not self._fresh(study) and study.name not in self._looking:
+            self._looking[study.name] = asyncio.create_task(self._soon(study))
+
+    async def _soon(self, study: Study) -> None:
+        """Look when the model has been asked: the database's answer would take the processor from it."""
+        try:
+            await asyncio.sleep(SOON_S)
+            await self.closed(study)
+        except StorageError as error:
+            log.warning("%s: its budget could not be looked at: %s", study.name, error)
+        finally:
+            del self._looking[study.name]
+
+    async def close(self) -> None:
+        """Leave off looking."""
+        looking = list(self._looking.values())
+        for task in looking:
+            task.cancel()
+        await asyncio.gather(*looking, return_exceptions=True)
+
+    @contextmanager
+    def begins(self, study: Study) -> Iterator[None]:
+        """Somebody begins in the block, at whose end they are written, or could not be."""
+        begun, who = self._begun[study.name], object()
+        begun[who] = math.inf
+        try:
+            yield
+        finally:
+            begun[who] = self._clock.now_us()
+
+    def _fresh(self, study: Study) -> _Known | None:
+        """What was read and still serves."""
+        known = self._known.get(study.name)
+        return known if known and known.at_us <= self._clock.now_us() < known.until_us else None
+
+    async def _anew(self, study: Study) -> _Known:
+        known = self._known[study.name] = await asyncio.to_thread(self._read, study, self._clock.now_us())
+        begun = self._begun[study.name]
+        for who in [who for who, written_us in begun.items() if written_us < known.at_us]:
+            del begun[who]
+        return known
+
+    def _read(self, study: Study, now_us: int) -> _Known:
+        begun_s = time.perf_counter()
+        operations = operations_of(self._database, study.name)
+        found = {where: spending(self._database, study, where, now_us) for where in operations.budgets}
+        full = not operations.pilot and is_full(self._database, study, operations.caps_of(study.file.caps), now_us)
+        took_us = round((time.perf_counter() - begun_s) * 1e6)
+        return _Known(now_us, now_us + FRESH_US + READING_SHARE * took_us, operations, found, full)
+
+    def _tell(self, study: str, used_up: bool) -> None:
+        """Log it once when the budget is used up."""
+        if used_up and study not in self._told:
+            log.warning("%s: its budget is used up or promised; nobody new can begin until it is raised", study)
+        (self._told.add if used_up else self._told.discard)(study)

@@ -1,0 +1,340 @@
+"""The runtime: the one door by which people, simulated participants and model servers act on sessions.
+
+`act` loads what is known, lets the engine decide, appends the facts and all that is owed at once (assignment,
+draws, the end) in one transaction, and answers after the commit. If another writer was first it reads again and
+decides again. A reply that is owed is asked for in a task; a crash leaves it owed, so a restart is the ordinary path.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from concurrent.futures import Future
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+from uuid import uuid4
+
+from app.calls.budget import Budget
+from app.calls.caller import Attempt, Caller, row_of
+from app.calls.model_pool import ModelAccess, ModelPool
+from app.calls.retry import RetryPolicy
+from app.clock import Clock
+from app.config.settings import Settings
+from app.session.budget_gate import BUDGET, Purse
+from app.session.replies.buffer import Reply
+from app.session.replies.reply_lock import Turns, alone
+from app.session.replies.request import request_json
+from app.session.replies.retry import Means, ask_patiently
+from app.session.replies.tasks import Answering
+from app.session.session_cache import Kept
+from app.session.transitions import (
+    CLOSED,
+    Arriving,
+    Live,
+    arrived,
+    at_once,
+    counted,
+    depends,
+    follows,
+    takes_place,
+    written,
+)
+from experiments.errors import Refused
+from experiments.events import Action, Job
+from experiments.session.assignment import FULL
+from experiments.session.engine import fold
+from experiments.session.limits import refuse_hurry
+from experiments.session.state import State
+from experiments.session.telemetry import Record, kept
+from experiments.session.timing import overdue
+from experiments.study.model_spec import Model
+from experiments.study.recruitment import Cap
+from experiments.study.resolve import Study
+from storage.db.advisory_locks import claims_of
+from storage.db.engine import Database
+from storage.errors import Conflict, StorageError
+from storage.log.event_log import Log
+from storage.log.projections import rows_of
+from storage.log.quota import Others
+from storage.log.telemetry import Telemetry
+from storage.log.write_requests import Append, Counted, Draft
+from storage.log.write_requests import Attempt as AttemptRow
+from storage.registers.studies import Studies
+from storage.reports.model_calls import times_asked
+
+MOST_TRIES = 20
+MOST_SWEPT = 200
+"""How many sessions the clock is let act on in one round."""
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+TURNS = 2
+"""Turns of the event loop for which a click that a model answers waits once it is written, so that the model is asked
+before the page is painted: one for the reply's task, one for the client that sends the request."""
+
+LOOK_S = 0.25
+"""How often it is looked whether replies can be kept again."""
+
+log = logging.getLogger(__name__)
+
+
+class Runtime:
+    """Sessions at work over one database. Times come from `clock`, models from the registry of backends. An SQLite file
+    is `shared` where several processes serve it."""
+
+    def __init__(
+        self, database: Database, settings: Settings, clock: Clock, log: Log | None = None, *, shared: bool = False
+    ) -> None:
+        self.studies = Studies(database)
+        self.log = log or Log(database)
+        self._database = database
+        self._settings = settings
+        self._clock = clock
+        self._kept = Kept()
+        self._models = ModelPool(settings, clock, clock.sleep)
+        longest_s = settings.longest_retry_wait_s
+        policy = RetryPolicy(settings.model_tries, settings.retry_wait_s, longest_s, longest_s)
+        self._caller = Caller(policy, clock, Budget())
+        self._claims = claims_of(database, shared=shared)
+        turn = Turns(self._claims, self.afresh).wait if self._claims else alone
+        self._answering = Answering(self._means, self.act, turn)
+        self._purse = Purse(database, clock)
+        self.now_us = clock.now_us
+        self.closed = self._purse.closed
+        """Why nobody new can begin a study; None while people can."""
+        self.settled = self._answering.settled
+        """Wait until no reply is on its way in a session."""
+        self.replies_on_the_way = partial(len, self._answering)
+
+    def prepare(self, study: Study) -> None:
+        """Keep a study, and make its backends, so that a missing setting is told now; raises SettingsError."""
+        self.studies.register(study)
+        for model in study.file.models.values():
+            self.make_ready(model)
+
+    def make_ready(self, model: Model) -> None:
+        """Make a model's backend, so that a missing setting is told now; raises SettingsError."""
+        self._models.check_configured(model)
+
+    async def close(self) -> None:
+        """Stop: replies on their way are left owed, everything that was accepted is written."""
+        await self._answering.close()
+        await self._purse.close()
+        await self._models.close()
+        if self._claims is not None:
+            await asyncio.to_thread(self._claims.close)
+        await asyncio.to_thread(self.log.close)
+
+    async def enrol(
+        self,
+        study: Study,
+        *,
+        origin: str,
+        seed: str = "",
+        stream: str = "",
+        identity: Mapping[str, Any] | None = None,
+        told: Mapping[str, Any] = NOTHING,
+        shut: tuple[Cap, ...] = (),
+    ) -> Live:
+        """Begin a session; `seed` and `stream` are drawn unless given. `told` is what else the fact shall say: the
+        `language`, and which `attempt` of the same person it is; `shut` are cells that are not given, which
+        the fact says too, as the cell may be given later.
+
+        Raises Conflict if the stream is taken, and Refused if nobody new can begin.
+        """
+        if (why := await self.closed(study)) is not None and (origin == "person" or why == BUDGET):
+            raise Refused("closed", CLOSED.format(study=study.name, why=why))
+        known: dict[str, Any] = {"study": study.name, "hash": study.hash, "origin": origin}
+        known |= {"seed": seed or secrets.token_hex(16)}
+        if shut:
+            known |= {"shut": [cap.model_dump(mode="json") for cap in shut]}
+        live = Live(stream or str(uuid4()), study, State())
+        who = Arriving({**known, **told}, identity, self._purse.shut(study))
+        if study.admission:
+            return await self._count(live, partial(arrived, live, who))
+        with self._purse.begins(study):
+            return await self._count(live, partial(arrived, live, who))
+
+    async def afresh(self, stream: str) -> Live | None:
+        """A session as the log has it now, whatever another process has written since it was read here."""
+        known = self._kept.get(stream)
+        if known is not None and await asyncio.to_thread(self.log.last_seq, stream) != known.state.seq:
+            self._kept.drop(stream)
+        return await self.live(stream)
+
+    async def glance(self, stream: str) -> tuple[Live | None, Mapping[str, Any] | None]:
+        """The same, and what is typed on its screen and not yet sent, where one look at the database tells
+        both."""
+        known = self._kept.get(stream)
+        if known is None:
+            return await self.live(stream), None
+        last, typed = await asyncio.to_thread(self.log.glance, stream, known.screen.path)
+        if last != known.state.seq:
+            self._kept.drop(stream)
+        live = await self.live(stream)
+        return live, typed if live is not None and live.screen.path == known.screen.path else None
+
+    async def live(self, stream: str) -> Live | None:
+        """A session by its stream; None if there is none. What it is owed is seen to."""
+        found = self._kept.get(stream)
+        if found is None:
+            found = await asyncio.to_thread(self._load, stream)
+            if found is None:
+                return None
+            found = self._kept.put(found)
+        before = -1
+        while found.state.seq != before and overdue(found.study, found.state, self._clock.now_us()) is not None:
+            before, found = found.state.seq, await self._expire(found)  # where a screen has ended, all may have
+        self._answering.settle(found.stream, found.study, found.state)
+        return found
+
+    async def _expire(self, live: Live) -> Live:
+        """Let the clock act on a session, unless somebody was there since its last fact."""
+        typed = await self.draft(live.stream, live.screen.path)
+        seen_us = await asyncio.to_thread(self.log.last_sign_us, live.stream)
+        told = {"typed": typed, "seen_us": seen_us}
+        try:
+            return await self._write(live, Action("expire", live.screen.path, told, self._clock.now_us(), by="system"))
+        except Refused:
+            return live
+        except Conflict:
+            return await self.afresh(live.stream) or live
+
+    async def sweep(self) -> None:
+        """Let the clock act on sessions in which nobody is to see that it is due."""
+        for stream in await asyncio.to_thread(self.log.due, self._clock.now_us(), MOST_SWEPT):
+            try:
+                await self.afresh(stream)
+            except Exception:  # a named edge: whatever ails one session, the clock goes on for the others
+                log.exception("session %s: the clock could not act on it", stream)
+
+    async def act(self, stream: str, action: Action) -> Live:
+        """Let an action happen; returns after the commit. Raises Refused, or StorageError if it cannot be written."""
+        read_again = False
+        for _ in range(MOST_TRIES):
+            found = await self.live(stream)
+            if found is None:
+                raise Refused("ended", "This session is not known here. Please use the link that you were given.")
+            try:
+                return await self._write(found, action)
+            except Conflict:
+                self._kept.drop(stream)
+            except Refused as refused:
+                # Perhaps it is not the page that is behind, but what another process wrote is not known here yet.
+                if read_again or refused.reason != "stale":
+                    raise
+                read_again = True
+                self._kept.drop(stream)
+        raise StorageError(f"{stream}: other writers were first {MOST_TRIES} times")
+
+    async def note(self, stream: str, data: Mapping[str, Any]) -> None:
+        """Note something about a session that changes no screen; no harm is done where it has just ended."""
+        await self.act(stream, Action("noted", "", data, self._clock.now_us(), by="researcher"))
+
+    async def participant(self, stream: str, kind: str, path: str, data: Mapping[str, Any], **known: Any) -> Live:
+        """A participant's action, dated now; `known` holds `seen` and `key`."""
+        return await self.act(stream, Action(kind, path, data, self._clock.now_us(), **known))
+
+    async def ask_aside(self, live: Live, study: Study, job: Job) -> Attempt:
+        """Ask a model of `study` for who takes part, as simulated users do; attempts are kept, the last is given."""
+        means = self._means(live.stream, job, live.state, study)
+        return (await ask_patiently(means, study, job.data, job.data["seed"], Reply()))[-1]
+
+    async def times_asked(self, live: Live, slot: str) -> int:
+        """How often a model was asked since a session's last fact."""
+        return await asyncio.to_thread(times_asked, self._database, live.stream, live.state.seq, slot)
+
+    async def follow(self, live: Live, offset: int, slot: str = "") -> AsyncIterator[tuple[str, int]]:
+        """The reply on its way in a session, after its first `offset` characters; ends when it is recorded."""
+        reply = self._answering.reply((live.stream, live.screen.path, slot))
+        if reply is None and (now := await self.afresh(live.stream)):  # it is over, or known to another process only
+            reply = self._answering.reply((now.stream, now.screen.path, slot))
+        if reply is not None:
+            async for piece in reply.follow(offset):
+                yield piece
+
+    async def draft(self, stream: str, path: str) -> dict[str, Any]:
+        """What has been typed at a place and not yet sent."""
+        return await asyncio.to_thread(self.log.draft, stream, path)
+
+    async def save_draft(self, stream: str, path: str, data: Mapping[str, Any]) -> None:
+        """Keep what has been typed at a place and not yet sent."""
+        await asyncio.wrap_future(self.log.save_draft(Draft(stream, path, data, self._clock.now_us())))
+
+    def record_telemetry(self, live: Live, batch: str, told: Sequence[Record]) -> None:
+        """Keep what a page told of itself, as far as it may be kept; nobody waits for it."""
+        rows = tuple(record.row(self._clock.now_us()) for record in kept(live.study, live.state, told))
+        if rows:
+            self.log.record_telemetry(Telemetry(live.stream, batch, rows))
+
+    def _load(self, stream: str) -> Live | None:
+        events = self.log.load(stream)
+        if not events:
+            return None
+        state = fold(events)
+        study = self.studies.get(state.enrolled["hash"])
+        return Live(stream, study, state, rows_of(study, state))
+
+    async def _write(self, live: Live, action: Action) -> Live:
+        events, state = follows(live, action)
+        if not events:
+            return live
+        refuse_hurry(live.state, events, self._settings.messages_per_minute)
+        if takes_place(live.study, live.state, state):
+            return await self._admit(live, action)
+        if (job := at_once(live.study, state)) is not None and depends(job):
+            return await self._count(live, partial(counted, live, action, ()))
+        after = live.after(events, state)
+        await asyncio.wrap_future(self.log.append(written(live, after, action)))
+        return await self._written(after)
+
+    async def _admit(self, live: Live, action: Action) -> Live:
+        """Write an action by which a participant takes a place; raises Refused where there is none."""
+        study = live.study
+        if await self._purse.closed(study) == BUDGET:
+            raise Refused("full", FULL)
+        with self._purse.begins(study):
+            return await self._count(live, partial(counted, live, action, self._purse.shut(study)))
+
+    async def _count(self, live: Live, make: Callable[[Others], Append]) -> Live:
+        """Write facts that depend on what others have."""
+        made = await asyncio.wrap_future(self.log.append_counted(Counted(live.stream, self._clock.now_us(), make)))
+        return await self._written(live.after(made.events))
+
+    async def _written(self, after: Live) -> Live:
+        """See to what is owed once facts are written."""
+        self._kept.put(after)
+        if self._answering.settle(after.stream, after.study, after.state):
+            for _ in range(TURNS):
+                await asyncio.sleep(0)
+        return after
+
+    def _means(self, stream: str, job: Job, state: State, study: Study | None = None) -> Means:
+        """What asking for a session's reply needs, of its study or of that given; each attempt is kept."""
+
+        def record(attempt: Attempt) -> None:
+            asked = study or self.studies.get(state.enrolled["hash"])
+            own = {"stream": stream, "turn": state.seq, "slot": job.slot, "path": job.path}
+            values = {
+                **row_of(attempt, asked.name, asked.model(attempt.label)),
+                "request": request_json(attempt.request),
+            }
+            self.log.record_attempt(AttemptRow({**own, **values})).add_done_callback(_tell)
+
+        return Means(stream, self._settings, self._caller, self._access, self._before_asking, record)
+
+    def _access(self, study: Study, model: str) -> ModelAccess:
+        return self._models.access(model, study.model(model))
+
+    async def _before_asking(self, study: Study) -> None:
+        """Wait while what a model replies could not be kept; then look at what it may cost."""
+        while self.log.fault:
+            await asyncio.sleep(LOOK_S)  # the world's time, as it is the writer's
+        self._purse.look(study)
+
+
+def _tell(written: Future[None]) -> None:
+    """Say where an attempt could not be written; the reply, whose fact has all that counts, does not wait for it."""
+    if (error := written.exception()) is not None:
+        log.error("an attempt could not be written: %s", error)

@@ -1,0 +1,1 @@
+"""Study files: loading, drafts, outlines, translations."""

@@ -1,0 +1,237 @@
+"""Studies that are being written: made from a template, kept as files, checked as one types.
+
+A draft is a folder with `study.yaml` and whatever lies beside it. What is checked here may be anybody's text: it is
+bounded in size, and names no file outside its folder.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from shlex import quote
+from tempfile import NamedTemporaryFile
+from typing import Any
+
+from app.errors import NotYaml
+from app.studies.loader import FILE, STUDIES, find, mapping_of, no_yaml, shipped, study_of
+from app.studies.translations import missing
+from app.studies.yaml_loader import Marked as Page
+from app.studies.yaml_loader import marked
+from experiments.errors import Fault, StudyError, allowed
+from experiments.study.lint import advice
+from experiments.study.resolve import Study
+from problems import registry as problems
+from problems.problem import Problem
+
+LARGEST_BYTES = 200_000
+LONGEST_NAME = 60
+LONGEST_PART = 255
+"""Bytes of a part of a path, as file systems have it."""
+NAME = re.compile(rf"[A-Za-z][A-Za-z0-9_-]{{0,{LONGEST_NAME - 1}}}")
+YOUNG_NS = 2_000_000_000
+"""For how long after a change a file is read anew each time: the next change may have the same time."""
+_SCHEMA_LINE = "# yaml-language-server:"
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A fault, with the line of the file that it is about; None where it is about another file, or all of it."""
+
+    line: int | None
+    where: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What became of a text: the study, or all that is wrong with it; and what is no fault and yet worth a look."""
+
+    study: Study | None
+    faults: tuple[Marked, ...] = ()
+    advice: tuple[str, ...] = ()
+
+
+class Drafts:
+    """The drafts in a folder, each in a folder of its own."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def names(self) -> tuple[str, ...]:
+        """The drafts there are, in the order of the alphabet."""
+        found = (path.parent.name for path in self._root.glob(f"*/{FILE}"))
+        return tuple(sorted(name for name in found if NAME.fullmatch(name)))
+
+    def folder(self, name: str) -> Path:
+        """Where a draft is, or would be; raises StudyError for what is no name."""
+        if not NAME.fullmatch(name):
+            what = f"is no name: a letter, then letters, digits, - and _, at most {LONGEST_NAME}"
+            raise StudyError(repr(name[:LONGEST_NAME]), [Fault("", what)])
+        return self._root / name
+
+    def text(self, name: str) -> str:
+        """What is written in a draft; raises StudyError."""
+        path = self._existing(name)
+        try:
+            return path.read_bytes().decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise StudyError(str(path), [Fault("", f"is no YAML in UTF-8: {error}")]) from None
+
+    def save(self, name: str, text: str) -> None:
+        """Replace what is written in a draft, all at once; raises StudyError."""
+        write(self._existing(name), text)
+
+    def create(self, name: str, template: str) -> None:
+        """A new draft of a study that comes with Parley; raises StudyError."""
+        make(self.folder(name), template)
+
+    def _existing(self, name: str) -> Path:
+        path = self.folder(name) / FILE
+        if not path.is_file():
+            raise StudyError(name, [Fault("", f"there is no such draft{allowed(name, self.names())}")])
+        return path
+
+
+def make(folder: Path, template: str) -> Path:
+    """A study file of one's own in a folder, from a template and with what that needs beside it; raises StudyError."""
+    if template not in shipped():
+        raise StudyError(template, [Fault("", f"is no study that comes with Parley{allowed(template, shipped())}")])
+    path = folder / FILE
+    if path.exists():
+        raise StudyError(str(path), [Fault("", "is there already, and is not replaced; choose another folder")])
+    text, name = find(template).read_text(encoding="utf-8"), slug(folder.resolve().name)
+    folder.mkdir(parents=True, exist_ok=True)
+    for beside in {file.name for file in STUDIES.iterdir()} & set(_words(marked(text).value)):
+        if not (folder / beside).exists():
+            write(folder / beside, _renamed((STUDIES / beside).read_text(encoding="utf-8"), template, name))
+    write(path, _begun(_renamed(text, template, name), name, path))
+    return path
+
+
+def slug(name: str) -> str:
+    """A name as studies may have it, as near as possible to what it was."""
+    found = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-_")
+    return (found if NAME.match(found) else f"study-{found}".strip("-"))[:LONGEST_NAME]
+
+
+def write(path: Path, text: str) -> None:
+    """A file's new text: whole or, if anything goes wrong, as it was; raises StudyError for one that is too large."""
+    written = text.encode("utf-8", "surrogatepass")
+    if fault := _too_large(written):
+        raise StudyError(str(path), [fault])
+    with NamedTemporaryFile(dir=path.parent, prefix=".", suffix=".part", delete=False) as file:
+        part = Path(file.name)
+        try:
+            file.write(written)
+            file.flush()
+            os.fsync(file.fileno())
+            part.chmod(0o644)
+            part.replace(path)
+        finally:
+            with suppress(FileNotFoundError):
+                part.unlink()
+
+
+def checked(text: str, folder: Path) -> Checked:
+    """What a study's text is worth that would stand in a folder: by the same rules as a file's, but bounded."""
+    if fault := _too_large(text.encode("utf-8", "surrogatepass")):
+        return _faulty([fault])
+    path = folder / FILE
+    try:
+        page = marked(text)
+    except NotYaml as error:
+        return Checked(None, (Marked(error.line, "", no_yaml(error).what),))
+    try:
+        raw = mapping_of(page, str(path))
+        if faults := list(_outside(raw, folder)):
+            return _faulty(faults, page)
+        study = study_of(raw, path, _load)
+    except StudyError as error:
+        found = error.found if error.name == str(path) else [Fault("", f"{error.name}: {one}") for one in error.found]
+        return _faulty(found, page)
+    return Checked(study, advice=(*advice(study, None), *_untranslated(study)))
+
+
+def _untranslated(study: Study) -> Iterator[str]:
+    for tag in study.file.offered:
+        if lacking := missing(study, tag):
+            yield f"{tag}: {len(lacking)} texts have no translation, the first {lacking[0][:LONGEST_NAME]!r}"
+
+
+def _faulty(faults: Iterator[Fault] | list[Fault] | tuple[Fault, ...], page: Page | None = None) -> Checked:
+    lines = page.line if page else lambda _: None
+    return Checked(None, tuple(Marked(lines(fault.where), fault.where, fault.what) for fault in faults))
+
+
+def _too_large(written: bytes) -> Fault | None:
+    too_large = len(written) > LARGEST_BYTES
+    return Fault("", f"has {len(written):,} bytes; at most {LARGEST_BYTES:,} are allowed") if too_large else None
+
+
+def _outside(raw: Mapping[str, Any], folder: Path) -> Iterator[Fault]:
+    """Files that are not beside the study: whoever writes a draft reads no other file of the server by it."""
+    for where, path in _paths(raw):
+        if "\0" in path or any(len(part.encode()) > LONGEST_PART for part in path.split("/")):
+            yield Fault(where, f"{path[:LONGEST_NAME]!r} is no name of a file")
+        elif not (folder / path).resolve().is_relative_to(folder.resolve()):
+            yield Fault(where, f"{path!r} leads out of the study's folder; put the file there")
+
+
+def _paths(raw: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    sources, translations = raw.get("problems"), raw.get("translations")
+    for name, source in sources.items() if isinstance(sources, dict) else ():
+        path = source.get("path") if isinstance(source, dict) else None
+        if path is not None:
+            yield f"problems.{name}.path", str(path)
+    for tag, told in translations.items() if isinstance(translations, dict) else ():
+        if isinstance(told, str):
+            yield f"translations.{tag}", told
+
+
+def _load(source: str, path: str, base: Path) -> tuple[Problem, ...]:
+    """Problems as they are read once: again only when a file has changed."""
+    place = problems.place(source, path, base)
+    files = sorted(place.rglob("*")) if place.is_dir() else [place]
+    stats = [(file, file.stat()) for file in files]
+    state = tuple((str(file), stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino) for file, stat in stats)
+    now_ns = time.time_ns()
+    young = any(max(stat.st_mtime_ns, stat.st_ctime_ns) > now_ns - YOUNG_NS for _, stat in stats)
+    return problems.load(source, path, base) if young else _read(source, path, base, state)
+
+
+State = tuple[tuple[str, int, int, int, int], ...]
+"""Files with what changes when they do."""
+
+
+@lru_cache(maxsize=16)
+def _read(source: str, path: str, base: Path, _state: State) -> tuple[Problem, ...]:
+    return problems.load(source, path, base)
+
+
+def _words(value: Any) -> Iterator[str]:
+    """Every text in a value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list):
+        for part in value.values() if isinstance(value, Mapping) else value:
+            yield from _words(part)
+
+
+def _renamed(text: str, template: str, name: str) -> str:
+    """A template's text, with its addresses and commands under the new name."""
+    return re.sub(rf"(/s/|parley export\s+){template}\b", rf"\g<1>{name}", text)
+
+
+def _begun(text: str, name: str, path: Path) -> str:
+    """A template's text as the first version of another study, its comments kept, and what to do next above it."""
+    text = "".join(line for line in text.splitlines(keepends=True) if not line.startswith(_SCHEMA_LINE))
+    text = re.sub(r"^study: .*$", f"study: {name}", text, count=1, flags=re.M)
+    text = re.sub(r"^version: .*$", "version: 1", text, count=1, flags=re.M)
+    file = quote(str(path))
+    return f"# What next: parley check {file}, then parley serve {file}\n{text}"

@@ -1,0 +1,195 @@
+"""Where study files are found and read: by path, or by name among those that come with Parley.
+
+The one place that turns files into a `Study`: YAML, the protocols (Parley's own and those in a folder `protocols`
+beside the study), the problems, and what only the backends and schemas can check. All faults are told at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from app.backends import registry as backends
+from app.errors import NotYaml
+from app.studies.translations import in_its_languages, language_faults
+from app.studies.yaml_loader import Marked, marked
+from experiments.errors import Fault, StudyError, allowed
+from experiments.study.resolve import Study
+from problems import registry as problems
+from problems.errors import ProblemError
+from problems.problem import Problem
+from storage.schemas.registry import schemas
+
+EXPERIMENTS = Path(__file__).parents[2] / "experiments"
+STUDIES = EXPERIMENTS / "studies"
+PROTOCOLS = EXPERIMENTS / "protocols"
+NAMED: Mapping[type, str] = {list: "a list", str: "a text"}
+UNQUOTED = "Is a text with `:`, `?`, `@` or `{{` unquoted?"
+OPEN = "Is a quotation mark or a bracket not closed?"
+HINTS: Mapping[str, str] = {
+    r"\t": "Indent with spaces; YAML takes no tabs.",
+    "stands twice": "Leave one of the two out, or rename it.",
+    "mapping values are not allowed": f"{UNQUOTED} Or is a line indented too far?",
+    "expected <block end>": "Do lines that belong together begin in the same column?",
+    "found unexpected": OPEN,
+    "expected ',' or": OPEN,
+}
+"""What to look for, by what YAML says is wrong."""
+FILE = "study.yaml"
+"""What a study file is called that has a folder of its own."""
+Load = Callable[[str, str, Path], tuple[Problem, ...]]
+"""What reads problems: a source, a path, and the folder in which that is looked for."""
+
+
+def shipped() -> list[str]:
+    """The names of the studies that come with Parley; `demo.de.yaml` is a translation of one."""
+    return sorted(path.stem for path in STUDIES.glob("*.yaml") if "." not in path.stem)
+
+
+def find(reference: str) -> Path:
+    """The file of a study: a path, or the name of one that comes with Parley; raises StudyError."""
+    path = Path(reference)
+    if path.suffix in (".yaml", ".yml") or path.is_file():
+        if not path.is_file():
+            raise StudyError(reference, [Fault("", "there is no such file")])
+        return path
+    if (path / FILE).is_file():
+        return path / FILE
+    if reference not in shipped():
+        raise StudyError(
+            reference,
+            [Fault("", f"is neither a file nor a study that comes with Parley{allowed(reference, shipped())}")],
+        )
+    return STUDIES / f"{reference}.yaml"
+
+
+def load_study(reference: str) -> Study:
+    """Read, resolve and check a study; raises StudyError with every fault."""
+    path = find(reference)
+    return study_of(read_yaml(path), path)
+
+
+def study_of(raw: dict[str, Any], path: Path, load: Load = problems.load) -> Study:
+    """The study that a file holds; raises StudyError with every fault. `load` reads the problems of a source."""
+    raw = _with_translations(raw, path)
+    faults: list[Fault] = []
+    pools = _pools(raw, path.parent, load, faults)
+    unread = bool(faults)
+    faults += _outside(raw)
+    try:
+        study = in_its_languages(raw, read_protocols(path.parent), pools)
+    except StudyError as error:
+        # What follows from a pool that could not be read is not told again.
+        found = [fault for fault in error.found if not (unread and "pool" in fault.what)]
+        if error.name != str(raw.get("study", "study")):  # a protocol's
+            found = [replace(fault, where=f"{error.name}: {fault.where}") for fault in found]
+        raise StudyError(str(path), [*faults, *found]) from None
+    if faults:
+        raise StudyError(str(path), faults)
+    return study
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """A YAML file that holds a mapping; raises StudyError."""
+    try:
+        return mapping_of(marked(path.read_text(encoding="utf-8")), str(path))
+    except NotYaml as error:
+        raise StudyError(str(path), [no_yaml(error)]) from None
+    except UnicodeDecodeError as error:
+        raise StudyError(str(path), [Fault("", f"is no YAML in UTF-8: {error}")]) from None
+
+
+def mapping_of(read: Marked, name: str) -> dict[str, Any]:
+    """What a text says if it is a mapping; raises StudyError."""
+    if not isinstance(read.value, dict):
+        held = "is empty" if read.value is None else f"holds {NAMED.get(type(read.value), 'one value')}"
+        what = f"{held}: a mapping with `study`, `title` and `flow` is needed"
+        raise StudyError(name, [Fault("", what)])
+    return read.value
+
+
+def no_yaml(error: NotYaml) -> Fault:
+    """What is wrong with a text that is no YAML."""
+    if error.line is None:
+        return Fault("", f"is no YAML in UTF-8: {error}")
+    hint = next((hint for sign, hint in HINTS.items() if sign in error.problem), UNQUOTED)
+    return Fault(f"line {error.line}, column {error.column}", f"is no YAML: {error.problem}. {hint}")
+
+
+def read_protocols(beside: Path) -> dict[str, Mapping[str, Any]]:
+    """Every protocol by name: Parley's own, and those in `protocols/` beside the study, which come first."""
+    found = dict(_own_protocols())
+    for path in sorted((beside / "protocols").glob("*.yaml")):
+        raw = read_yaml(path)
+        name = str(raw.get("protocol"))
+        if name in found and raw.get("version", 1) == found[name].get("version", 1) and raw != found[name]:
+            fault = Fault(
+                "version", f"is that of Parley's own {name!r}, which is another; give it another name or version"
+            )
+            raise StudyError(str(path), [fault])
+        found[name] = raw
+    return found
+
+
+@cache
+def _own_protocols() -> Mapping[str, Mapping[str, Any]]:
+    """Parley's own protocols, read once: nobody writes them while it runs."""
+    read = (read_yaml(path) for path in sorted(PROTOCOLS.glob("*.yaml")))
+    return {str(raw.get("protocol")): raw for raw in read}
+
+
+def _with_translations(raw: dict[str, Any], path: Path) -> dict[str, Any]:
+    """The file with each translation read that is given as the name of a file beside it; raises StudyError."""
+    given = raw.get("translations")
+    read: dict[str, Any] = {}
+    for tag, told in given.items() if isinstance(given, dict) else ():
+        file = path.parent / told if isinstance(told, str) else None
+        if file is not None and not file.is_file():
+            raise StudyError(str(path), [Fault(f"translations.{tag}", f"there is no file {told!r} beside the study's")])
+        read[tag] = told if file is None else read_yaml(file)
+    return {**raw, "translations": read} if read else raw
+
+
+def _pools(raw: Mapping[str, Any], base: Path, load: Load, faults: list[Fault]) -> dict[str, tuple[Problem, ...]]:
+    pools: dict[str, tuple[Problem, ...]] = {}
+    sources = raw.get("problems")
+    for name, source in sources.items() if isinstance(sources, dict) else ():
+        if isinstance(source, dict) and "source" in source:
+            try:
+                pools[name] = load(str(source["source"]), str(source.get("path", "sample")), base)
+            except ProblemError as error:
+                faults.append(Fault(f"problems.{name}", str(error)))
+    return pools
+
+
+def _outside(raw: Mapping[str, Any]) -> Iterator[Fault]:
+    """What only backends, schemas and catalogues know to be wrong."""
+    yield from language_faults(raw)
+    models, records = raw.get("models"), raw.get("records")
+    for name, model in models.items() if isinstance(models, dict) else ():
+        backend = model.get("backend") if isinstance(model, dict) else None
+        if isinstance(backend, str) and backend not in backends.names():
+            hint = allowed(backend, backends.names())
+            yield Fault(f"models.{name}.backend", f"no backend is called {backend!r}{hint}")
+        elif isinstance(backend, str) and isinstance(model.get("options", {}), dict):
+            for text in backends.check_server(backend, model.get("server")):
+                yield Fault(f"models.{name}.server", text)
+            for text in backends.check_options(backend, model.get("options", {})):
+                yield Fault(f"models.{name}", text)
+    yield from _annotators(raw, models if isinstance(models, dict) else {})
+    for name in records if isinstance(records, list) else ():
+        if str(name) not in schemas():
+            yield Fault("records", f"no schema is called {name!r}{allowed(str(name), list(schemas()))}")
+
+
+def _annotators(raw: Mapping[str, Any], models: Mapping[str, Any]) -> Iterator[Fault]:
+    """Annotators of the study's own that ask a model which is neither the study's nor one of a backend."""
+    own = raw.get("annotators")
+    for name, told in own.items() if isinstance(own, dict) else ():
+        model = told.get("model") if isinstance(told, dict) else None
+        if isinstance(model, str) and model not in models and model.partition(":")[0] not in backends.names():
+            hint = f"{allowed(model, models)} Or BACKEND:NAME, with one of the backends {', '.join(backends.names())}."
+            yield Fault(f"annotators.{name}.model", f"no model is called {model!r}{hint}")

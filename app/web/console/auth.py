@@ -1,0 +1,209 @@
+"""Coming in and going out: the login, the page behind an invitation, and the cookie that a browser is known by.
+
+The forms are plain pages that need no script. Each carries a mark of a cookie that was set with it, so that no other
+site can have somebody log in, or make an account, without knowing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import parse_qsl
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from app.clock import Clock
+from app.web.console.current_user import Visitor
+from app.web.console.known_browsers import Browsers, linked
+from storage.accounts.accounts import Accounts
+from storage.accounts.invitations import SPENT
+from storage.accounts.passwords import AT_ONCE, LEAST_CHARS, MOST_CHARS
+from storage.errors import AccountError, LoginRefused, TooMany
+
+FORM_BYTES = 24
+MOST_FIELDS = 10
+MOST_QUERY = 500
+STALE = "This form was open for too long, or your browser keeps no cookies. Please try again."
+OLD_LINK = "This link is older than a day, or is not whole. At a terminal `parley user unlock NAME` makes a new one."
+TWICE = "The two passwords are not the same. Type the same one twice."
+TEMPLATES = Path(__file__).parent / "templates"
+_TEMPLATES = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
+
+
+class Access:
+    """The way in; `secure` where browsers come by https."""
+
+    def __init__(self, accounts: Accounts, secret: str, clock: Clock, *, secure: bool) -> None:
+        self._accounts = accounts
+        self._secret = secret
+        self._clock = clock
+        self._key = hmac.digest(secret.encode(), b"parley console form", "sha256")
+        self._secure = secure
+        self._few = asyncio.Semaphore(AT_ONCE)
+        self.cookie = "__Host-parley-console" if secure else "parley-console"
+        self.form_cookie = f"{self.cookie}-form"
+        self._browsers = Browsers(secret, clock, self.cookie, secure=secure)
+
+    def routes(self) -> list[Route]:
+        """`/login`, `/logout`, `/welcome/{token}` for who was invited, `/known/{token}` for a browser that is
+        held up by others' tries, and the one style that a stranger may read."""
+        return [
+            Route("/login.css", style, methods=["GET", "HEAD"]),
+            Route("/login", self.ask, methods=["GET", "HEAD"]),
+            Route("/login", self.log_in, methods=["POST"]),
+            Route("/logout", self.log_out, methods=["POST"]),
+            Route("/known/{token}", self.know, methods=["GET", "HEAD"]),
+            Route("/welcome/{token}", self.welcome, methods=["GET", "HEAD"]),
+            Route("/welcome/{token}", self.accept, methods=["POST"]),
+        ]
+
+    def visitor(self, request: Request) -> Visitor | None:
+        """Who makes a request, by its cookie alone; reads the database."""
+        known = self._accounts.logins.visitor(request.cookies.get(self.cookie, ""))
+        return Visitor(known.name, known.role, known.login) if known else None
+
+    async def ask(self, request: Request) -> Response:
+        """The login; who is logged in already is led on."""
+        if await asyncio.to_thread(self.visitor, request):
+            return RedirectResponse(_page_behind(request), 303)
+        return self._login_page(request)
+
+    async def log_in(self, request: Request) -> Response:
+        """Begin a login, or say why not."""
+        form = await _form(request)
+        if not self._is_ours(request, form):
+            return self._login_page(request, 403, STALE, form)
+        try:
+            return await self._begin(request, form, _page_behind(request))
+        except TooMany as refused:
+            response = self._login_page(request, 429, str(refused), form)
+            response.headers["retry-after"] = str(refused.wait_s)
+            return response
+        except LoginRefused as refused:
+            return self._login_page(request, 401, str(refused), form)
+
+    async def log_out(self, request: Request) -> Response:
+        """End the login."""
+        await asyncio.to_thread(self._accounts.logins.log_out, request.cookies.get(self.cookie, ""))
+        response = RedirectResponse("/login", 303)
+        self._set(response, self.cookie, None)
+        return response
+
+    async def know(self, request: Request) -> Response:
+        """Take a browser for one that was logged in before, and lead it to the login."""
+        name = linked(self._secret, self._clock, request.path_params["token"])
+        if name is None:
+            return _spent(OLD_LINK)
+        response = RedirectResponse("/login", 303)
+        self._browsers.write(request, response, name)
+        return response
+
+    async def welcome(self, request: Request) -> Response:
+        """The form of who was invited."""
+        role = await asyncio.to_thread(self._accounts.invitations.role, request.path_params["token"])
+        return self._welcome_page(request, role) if role else _spent()
+
+    async def accept(self, request: Request) -> Response:
+        """Make the account that somebody was invited to, and log them in."""
+        token, form = request.path_params["token"], await _form(request)
+        role = await asyncio.to_thread(self._accounts.invitations.role, token)
+        if role is None:
+            return _spent()
+        if not self._is_ours(request, form):
+            return self._welcome_page(request, role, 403, STALE, form)
+        name, password = form.get("name", ""), form.get("password", "")
+        if password != form.get("again", ""):
+            return self._welcome_page(request, role, 422, TWICE, form)
+        try:
+            async with self._few:
+                await asyncio.to_thread(self._accounts.accept, token, name, password)
+            return await self._begin(request, form, "/")
+        except AccountError as refused:
+            return self._welcome_page(request, role, 422, str(refused), form)
+
+    async def _begin(self, request: Request, form: Mapping[str, str], to: str) -> Response:
+        """A new login, in place of any that this browser had."""
+        address = request.client.host if request.client else "unknown"
+        name, password = form.get("name", ""), form.get("password", "")
+        browser = self._browsers.read(request, name)
+        async with self._few:
+            logins = self._accounts.logins
+            token = await asyncio.to_thread(logins.log_in, name, password, address, browser)
+        await asyncio.to_thread(logins.log_out, request.cookies.get(self.cookie, ""))
+        response = RedirectResponse(to, 303)
+        self._set(response, self.cookie, token)
+        self._set(response, self.form_cookie, None)
+        self._browsers.write(request, response, name)
+        return response
+
+    def _login_page(
+        self, request: Request, status: int = 200, note: str = "", form: Mapping[str, str] | None = None
+    ) -> Response:
+        query = request.url.query[:MOST_QUERY]
+        action = f"/login?{query}" if query else "/login"
+        return self._form_page(request, "login.html.j2", status, note, form or {}, action=action)
+
+    def _welcome_page(
+        self, request: Request, role: str, status: int = 200, note: str = "", form: Mapping[str, str] | None = None
+    ) -> Response:
+        known = {"role": role, "least": LEAST_CHARS, "action": request.url.path}
+        return self._form_page(request, "welcome.html.j2", status, note, form or {}, **known)
+
+    def _form_page(
+        self, request: Request, template: str, status: int, note: str, form: Mapping[str, str], **values: object
+    ) -> Response:
+        """A page with a form, and the cookie that the form's mark is made of; no password is ever sent back."""
+        value = request.cookies.get(self.form_cookie) or secrets.token_urlsafe(FORM_BYTES)
+        known = {"note": note, "name": form.get("name", ""), "mark": self._mark(request, value), "most": MOST_CHARS}
+        response = HTMLResponse(_TEMPLATES.get_template(template).render({**known, **values}), status)
+        self._set(response, self.form_cookie, value)
+        return response
+
+    def _is_ours(self, request: Request, form: Mapping[str, str]) -> bool:
+        value = request.cookies.get(self.form_cookie, "")
+        mark = form.get("mark", "").encode()
+        return bool(value) and hmac.compare_digest(mark, self._mark(request, value).encode())
+
+    def _mark(self, request: Request, value: str) -> str:
+        return hmac.digest(self._key, f"{request.url.path} {value}".encode(), "sha256").hex()
+
+    def _set(self, response: Response, name: str, value: str | None) -> None:
+        """Set a cookie until the browser is closed, or take it away."""
+        response.set_cookie(
+            name,
+            value or "",
+            max_age=0 if value is None else None,
+            httponly=True,
+            secure=self._secure,
+            samesite="strict",
+            path="/",
+        )
+
+
+async def style(_: Request) -> Response:
+    """How these pages look: beside their templates, so that it is no part of the console's own styles."""
+    return FileResponse(TEMPLATES / "login.css")
+
+
+async def _form(request: Request) -> dict[str, str]:
+    """The fields of a form that was sent; none of what is no form."""
+    try:
+        return dict(parse_qsl((await request.body()).decode("ascii", "replace"), True, max_num_fields=MOST_FIELDS))
+    except ValueError:
+        return {}
+
+
+def _page_behind(request: Request) -> str:
+    """The page that somebody was on the way to: always the console, and there what the address said."""
+    query = request.url.query[:MOST_QUERY]
+    return f"/?{query}" if query else "/"
+
+
+def _spent(note: str = SPENT) -> Response:
+    return HTMLResponse(_TEMPLATES.get_template("spent.html.j2").render(note=note), 404)

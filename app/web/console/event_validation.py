@@ -1,0 +1,101 @@
+"""What a browser asks of the console's page, looked at before Gradio is: an event, and a value for each of its inputs.
+
+Gradio answers what it cannot read with a 500 and a traceback in the log. The rooms may so trust that a text is a text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+import gradio as gr
+import orjson
+from gradio.components import Component
+from pydantic import AfterValidator, BaseModel, ConfigDict, JsonValue, ValidationError
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from app.web.gradio_page import EVENTS
+from app.web.participant.storable import storable
+from app.web.security import again, whole_body
+
+MOST_BODY = 1024 * 1024
+SHAPES: tuple[tuple[type[Component], tuple[type, ...]], ...] = (
+    (gr.Checkbox, (bool,)),
+    (gr.Number, (int, float)),
+    (gr.Slider, (int, float)),
+    (gr.CheckboxGroup, (list,)),
+    (gr.Dropdown, (str, list)),
+)
+"""What values of a component are; of any other they are texts. Nothing at all is a value of each."""
+
+
+class Event(BaseModel):
+    """An event as our page sends it; what else a request says is left out."""
+
+    model_config = ConfigDict(frozen=True, strict=True)
+
+    fn_index: int
+    data: Annotated[list[JsonValue], AfterValidator(storable)]
+    trigger_id: Annotated[int, AfterValidator(storable)] | None = None
+
+
+class Asked:
+    """An application before Gradio's page; what is no event of the page is refused here."""
+
+    def __init__(self, app: ASGIApp, blocks: gr.Blocks) -> None:
+        self._app = app
+        self._blocks = blocks
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let it through, or answer it here."""
+        if scope["type"] != "http" or scope["path"] != EVENTS or scope["method"] != "POST":
+            await self._app(scope, receive, send)
+            return
+        body = await whole_body(receive, MOST_BODY)
+        event = _read(body or b"")
+        if event is None or not self._fits(event):
+            await JSONResponse({"error": "That is no event of this page. Reload it."}, 422)(scope, receive, send)
+            return
+        told = event.model_dump() | {"data": [*map(_whole, self._blocks.fns[event.fn_index].inputs, event.data)]}
+        await self._app(scope, again(orjson.dumps(told), receive), send)
+
+    def _fits(self, event: Event) -> bool:
+        wired = self._blocks.fns.get(event.fn_index)
+        if wired is None or wired.fn is None or len(wired.inputs) != len(event.data):
+            return False
+        return all(map(_is_value, wired.inputs, event.data))
+
+
+def _read(body: bytes) -> Event | None:
+    try:
+        return Event.model_validate_json(body)
+    except ValidationError:
+        return None
+
+
+def _is_value(component: Any, value: JsonValue) -> bool:
+    """Whether a value is one that the component can have; what may be chosen of a picker is for the room to say."""
+    try:
+        component.preprocess(value)
+    except (gr.Error, TypeError, ValueError, ArithmeticError):
+        return False
+    if value is None:
+        return True
+    if isinstance(value, list) and isinstance(component, gr.Dropdown) and not component.multiselect:
+        return False
+    kinds = next((kinds for kind, kinds in SHAPES if isinstance(component, kind)), (str,))
+    if isinstance(value, bool) and bool not in kinds:
+        return False
+    return isinstance(value, kinds) and _texts(value if isinstance(value, list) else ())
+
+
+def _whole(component: Any, value: JsonValue) -> JsonValue:
+    """A value, and no text for nothing where a text stands: rooms need not tell the two apart."""
+    texts = isinstance(component, gr.Textbox | gr.Code)
+    picked = isinstance(component, gr.Dropdown) and component.allow_custom_value and not component.multiselect
+    return "" if value is None and (texts or picked) else value
+
+
+def _texts(values: Iterable[JsonValue]) -> bool:
+    return all(isinstance(one, str) for one in values)

@@ -1,0 +1,82 @@
+"""Browsers that were logged in before: each keeps a signed cookie for every account that it was logged in to.
+
+The cookie lets nobody in. Tries to log in are counted for such a browser apart from those of everybody else, so that a
+stranger who guesses an account's password cannot hold up whoever it belongs to. A link that `parley user unlock` prints
+makes a browser known where it was not.
+"""
+
+from __future__ import annotations
+
+import secrets
+from hashlib import sha256
+
+from itsdangerous import BadSignature, URLSafeTimedSerializer
+from starlette.requests import Request
+from starlette.responses import Response
+
+from app.clock import Clock
+from app.web.console.signed_values import timed
+from storage.accounts.roles import NAME, called
+
+KNOWN_S = 365 * 24 * 3600
+LINK_S = 24 * 3600
+ID_BYTES = 16
+PATH = "/known"
+
+
+class Browsers:
+    """Knows a browser by its cookie; `secure` where browsers come by https."""
+
+    def __init__(self, secret: str, clock: Clock, cookie: str, *, secure: bool) -> None:
+        self._secret = secret
+        self._clock = clock
+        self._cookie = cookie
+        self._secure = secure
+
+    def read(self, request: Request, name: str) -> str:
+        """What a browser is called that was logged in to an account; nothing for any other."""
+        if not NAME.fullmatch(called(name)):
+            return ""
+        try:
+            known = request.cookies.get(self._named(name), "")
+            return str(self._browser(name).loads(known, max_age=KNOWN_S))
+        except BadSignature:
+            return ""
+
+    def write(self, request: Request, response: Response, name: str) -> None:
+        """Let a browser be known for an account, for a year from now."""
+        known = self.read(request, name) or secrets.token_urlsafe(ID_BYTES)
+        response.set_cookie(
+            self._named(name),
+            str(self._browser(name).dumps(known)),
+            max_age=KNOWN_S,
+            httponly=True,
+            secure=self._secure,
+            samesite="strict",
+            path="/",
+        )
+
+    def _browser(self, name: str) -> URLSafeTimedSerializer:
+        return timed(self._secret, f"parley console browser of {called(name)}", self._clock)
+
+    def _named(self, name: str) -> str:
+        """A cookie for each account, without its name: several people may use one browser."""
+        return f"{self._cookie}-known-{sha256(called(name).encode()).hexdigest()[:16]}"
+
+
+def link(secret: str, clock: Clock, name: str) -> str:
+    """The path of a link that makes a browser known for an account."""
+    return f"{PATH}/{_links(secret, clock).dumps(called(name))}"
+
+
+def linked(secret: str, clock: Clock, token: str) -> str | None:
+    """The account that such a link is for; None for one that is older than a day, or was never made."""
+    try:
+        name = str(_links(secret, clock).loads(token, max_age=LINK_S))
+    except BadSignature:
+        return None
+    return name if NAME.fullmatch(name) else None
+
+
+def _links(secret: str, clock: Clock) -> URLSafeTimedSerializer:
+    return timed(secret, "parley console link for a browser", clock)

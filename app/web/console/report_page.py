@@ -1,0 +1,56 @@
+"""The page of a study's full report: `/report/{study}?origin=person`.
+
+Computing all of it can take a minute, so it is done beside, one report at a time; until it is ready a page says so,
+which asks again by itself. What is there is shown as long as nothing has changed, or it is not old.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor, ThreadPoolExecutor
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from app.analysis.report import gather, html
+from app.web.console.background_cache import Latest
+from app.web.console.context import Desk
+from app.web.console.current_user import VISITOR
+from problems.errors import ParleyError
+from storage.registers.origins import origins
+from storage.reports.analysis_data import mark
+
+NOT_FOUND, NOT_YET = 404, 202
+OLD_US = 300_000_000
+"""A report that is older than this is not shown while a newer one is on its way."""
+Key = tuple[str, str]
+"""A study and an origin."""
+
+
+def route(desk: Desk, workers: Executor | None = None) -> Route:
+    """The page."""
+
+    def compute(key: Key) -> str:
+        return html(gather(desk.database, *key, desk.clock.now_us()))
+
+    def changed(key: Key) -> object:
+        return mark(desk.database, *key)
+
+    beside = workers or ThreadPoolExecutor(max_workers=1, thread_name_prefix="report")
+    latest: Latest[Key, str] = Latest(compute, changed, desk.clock.now_us, beside)
+
+    def report(request: Request) -> Response:
+        study, origin = request.path_params["study"], request.query_params.get("origin", "person")
+        try:
+            with desk.database.connect() as connection:
+                origins(connection, study, origin)
+            seen = latest.look((study, origin))
+        except ParleyError as error:
+            return PlainTextResponse(f"{error}\n", NOT_FOUND)
+        old = seen.busy and desk.clock.now_us() - (seen.as_of_us or 0) > OLD_US
+        if seen.value is None or old:
+            return HTMLResponse(desk.html("report_waiting.html.j2", study=study, origin=origin), NOT_YET)
+        desk.did(request.scope[VISITOR], f"read the report ({origin})", study)
+        return HTMLResponse(seen.value)
+
+    return Route("/report/{study}", report, methods=["GET"])

@@ -1,0 +1,115 @@
+"""The gate of the console: nobody gets anything but the login until they are logged in.
+
+An allow-list of routes as the participants' gate has one, the same headers, and a stricter rule for requests that
+change something: they must come from a page of this very host. Who passes is known to the routes as the Visitor in the
+request's scope; a stranger is not even told which routes there are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Mapping
+
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from app.web.console.current_user import VISITOR, Visitor
+from app.web.gradio_page import ASKED, COMPILES, EVENTS
+from app.web.security import HEADERS, Answer, again, whole_body
+from app.web.throttled_log import ELSEWHERE, Seldom
+
+MOST_BODY = 1024 * 1024
+OPEN: Mapping[str, re.Pattern[str]] = {
+    "GET": re.compile(r"/login|/welcome/[\w-]{1,100}|/known/[\w.-]{1,300}|/healthz|/login\.css"),
+    "POST": re.compile(r"/login|/welcome/[\w-]{1,100}"),
+}
+"""What everybody may ask."""
+KNOWN: Mapping[str, re.Pattern[str]] = {
+    "GET": re.compile(r"/|/(console|parley)/[\w.-]+|/(download|report)/[\w./=~-]{1,500}|" + ASKED),
+    "POST": re.compile("/logout|" + EVENTS),
+}
+"""What a visitor may ask besides."""
+FOREVER = b"private, max-age=31536000, immutable"
+
+
+class Gate:
+    """An ASGI application before the console; `visitor` tells who a request is from, None for a stranger."""
+
+    def __init__(self, app: ASGIApp, visitor: Callable[[Request], Visitor | None]) -> None:
+        self._app = app
+        self._visitor = visitor
+        self._elsewhere = Seldom(ELSEWHERE)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request through, or answer it here."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+        elif scope["type"] == "http":
+            scripts = COMPILES if scope["path"] == "/" else ""
+            await self._http({**scope, VISITOR: None}, receive, Answer(scope, send, _protect, scripts))
+
+    async def _http(self, scope: Scope, receive: Receive, answer: Answer) -> None:
+        refusal = await self._refusal(scope, Headers(scope=scope))
+        if refusal is not None:
+            await refusal(scope, receive, answer)
+            return
+        if scope["method"] == "POST":
+            body = await whole_body(receive, MOST_BODY)
+            if body is None:
+                await PlainTextResponse("too large", 413)(scope, receive, answer)
+                return
+            receive = again(body, receive)
+        await self._app(scope, receive, answer)
+
+    async def _refusal(self, scope: Scope, headers: Headers) -> ASGIApp | None:
+        if scope["method"] == "POST" and not _from_here(headers):
+            self._elsewhere.tell(headers.get("origin"), headers.get("host"))
+            return JSONResponse({"note": "Another site may not ask this. Open the console and do it there."}, 403)
+        if not _listed(OPEN, scope):
+            request = Request(scope)
+            scope[VISITOR] = await asyncio.to_thread(self._visitor, request)
+            if scope[VISITOR] is None:
+                return _to_login(scope, headers)
+            if not _listed(KNOWN, scope):
+                return PlainTextResponse("not found", 404)
+        if int(headers.get("content-length") or 0) > MOST_BODY:
+            return PlainTextResponse("too large", 413)
+        return None
+
+
+def _listed(allowed: Mapping[str, re.Pattern[str]], scope: Scope) -> bool:
+    method = "GET" if scope["method"] == "HEAD" else scope["method"]
+    path = scope["path"]
+    return method in allowed and bool(allowed[method].fullmatch(path)) and "/." not in path and "//" not in path
+
+
+def _from_here(headers: Headers) -> bool:
+    """Whether a page of this host asks. A browser that hides the Origin still says whether it is the same."""
+    origin = headers.get("origin", "null")
+    if origin == "null":
+        return headers.get("sec-fetch-site") == "same-origin"
+    return origin.partition("://")[2] == headers.get("host")
+
+
+def _to_login(scope: Scope, headers: Headers) -> ASGIApp:
+    """What a stranger gets: the login for who looks for a page, else a refusal that is the same whatever is asked."""
+    looks = scope["method"] in ("GET", "HEAD") and "text/html" in headers.get("accept", "")
+    if looks or scope["path"] in ("/", "/logout"):
+        query = scope["query_string"].decode("latin-1") if scope["path"] == "/" else ""
+        return RedirectResponse(f"/login?{query}".rstrip("?"), 303)
+    return JSONResponse({"note": "Please log in.", "login": "/login"}, 401)
+
+
+def _protect(path: str, status: int) -> Mapping[bytes, bytes]:
+    ours = dict(HEADERS)
+    if path.startswith(("/login", "/welcome/", "/known/")):
+        # A form posted from a page without referrer has Origin: null; pages with forms may tell theirs to this host.
+        ours[b"referrer-policy"] = b"same-origin"
+    if path.startswith("/assets/") and status == 200:
+        ours[b"cache-control"] = FOREVER
+    elif not path.startswith(("/console/", "/login.css", "/static/", "/theme.css", "/favicon.ico")) or status != 200:
+        ours[b"cache-control"] = b"no-store"
+    return ours

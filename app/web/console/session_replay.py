@@ -1,0 +1,84 @@
+"""A participant's page as it was at some moment, for researchers to look at: painted as theirs, and dead.
+
+It is a document of its own within a frame that can do nothing: no script runs there, no form is sent, nothing is
+loaded, and whatever a text does to its page stays in the frame. Our styles are written into it, as the gate would not
+let a frame without an origin have them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from markupsafe import Markup
+
+from app.session.transitions import Live
+from app.web.console.context import Desk
+from app.web.console.text_rendering import Reading
+from app.web.participant.page import STATIC, STYLES
+from app.web.participant.study_context import look_of
+from app.web.participant.view import paint
+from experiments.events import NOTES, Event
+from experiments.session.engine import screen
+from experiments.study.resolve import Study
+from experiments.study.screen import Code, Screen
+from experiments.views.answers import as_sent
+from experiments.views.transcript import PAGES, given_by, moments, state_at
+from storage.reports.sessions import Session
+
+FONTS = re.compile(r"@font-face \{[^}]*\}")
+"""What a style would fetch."""
+PARTS = ("head", "left", "talk", "chat", "side")
+RATED = "rated"
+FOCUS = " autofocus>"
+"""What a frame without scripts refuses, and says so."""
+
+
+def replay(desk: Desk, session: Session, number: int) -> str:
+    """The page after so many of a session's facts, with what was answered on it filled in."""
+    assert session.study is not None  # noqa: S101  (an imported session has no pages)
+    events, study = session.events, session.study
+    number = min(max(number, 1), len(events))
+    moment = moments(events)[number - 1]
+    document = _document(desk, session.entry.stream, study, events, number)
+    known = {"moment": moment, "count": len(events), "document": document, "number": session.entry.number}
+    return desk.html("replay.html.j2", **known)
+
+
+def _document(desk: Desk, stream: str, study: Study, events: Sequence[Event], number: int) -> str:
+    state = state_at(events, number)
+    look = look_of(Live(stream, study, state))
+    reading = Reading(dollars=look.dollar_maths)
+    shown = reading.screen(_harmless(screen(study, state)))
+    draft = _given(shown, events[number:])
+    painting = paint(shown, study=look, shown=None, draft=draft, now_us=events[number - 1].at_us)
+    told = {name: str(painting.updates[name]["value"]).replace(FOCUS, ">") for name in PARTS}
+    parts = {name: Markup(html) for name, html in told.items()}  # noqa: S704  (paint.py's templates escaped it)
+    known = {"parts": parts, "painting": painting, "chat": shown.panel.chat, "look": look, "styles": _styles()}
+    return desk.html("replayed.html.j2", **known)
+
+
+@cache
+def _styles() -> Markup:
+    """The participants' page's styles, but for the font that they fetch."""
+    texts = [(STATIC / f"{name}.css").read_text(encoding="utf-8") for name in STYLES]
+    return Markup(FONTS.sub("", "\n".join(texts)))  # noqa: S704  (files of ours)
+
+
+def _given(shown: Screen, following: Sequence[Event]) -> Mapping[str, Any]:
+    """What was sent from this very page, if it is what happened next, by the values that its form has."""
+    sent = next((event for event in following if event.kind not in NOTES), None)
+    if sent is None or sent.path != shown.path:
+        return {}
+    if sent.kind == RATED and shown.panel.chat is not None:
+        return as_sent(shown.panel.chat.rating, sent.data)
+    return as_sent(shown.panel.fields, given_by(sent)) if sent.kind in PAGES else {}
+
+
+def _harmless(shown: Screen) -> Screen:
+    """The screen without the way out to the recruiter."""
+    blocks = (replace(block, url="") if isinstance(block, Code) else block for block in shown.panel.blocks)
+    return replace(shown, panel=replace(shown.panel, blocks=tuple(blocks)))

@@ -1,0 +1,140 @@
+"""Writing a study: its text with the checker's faults beside it, kept as one types; and publishing it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Any
+
+import gradio as gr
+from gradio.components import Component
+
+from app.backends.registry import unready
+from app.errors import SettingsError
+from app.studies.drafts import Checked
+from app.web.console.context import Desk
+from app.web.console.current_user import Visitor
+from app.web.console.study_tab.base import Repaint, Seen, Updates, check, look
+from app.web.console.study_tab.versions import changes
+from app.web.console.tab import Place
+from storage.registers.study_versions import difference, publish
+
+LINES, MOST_LINES = 24, 34
+ELSEWHERE = (
+    "This draft was changed elsewhere since you opened it, by another person or in another tab, and is not saved over. "
+    "Copy what you want to keep, then reload the page."
+)
+
+
+class Editor:
+    """The part in which a draft is written and published."""
+
+    def __init__(self, desk: Desk, place: Place) -> None:
+        self._desk, self._place = desk, place
+        self.outputs: list[Component] = []
+
+    def build(self) -> None:
+        """The text, what is wrong with it, and what publishing would do."""
+        self._none = gr.HTML(padding=False, apply_default_css=False)
+        with gr.Column(visible=False, elem_classes="sure", elem_id="publishing") as self._sure:
+            self._plan = gr.HTML(padding=False, apply_default_css=False)
+            with gr.Row(elem_classes="actions"):
+                self._yes = gr.Button("Publish", size="sm", variant="primary", elem_id="publish-yes")
+                self._no = gr.Button("Not yet", size="sm", elem_id="publish-no")
+        with gr.Row(visible=False, elem_id="writing") as self._desk_row:
+            with gr.Column(scale=3, min_width=420):
+                self._text = gr.Code(
+                    language="yaml",
+                    label="study.yaml (Esc, then Tab, leads out of it)",
+                    lines=LINES,
+                    max_lines=MOST_LINES,
+                    wrap_lines=True,
+                    interactive=True,
+                    buttons=["copy"],
+                    elem_id="study-text",
+                )
+            with gr.Column(scale=2, min_width=300):
+                self._worth = gr.HTML(elem_id="faults", padding=False, apply_default_css=False)
+                self._ask = gr.Button("Publish…", size="sm", variant="primary", elem_id="publish-ask")
+        self._mark = gr.Textbox(visible="hidden", elem_id="text-mark")
+        self._hash = gr.Textbox(visible="hidden", elem_id="text-hash")
+        row = [self._desk_row, self._text, self._worth, self._ask]
+        self.outputs = [self._none, *row, self._sure, self._plan, self._mark, self._hash]
+
+    def wire(self, outputs: Sequence[Component], repaint: Repaint) -> None:
+        """Let owners write and publish."""
+        on, study = self._desk.on, self._place.study
+
+        def go(visitor: Visitor, name: str, hash_: Any) -> Updates:
+            said = self._publish(visitor, name, hash_)
+            return {**repaint(visitor, name, tab="Overview"), **said}
+
+        written = [study, self._text, self._mark]
+        on(self._text.input, self._write, written, [self._worth, self._ask, self._mark, self._sure], owner=True)
+        on(self._ask.click, self._propose, [study], [self._sure, self._plan, self._hash], owner=True)
+        on(self._no.click, lambda *_: {self._sure: gr.update(visible=False)}, [study], [self._sure])
+        on(self._yes.click, go, [study, self._hash], outputs, owner=True)
+
+    def paint(self, visitor: Visitor, seen: Seen) -> Updates:
+        """The draft as it is kept."""
+        text = seen.text
+        return {
+            self._none: self._desk.html("study_no_draft.html.j2", seen=seen) if text is None else "",
+            self._desk_row: gr.update(visible=text is not None),
+            self._text: gr.update(value=text or "", interactive=visitor.owner),
+            self._worth: self._shown(seen.checked, saved=False),
+            self._ask: gr.update(visible=visitor.owner, interactive=seen.changed),
+            self._sure: gr.update(visible=False),
+            self._mark: mark_of(text or ""),
+        }
+
+    def _shown(self, worth: Checked | None, *, saved: bool) -> str:
+        return self._desk.html("study_faults.html.j2", worth=worth, saved=saved) if worth else ""
+
+    def _write(self, _: Visitor, name: str, text: Any, mark: Any) -> Updates:
+        """Keep what was typed, and say what it is worth."""
+        text = str(text or "")
+        if mark_of(self._desk.drafts.text(name)) not in (mark, mark_of(text)):
+            raise SettingsError(ELSEWHERE)
+        self._desk.drafts.save(name, text)
+        worth = check(self._desk.drafts, name, text)
+        newer = worth.study is not None and look(self._desk, name).changed
+        return {
+            self._worth: self._shown(worth, saved=True),
+            self._ask: gr.update(interactive=newer),
+            self._mark: mark_of(text),
+            self._sure: gr.update(visible=False),
+        }
+
+    def _propose(self, _: Visitor, name: str) -> Updates:
+        """What publishing would do."""
+        seen = look(self._desk, name)
+        study = seen.written
+        if study is None:
+            raise SettingsError("This study has faults; it can be published when they are mended.")
+        diff = difference(seen.study, study) if seen.study else ""
+        twins = [one for one in seen.versions if one.version == study.file.version and one.hash != study.hash]
+        plan = self._desk.html(
+            "study_plan.html.j2",
+            study=study,
+            seen=seen,
+            lines=changes(diff),
+            twins=twins,
+            unready=asyncio.run(unready(study.file.models.values(), self._desk.settings)),
+        )
+        return {self._sure: gr.update(visible=True), self._plan: plan, self._hash: study.hash}
+
+    def _publish(self, visitor: Visitor, name: str, hash_: Any) -> Updates:
+        """Freeze the study that was shown, if it is still what is written; raises SettingsError."""
+        study = check(self._desk.drafts, name, self._desk.drafts.text(name)).study
+        if study is None or study.hash != hash_:
+            raise SettingsError("What is written has changed since it was shown. Have a look at it again.")
+        done = publish(self._desk.database, study, by="researcher", at_us=self._desk.clock.now_us())
+        self._desk.did(visitor, f"published version {study.file.version} ({done.hash})", name)
+        return self._desk.say(f"Version {study.file.version} of {name} is published, as {done.hash[:12]}.")
+
+
+def mark_of(text: str) -> str:
+    """What tells one text from another."""
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -1,0 +1,114 @@
+"""Walking through a study as a participant, from any step and in any condition."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import gradio as gr
+from gradio.components import Component
+
+from app.bots.preview_session import Wish, walk_to
+from app.errors import SettingsError
+from app.studies.outline import Branch, outline
+from app.web.console.context import Desk
+from app.web.console.current_user import Visitor
+from app.web.console.study_tab.base import Repaint, Seen, Updates, look
+from app.web.console.study_tab.recruitment import cell_of, pairs
+from app.web.console.tab import Place, picker
+from app.web.participant.preview_links import Walks
+from experiments.errors import allowed
+from experiments.study.resolve import Study
+
+WRITTEN, PUBLISHED = "As it is written now", "As it was published"
+START = ("At the beginning", "")
+
+
+class Walk:
+    """The part that makes links by which a researcher goes through a study."""
+
+    def __init__(self, desk: Desk, place: Place) -> None:
+        self._desk, self._place = desk, place
+        self._walks = Walks(desk.secret)
+        self.outputs: list[Component] = []
+
+    def build(self) -> None:
+        """Which version, where, in which condition and language; and the link."""
+        self._about = gr.HTML(padding=False, apply_default_css=False)
+        with gr.Column(visible=False, elem_classes="asks", elem_id="walk-form") as self._form:
+            self._which = gr.Radio(
+                [WRITTEN, PUBLISHED], value=PUBLISHED, label="Which version", visible=False, elem_id="walk-which"
+            )
+            with gr.Row():
+                self._step = picker(label="Begin", elem_id="walk-step")
+                self._where = picker(
+                    label="Condition (any that fits, unless chosen)", multiselect=True, value=[], elem_id="walk-where"
+                )
+                self._language = picker(label="Language", visible=False, elem_id="walk-language")
+            self._go = gr.Button("Make a link", size="sm", variant="primary", elem_id="walk-go")
+        self._link = gr.HTML(elem_id="walk-link", padding=False, apply_default_css=False)
+        self.outputs = [self._about, self._form, self._which, self._step, self._where, self._language, self._link]
+
+    def wire(self, outputs: Sequence[Component], repaint: Repaint) -> None:
+        """Let owners walk."""
+        place, on = self._place.study, self._desk.on
+        chosen = [self._which, self._step, self._where, self._language]
+        on(self._which.input, self._choose, [place, self._which], [self._step, self._where, self._language], owner=True)
+        on(self._go.click, self._walk, [place, *chosen], [self._link], owner=True)
+
+    def paint(self, visitor: Visitor, seen: Seen) -> Updates:
+        """What can be walked through."""
+        study = seen.written if seen.changed else seen.study
+        both = seen.changed and seen.study is not None
+        return {
+            self._about: self._desk.html("study_walk.html.j2", study=study, owner=visitor.owner, seen=seen),
+            self._form: gr.update(visible=study is not None and visitor.owner),
+            self._which: gr.update(visible=both, value=WRITTEN if seen.changed else PUBLISHED),
+            **(self._choices(study) if study else {}),
+            self._link: "",
+        }
+
+    def _choices(self, study: Study) -> Updates:
+        languages = study.file.offered
+        return {
+            self._step: gr.update(choices=[START, *_steps(outline(study)[-1].children)], value=""),
+            self._where: gr.update(choices=pairs(study), value=[], visible=bool(study.factors)),
+            self._language: gr.update(choices=list(languages), value=languages[0], visible=len(languages) > 1),
+        }
+
+    def _choose(self, _: Visitor, name: str, which: Any) -> Updates:
+        return self._choices(self._study(name, which))
+
+    def _study(self, name: str, which: Any) -> Study:
+        """The study that is meant; raises SettingsError where there is none without faults."""
+        seen = look(self._desk, name)
+        study = seen.written if which == WRITTEN and seen.changed else seen.study
+        if study is None:
+            raise SettingsError("There is nothing to walk through yet: mend the faults of the study first.")
+        return study
+
+    def _walk(self, visitor: Visitor, name: str, which: Any, step: Any, where: Any, language: Any) -> Updates:
+        study = self._study(name, which)
+        offered = study.file.offered
+        if len(offered) > 1 and language not in offered:
+            raise SettingsError(f"{language!r} is none of this study's languages{allowed(str(language), offered)}")
+        wish = Wish(str(step or ""), cell_of(study, where), language if len(offered) > 1 else "")
+        self._desk.studies.register(study)
+        stream = asyncio.run(walk_to(self._desk.log, study, wish, self._desk.clock))
+        self._desk.did(visitor, f"began a walk at {wish.step or 'the beginning'}", study.name)
+        link = self._walks.link(self._desk.settings, stream)
+        return {self._link: self._desk.html("study_link.html.j2", link=link, wish=wish)}
+
+
+def _steps(branches: Sequence[Branch], above: str = "") -> Iterator[tuple[str, str]]:
+    """Steps as they are chosen, once each: what they are called, and their paths."""
+    met: set[str] = set()
+    for branch in branches:
+        called = branch.note if branch.kind == "step" and branch.note else branch.text
+        name = f"{above}{called}"
+        found = [(name, branch.path)] if branch.kind == "step" else _steps(branch.children, f"{name} / ")
+        for label, path in found:
+            if path not in met:
+                met.add(path)
+                yield label, path

@@ -1,0 +1,175 @@
+"""Running a study: pilot, open, pause, close; and how many are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import gradio as gr
+from gradio.components import Component
+
+from app.errors import SettingsError
+from app.studies.outline import outline
+from app.web.console.context import Desk
+from app.web.console.current_user import Visitor
+from app.web.console.study_tab.base import Repaint, Seen, Updates
+from app.web.console.tab import Place, picker
+from app.web.participant.recruiter_links import RECRUITERS
+from experiments.errors import allowed
+from experiments.study.cells import cells
+from experiments.study.resolve import Study
+from storage.log.seats import cell_key
+from storage.registers.origins import PILOT
+from storage.registers.study_status import decide_on
+from storage.registers.study_versions import PERSON
+from storage.reports.sessions import LIVE, outcomes
+
+MOST = 1_000_000
+DECISIONS: Mapping[str, tuple[str, str]] = {
+    "piloted": ("Pilot", "A pilot: who begins from now on is marked, and in no export unless asked for."),
+    "opened": ("Open", "Open: people can begin, and their data count."),
+    "paused": ("Pause", "Paused: nobody new can begin. Those who have begun go on."),
+}
+CLOSED = "Closed: nobody new can begin. Those who have begun go on."
+FITTING: Mapping[str, tuple[str, ...]] = {
+    "draft": ("piloted", "opened"),
+    "pilot": ("opened", "paused"),
+    "open": ("piloted", "paused"),
+    "paused": ("opened", "piloted"),
+    "closed": ("opened", "piloted"),
+}
+"""What can be decided about a study in a state, beside closing it."""
+PLACEHOLDERS = {
+    "prolific": "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}",
+    "sona": "?survey_code=%SURVEY_CODE%",
+}
+
+
+class Running:
+    """The part that says how a study stands, and changes it."""
+
+    def __init__(self, desk: Desk, place: Place) -> None:
+        self._desk, self._place = desk, place
+        self.outputs: list[Component] = []
+
+    def build(self) -> None:
+        """The state with its buttons, links, caps and the tree."""
+        self._head = gr.HTML(elem_id="study-head", padding=False, apply_default_css=False)
+        with gr.Row(elem_classes="actions"):
+            self._buttons = {
+                kind: gr.Button(label, size="sm", visible=False, elem_id=f"decide-{kind}")
+                for kind, (label, _) in DECISIONS.items()
+            }
+            self._close = gr.Button("Close…", size="sm", visible=False, elem_id="decide-closed")
+        with gr.Column(visible=False, elem_classes="sure", elem_id="closing") as self._closing:
+            self._ask = gr.HTML(padding=False, apply_default_css=False)
+            with gr.Row(elem_classes="actions"):
+                self._yes = gr.Button("Close it", size="sm", variant="stop", elem_id="close-yes")
+                self._no = gr.Button("Keep it as it is", size="sm", elem_id="close-no")
+        self._about = gr.HTML(elem_id="study-about", padding=False, apply_default_css=False)
+        with gr.Row(visible=False, elem_classes="asks", elem_id="caps-form") as self._form:
+            self._where = picker(
+                label="Whom (everybody, unless chosen)", multiselect=True, value=[], elem_id="cap-where"
+            )
+            self._most = gr.Number(label="At most (0 lets nobody new in)", precision=0, elem_id="cap-most")
+            self._set = gr.Button("Set", size="sm", elem_id="cap-set")
+            self._lift = gr.Button("No limit", size="sm", elem_id="cap-lift")
+        self._tree = gr.HTML(elem_id="study-tree", padding=False, apply_default_css=False)
+        shown = [self._head, *self._buttons.values(), self._close, self._closing, self._ask, self._about]
+        self.outputs = [*shown, self._form, self._where, self._most, self._tree]
+
+    def wire(self, outputs: Sequence[Component], repaint: Repaint) -> None:
+        """Let owners decide."""
+        on, study = self._desk.on, self._place.study
+        for kind, button in self._buttons.items():
+            on(button.click, self._decides(kind, repaint), [study], outputs, owner=True)
+        on(self._close.click, lambda *_: {self._closing: gr.update(visible=True)}, [study], [self._closing], owner=True)
+        on(self._no.click, lambda *_: {self._closing: gr.update(visible=False)}, [study], [self._closing])
+        on(self._yes.click, self._decides("closed", repaint), [study], outputs, owner=True)
+        on(self._set.click, self._caps(repaint), [study, self._where, self._most], outputs, owner=True)
+        on(self._lift.click, self._caps(repaint, lift=True), [study, self._where, self._most], outputs, owner=True)
+
+    def paint(self, visitor: Visitor, seen: Seen) -> Updates:
+        """How the study stands."""
+        study, fitting = seen.study, FITTING.get(seen.state, ()) if seen.study and visitor.owner else ()
+        stand = outcomes(self._desk.database, [seen.name], self._desk.clock.now_us())
+        people = {origin: stand[seen.name, origin] for origin in (PERSON, PILOT)}
+        going = sum(found.get(LIVE, 0) for found in people.values())
+        caps = seen.operations.caps_of(study.file.caps) if study else ()
+        tree = seen.written or study
+        limits = [(cell_key(cap.where) or "Everybody", cap.most) for cap in caps]
+        return {
+            self._head: self._desk.html("study_head.html.j2", seen=seen, study=study),
+            **{button: gr.update(visible=kind in fitting) for kind, button in self._buttons.items()},
+            self._close: gr.update(visible=bool(fitting) and seen.state != "closed"),
+            self._closing: gr.update(visible=False),
+            self._ask: self._desk.html("study_close.html.j2", name=seen.name, going=going),
+            self._about: self._desk.html(
+                "study_about.html.j2", study=study, people=people, links=self._links(study), limits=limits
+            ),
+            self._form: gr.update(visible=bool(study) and visitor.owner),
+            self._where: gr.update(choices=pairs(study) if study else [], value=[]),
+            self._most: gr.update(value=None),
+            self._tree: self._desk.html(
+                "study_tree.html.j2", tree=outline(tree) if tree else (), hash=tree and tree.hash
+            ),
+        }
+
+    def _links(self, study: Study | None) -> list[tuple[str, str]]:
+        """The addresses that are given to people."""
+        if study is None:
+            return []
+        address = f"{self._desk.settings.address}/s/{study.name}"
+        by = study.file.recruitment.by
+        found = [("Anybody", address)] if not by or "open" in by else []
+        return found + [(name, address + PLACEHOLDERS[name]) for name in RECRUITERS if name in {*by} & {*PLACEHOLDERS}]
+
+    def _decides(self, kind: str, repaint: Repaint) -> Callable[..., Updates]:
+        """What a button does; closing needs a reason no more than pausing does."""
+
+        def decide(visitor: Visitor, name: str) -> Updates:
+            study = self._desk.studies.newest(name)
+            data = {"why": kind} if kind in ("paused", "closed") else {}
+            self._write(study.name, kind, data)
+            self._desk.did(visitor, kind, study.name)
+            said = CLOSED if kind == "closed" else DECISIONS[kind][1]
+            return {**repaint(visitor, name), **self._desk.say(said)}
+
+        return decide
+
+    def _caps(self, repaint: Repaint, *, lift: bool = False) -> Callable[..., Updates]:
+        def cap(visitor: Visitor, name: str, where: Any, most: Any) -> Updates:
+            study = self._desk.studies.newest(name)
+            cell = cell_of(study, where)
+            if not lift and not (isinstance(most, int) and 0 <= most <= MOST):
+                raise SettingsError(f"How many? A whole number from 0 to {MOST:,}; 0 lets nobody new in.")
+            self._write(study.name, "capped", {"where": cell, "most": None if lift else most})
+            words = cell_key(cell) or "everybody"
+            told = f"{words}: {'no limit' if lift else 'nobody new' if not most else f'at most {most:,}'}"
+            self._desk.did(visitor, f"capped {told}", study.name)
+            return {**repaint(visitor, name), **self._desk.say(f"{told[0].upper()}{told[1:]}.")}
+
+        return cap
+
+    def _write(self, study: str, kind: str, data: Mapping[str, Any]) -> None:
+        decide_on(self._desk.database, study, kind, data, by="researcher", at_us=self._desk.clock.now_us())
+
+
+def pairs(study: Study) -> list[str]:
+    """Every value that somebody can get of a factor, as it is chosen: `condition: answer-first`."""
+    found = (f"{name}: {value}" for cell in cells(study.factors, study.pools) for name, value in cell.values.items())
+    return sorted(dict.fromkeys(found), key=lambda pair: list(study.factors).index(pair.split(": ")[0]))
+
+
+def cell_of(study: Study, chosen: Any) -> dict[str, str]:
+    """The factors and values that were chosen; raises SettingsError."""
+    known = pairs(study)
+    found: dict[str, str] = {}
+    for pair in chosen if isinstance(chosen, list) else ():
+        if pair not in known:
+            raise SettingsError(f"{pair!r} is no value of a factor{allowed(str(pair), known)}")
+        name, _, value = pair.partition(": ")
+        if name in found:
+            raise SettingsError(f"Nobody has two values of {name!r}: choose {found[name]} or {value}.")
+        found[name] = value
+    return found

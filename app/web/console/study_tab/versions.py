@@ -1,0 +1,71 @@
+"""A study's versions: which there were, what the last one changed, and the file that holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import gradio as gr
+from gradio.components import Component
+
+from app.web.console.context import Desk
+from app.web.console.current_user import Visitor
+from app.web.console.study_tab.base import Repaint, Seen, Updates
+from app.web.console.tab import Place, picker
+from storage.registers.study_versions import Version, difference, readable, versions
+
+HASH_CHARS = 12
+SIGNS = {"+": "added", "-": "removed", "@": "place"}
+
+
+class History:
+    """The part that shows versions."""
+
+    def __init__(self, desk: Desk, place: Place) -> None:
+        self._desk, self._place = desk, place
+        self.outputs: list[Component] = []
+        self._drawn = lru_cache(maxsize=32)(self._draw)
+
+    def build(self) -> None:
+        """A table of versions; what one of them changed; and its file."""
+        self._table = gr.HTML(elem_id="versions", padding=False, apply_default_css=False)
+        self._which = picker(label="Show version", visible=False, elem_id="version")
+        self._one = gr.HTML(elem_id="version-shown", padding=False, apply_default_css=False)
+        self.outputs = [self._table, self._which, self._one]
+
+    def wire(self, outputs: Sequence[Component], repaint: Repaint) -> None:
+        """Let another version be looked at."""
+        self._desk.on(self._which.input, self._show, [self._place.study, self._which], [self._one])
+
+    def paint(self, visitor: Visitor, seen: Seen) -> Updates:
+        """Every version, and the one that holds."""
+        found = [(f"{version.version} ({version.hash[:HASH_CHARS]})", version.hash) for version in seen.versions]
+        hash_ = found[0][1] if found else seen.study.hash if seen.study else ""
+        return {
+            self._table: self._desk.html("study_versions.html.j2", seen=seen),
+            self._which: gr.update(choices=found, value=hash_ or None, visible=len(found) > 1),
+            self._one: self._version(seen.versions, hash_),
+        }
+
+    def _show(self, _: Visitor, name: str, hash_: str) -> Updates:
+        known = versions(self._desk.database, name)
+        return {self._one: self._version(known, hash_ if hash_ in {one.hash for one in known} else "")}
+
+    def _version(self, known: Sequence[Version], hash_: str) -> str:
+        hashes = [one.hash for one in known]
+        older = hashes[hashes.index(hash_) + 1 :] if hash_ in hashes else []
+        return self._drawn(hash_, older[0] if older else "") if hash_ else ""
+
+    def _draw(self, hash_: str, older: str) -> str:
+        """A version and what it changed, which is drawn once: it never changes itself."""
+        study = self._desk.studies.get(hash_)
+        before = self._desk.studies.get(older) if older else None
+        lines = changes(difference(before, study)) if before else []
+        return self._desk.html("study_version.html.j2", study=study, before=before, lines=lines, text=readable(study))
+
+
+def changes(diff: str) -> list[tuple[str, str]]:
+    """A unified diff line by line, each with what it is: added, removed, place, or nothing of these."""
+    return [
+        (SIGNS.get(line[:1], "") if line[:3] not in ("---", "+++") else "place", line) for line in diff.splitlines()
+    ]

@@ -1,0 +1,171 @@
+"""People and access: who may use the console and as what, and what each of them did.
+
+Owners let people in and out and read what everybody did. An analyst sees one row and one person's deeds: their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import gradio as gr
+
+from app.web.console.context import Desk
+from app.web.console.current_user import Visitor
+from app.web.console.tab import At, Place, picker, text
+from storage.accounts.passwords import LEAST_CHARS
+from storage.accounts.roles import ROLES
+from storage.errors import AccountError
+
+PAGE = 30
+"""Deeds shown at once."""
+EVERYBODY = ("everybody", "")
+"""Its value is what no account is called; somebody may be called everybody."""
+
+
+class PeopleRoom:
+    """Accounts, one's own password, and the log of deeds; nothing here is of one study."""
+
+    name = "people"
+    label = "People and access"
+
+    def __init__(self, desk: Desk, place: Place) -> None:
+        self._desk = desk
+        self._accounts = desk.accounts
+        self.outputs: list[Any] = []
+
+    def build(self) -> None:
+        """Make the room's components, and wire them."""
+        self._people = gr.HTML(elem_id="people", padding=False, apply_default_css=False)
+        with gr.Row(visible=False, elem_classes="people-forms") as self._for_owners:
+            self._make_inviting()
+            self._make_changing()
+        self._make_password()
+        gr.HTML("<h2>What was done</h2>", padding=False, apply_default_css=False)
+        self._who = picker(label="By", elem_id="people-who", visible=False)
+        self._deeds = gr.HTML(elem_id="people-deeds", padding=False, apply_default_css=False)
+        self._before = gr.Textbox(elem_id="people-before", visible="hidden")
+        with gr.Row(elem_classes="actions"):
+            self._newest = gr.Button("Newest", elem_id="people-newest", scale=0, min_width=130)
+            self._older = gr.Button("Older", elem_id="people-older", scale=0, min_width=130)
+        self._told = [self._deeds, self._before, self._newest, self._older]
+        self._listed = [self._people, self._account, self._sure, self._who]
+        typed = [self._old, self._new, self._again]
+        self.outputs = [*self._listed, self._for_owners, self._link, *typed, *self._told]
+        self._wire()
+
+    def _make_inviting(self) -> None:
+        with gr.Column(elem_classes="sheet"):
+            gr.HTML("<h3>Let somebody in</h3>", padding=False, apply_default_css=False)
+            self._role = gr.Radio(ROLES, value="analyst", label="As", elem_id="people-role")
+            self._invite = gr.Button("Make a link", elem_id="people-invite")
+            self._link = gr.HTML(elem_id="people-link", padding=False, apply_default_css=False)
+
+    def _make_changing(self) -> None:
+        with gr.Column(elem_classes="sheet"):
+            gr.HTML("<h3>Change an account</h3>", padding=False, apply_default_css=False)
+            self._account = picker(label="Account", elem_id="people-account")
+            with gr.Row(elem_classes="actions"):
+                self._promote = gr.Button("Make an owner", elem_id="people-owner")
+                self._demote = gr.Button("Make an analyst", elem_id="people-analyst")
+            with gr.Row(elem_classes="actions"):
+                self._sure = gr.Checkbox(label="This person shall come in no more", elem_id="people-sure")
+                self._remove = gr.Button("Remove", variant="stop", elem_id="people-remove")
+
+    def _make_password(self) -> None:
+        gr.HTML("<h2>Your password</h2>", padding=False, apply_default_css=False)
+        with gr.Row(elem_classes="people-password"):
+            self._old = _secret("The present one", "people-old", "current-password")
+            self._new = _secret(f"The new one ({LEAST_CHARS}+ characters)", "people-new", "new-password")
+            self._again = _secret("The new one again", "people-again", "new-password")
+            self._change = gr.Button("Change it", elem_id="people-change", scale=0, min_width=130)
+
+    def _wire(self) -> None:
+        desk, one = self._desk, [self._account]
+        desk.on(self._invite.click, self._let_in, [self._role], [self._link, *self._told], owner=True)
+        for button, role in ((self._promote, "owner"), (self._demote, "analyst")):
+            desk.on(button.click, self._give(role), one, [*self._listed, *self._told], owner=True)
+        desk.on(self._remove.click, self._let_out, [*one, self._sure], [*self._listed, *self._told], owner=True)
+        typed = [self._old, self._new, self._again]
+        desk.on(self._change.click, self._set, typed, [*typed, *self._told])
+        desk.on([self._newest.click, self._who.input], self._first, [self._who], self._told)
+        desk.on(self._older.click, self._tell, [self._who, self._before], self._told)
+
+    def paint(self, visitor: Visitor, at: At) -> Mapping[Any, Any]:
+        """Who there is, for whom that is to be seen, and what was done of late."""
+        return {
+            **self._list(visitor),
+            self._for_owners: gr.update(visible=visitor.owner),
+            self._link: "",
+            **dict.fromkeys([self._old, self._new, self._again], ""),
+            **self._tell(visitor, "", ""),
+        }
+
+    def _list(self, visitor: Visitor) -> dict[Any, Any]:
+        everybody = self._accounts.everybody()
+        seen = [one for one in everybody if visitor.owner or one.name == visitor.name]
+        others = [one.name for one in everybody if visitor.owner]
+        actors = [EVERYBODY, *((name, name) for name in self._accounts.actors())] if visitor.owner else []
+        return {
+            self._people: self._desk.html("people.html.j2", people=seen, visitor=visitor),
+            self._account: gr.update(choices=others, value=None),
+            self._sure: False,
+            self._who: gr.update(choices=actors, value="", visible=visitor.owner),
+        }
+
+    def _first(self, visitor: Visitor, who: Any) -> Mapping[Any, Any]:
+        return self._tell(visitor, who, "")
+
+    def _tell(self, visitor: Visitor, who: Any, before: Any) -> dict[Any, Any]:
+        """A page of what was done; an analyst's is always about that analyst."""
+        by = text(who) if visitor.owner else visitor.name
+        page = int(text(before)) if text(before).isdecimal() and len(text(before)) < 10 else None
+        found = self._accounts.deeds(by, page, PAGE + 1)
+        shown = found[:PAGE]
+        return {
+            self._deeds: self._desk.html("people_deeds.html.j2", deeds=shown, older=page is not None),
+            self._before: str(shown[-1].id) if shown else "",
+            self._newest: gr.update(interactive=page is not None),
+            self._older: gr.update(interactive=len(found) > PAGE),
+        }
+
+    def _let_in(self, visitor: Visitor, role: Any) -> Mapping[Any, Any]:
+        token = self._accounts.invitations.make(text(role), visitor.name)
+        link = f"{self._desk.settings.console_address}/welcome/{token}"
+        return {self._link: self._desk.html("people_link.html.j2", link=link, role=role), **self._news(visitor)}
+
+    def _give(self, role: str) -> Any:
+        def give(visitor: Visitor, name: Any) -> Mapping[Any, Any]:
+            self._accounts.change_role(_chosen(name), role, visitor.name)
+            told = self._desk.say(f"{_chosen(name)} is an {role} from now on.")
+            return {**told, **self._list(visitor), **self._news(visitor)}
+
+        return give
+
+    def _let_out(self, visitor: Visitor, name: Any, sure: Any) -> Mapping[Any, Any]:
+        if sure is not True:
+            raise AccountError(f"To remove {_chosen(name)}, tick that this person shall come in no more.")
+        self._accounts.remove(_chosen(name), visitor.name)
+        told = self._desk.say(f"{_chosen(name)} is removed, and logged out everywhere.")
+        return {**told, **self._list(visitor), **self._news(visitor)}
+
+    def _set(self, visitor: Visitor, old: Any, new: Any, again: Any) -> Mapping[Any, Any]:
+        if new != again:
+            raise AccountError("The two new passwords are not the same, so nothing was changed. Type them again.")
+        self._accounts.change_password(visitor.name, text(old), text(new), keep=visitor.login)
+        told = self._desk.say("Your password is changed. Everywhere else you are logged out.")
+        return {**told, **dict.fromkeys([self._old, self._new, self._again], ""), **self._news(visitor)}
+
+    def _news(self, visitor: Visitor) -> dict[Any, Any]:
+        return self._tell(visitor, "", "")
+
+
+def _secret(label: str, elem_id: str, kind: Literal["current-password", "new-password"]) -> gr.Textbox:
+    known = gr.InputHTMLAttributes(autocomplete=kind)
+    return gr.Textbox(label=label, type="password", elem_id=elem_id, html_attributes=known)
+
+
+def _chosen(name: Any) -> str:
+    if not text(name):
+        raise AccountError("No account is chosen. Choose one first.")
+    return text(name)

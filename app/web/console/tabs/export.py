@@ -1,0 +1,204 @@
+"""Data: what can be exported of a study, what an export would hold, and the links to those that were made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import gradio as gr
+from gradio.components import Component
+
+from app.web.console.context import Desk
+from app.web.console.current_user import Visitor
+from app.web.console.formatting import WHOSE
+from app.web.console.tab import At, Place, picker, text
+from storage.datasets.exports.plan import Wish
+from storage.datasets.exports.preview import Offers, Outlook, Preview, files, look, offers, preview
+from storage.datasets.exports.session_filter import Selection, moment_of, where_of
+from storage.schemas.registry import schemas
+
+ASK_S = 1.0
+"""How often the page asks how far an export is."""
+MOST_CHARS = 160
+"""How much of a cell a preview shows."""
+
+
+class DataRoom:
+    """Exports."""
+
+    name = "data"
+    label = "Data"
+
+    def __init__(self, desk: Desk, place: Place) -> None:
+        self._desk = desk
+        self._place = place
+        self.outputs: list[Any] = []
+
+    def build(self) -> None:
+        """Make the room's components, and wire them."""
+        self._none = gr.HTML(padding=False, apply_default_css=False)
+        with gr.Column(visible=False) as self._all:
+            self._make_form()
+            self._outlook = gr.HTML(elem_id="data-outlook", padding=False, apply_default_css=False)
+            with gr.Row(elem_classes="data-make"):
+                self._safe = gr.Checkbox(label="Safe for spreadsheets (no longer the exact data)", container=False)
+                self._button = gr.Button("Make the zip", variant="primary", elem_id="data-make")
+                self._stop = gr.Button("Stop", visible=False, elem_id="data-stop")
+            self._links = gr.HTML(elem_id="data-links", padding=False, apply_default_css=False)
+            self._file = picker(label="Look into", elem_id="data-file")
+            self._preview = gr.HTML(elem_id="data-preview", padding=False, apply_default_css=False)
+        self._timer = gr.Timer(ASK_S, active=False)
+        self._shown = [self._outlook, self._file, self._preview]
+        self._made = [self._links, self._stop, self._timer]
+        self.outputs = [self._none, self._all, *self._form, self._safe, *self._shown, *self._made]
+        self._wire()
+
+    def _make_form(self) -> None:
+        with gr.Row(elem_classes="data-form"):
+            self._origin = picker(label="Whose sessions", elem_id="data-origin")
+            self._schema = picker(label="Schema", elem_id="data-schema")
+            self._where = picker(label="Conditions", multiselect=True, elem_id="data-where")
+            self._language = picker(label="Language", elem_id="data-language")
+        with gr.Row(elem_classes="data-form"):
+            hint = "2026-01-31"
+            self._since = gr.Textbox(label="Begun from (UTC)", placeholder=hint, elem_id="data-since")
+            self._until = gr.Textbox(label="Begun until (UTC)", placeholder=hint, elem_id="data-until")
+            self._complete = gr.Checkbox(label="Complete only", elem_id="data-complete")
+            self._excluded = gr.Checkbox(label="With excluded sessions", elem_id="data-excluded")
+        self._form: list[Component] = [
+            self._origin,
+            self._schema,
+            self._where,
+            self._language,
+            self._since,
+            self._until,
+            self._complete,
+            self._excluded,
+        ]
+
+    def _wire(self) -> None:
+        desk, asked = self._desk, [self._place.study, *self._form]
+        pickers = (self._origin, self._schema, self._where, self._language, self._complete, self._excluded)
+        typed = [event for box in (self._since, self._until) for event in (box.submit, box.blur)]
+        desk.on(
+            [*(one.input for one in pickers), *typed], self._look, [*asked, self._file], [*self._form, *self._shown]
+        )
+        desk.on(self._file.input, self._look_into, [*asked, self._file], [self._preview])
+        desk.on(self._button.click, self._make, [*asked, self._safe], self._made)
+        desk.on(self._stop.click, self._halt, (), self._made)
+        desk.on(self._timer.tick, self._progress, (), self._made, quiet=True)
+
+    def paint(self, visitor: Visitor, at: At) -> Mapping[Any, Any]:
+        """The form for a study, nothing chosen but what is meant first."""
+        found = offers(self._desk.database, at.study)
+        if not found.schemas:
+            told = self._desk.html("data_none.html.j2")
+            return {self._none: told, self._all: gr.update(visible=False), **self._progress(visitor)}
+        blank = {self._since: "", self._until: "", self._complete: False, self._excluded: False, self._safe: False}
+        return {
+            self._none: "",
+            self._all: gr.update(visible=True),
+            **blank,
+            **self._offer(found, next(iter(found.schemas)), ""),
+            self._where: gr.update(choices=_conditions(found), value=[]),
+            self._language: gr.update(choices=[("any", ""), *found.languages], value=""),
+            **self._show(Wish(at.study, *_first(found))),
+            **self._progress(visitor),
+        }
+
+    def _look(self, visitor: Visitor, *values: Any) -> Mapping[Any, Any]:
+        """What an export would hold now."""
+        study, origin, schema, *more, file = values
+        found = offers(self._desk.database, text(study))
+        known = found.schemas.get(text(origin), ())
+        schema = schema if schema in known else next(iter(known), schema)
+        shown = self._show(_wish(study, origin, schema, *more), text(file))
+        return {**self._offer(found, text(origin), schema), **shown}
+
+    def _look_into(self, visitor: Visitor, *values: Any) -> Mapping[Any, Any]:
+        *asked, file = values
+        return {self._preview: self._first_rows(preview(self._desk.database, _wish(*asked), text(file)))}
+
+    def _make(self, visitor: Visitor, *values: Any) -> Mapping[Any, Any]:
+        """Begin to make a zip."""
+        *asked, safe = values
+        wish = _wish(*asked, safe)
+        said = about(wish, files(self._desk.database, wish))
+        if not self._desk.downloads.start(visitor, self._desk.database, wish, said):
+            note = self._desk.say("An export of yours is under way: wait for it, or stop it.", "warn")
+            return {**self._progress(visitor), **note}
+        self._desk.did(visitor, "exported", f"{wish.study}: {said}")
+        return self._progress(visitor)
+
+    def _halt(self, visitor: Visitor) -> Mapping[Any, Any]:
+        self._desk.downloads.stop(visitor)
+        return self._progress(visitor)
+
+    def _progress(self, visitor: Visitor) -> Mapping[Any, Any]:
+        """How far an export is, and the links there are."""
+        downloads = self._desk.downloads
+        job, links = downloads.job(visitor), downloads.links(visitor)
+        busy = job is not None and not job.done
+        told = self._desk.html("data_links.html.j2", job=job, links=links, busy=busy)
+        return {
+            self._links: told,
+            self._stop: gr.update(visible=busy),
+            self._timer: gr.update(active=busy),
+        }
+
+    def _offer(self, found: Offers, origin: str, schema: str) -> dict[Any, Any]:
+        """The choices of origin and schema."""
+        known = found.schemas.get(origin, ())
+        named = [(f"{schemas()[name].title} ({name})", name) for name in known]
+        return {
+            self._origin: gr.update(choices=[(WHOSE[name], name) for name in found.schemas], value=origin),
+            self._schema: gr.update(choices=named, value=schema or next(iter(known), "")),
+        }
+
+    def _show(self, wish: Wish, file: str = "") -> dict[Any, Any]:
+        """What an export would hold, and the first rows of a file, of its first one unless it has that."""
+        outlook, first = look(self._desk.database, wish, file)
+        return {
+            self._outlook: self._desk.html("data_outlook.html.j2", outlook=outlook),
+            self._file: gr.update(choices=[expected.path for expected in outlook.files], value=first.path),
+            self._preview: self._first_rows(first),
+        }
+
+    def _first_rows(self, found: Preview) -> str:
+        return self._desk.html("data_preview.html.j2", preview=found, rows=_cells(found))
+
+
+def about(wish: Wish, outlook: Outlook) -> str:
+    """An export in words, for the list of what was done."""
+    rules = outlook.selected.rules if outlook.selected else ()
+    kept = ("with excluded sessions",) if wish.selection.with_excluded else ()
+    safe = ("safe for spreadsheets",) if wish.safe else ()
+    return "; ".join((f"{wish.schema}, {outlook.origin}", *rules, *kept, *safe))
+
+
+def _wish(study: Any, origin: Any, schema: Any, *more: Any) -> Wish:
+    """What the form says; it came from a browser. Raises StorageError for what cannot be."""
+    where, language, since, until, complete, excluded, *safe = more
+    texts = [item for item in where if isinstance(item, str)] if isinstance(where, list) else []
+    began = (moment_of(text(since)), moment_of(text(until), end=True))
+    selection = Selection(where_of(texts), *began, complete is True, text(language), excluded is True)
+    return Wish(text(study), text(schema), text(origin) or None, safe=safe == [True], selection=selection)
+
+
+def _first(found: Offers) -> tuple[str, str]:
+    """The schema and origin that are meant first."""
+    origin, known = next(iter(found.schemas.items()))
+    return known[0], origin
+
+
+def _conditions(found: Offers) -> list[str]:
+    return [f"{name}={value}" for name, values in found.factors.items() for value in values]
+
+
+def _cells(found: Preview) -> list[list[str]]:
+    """The cells of a preview as texts of a bearable length."""
+    return [["" if cell is None else _short(str(cell)) for cell in row] for row in found.rows]
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= MOST_CHARS else f"{text[:MOST_CHARS]}…"

@@ -1,0 +1,137 @@
+"""Results: what a study shows so far, as figures with their intervals and tables with their n.
+
+Everything is computed beside, in a thread; the room shows the latest results at once, says as of when they are, and
+changes when newer ones are ready. The full report is a page of its own, one click away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from concurrent.futures import Executor, ThreadPoolExecutor
+from typing import Any
+
+import gradio as gr
+from gradio.components import Component
+
+from app.analysis.estimates import between, written
+from app.analysis.report.wording import WARNINGS
+from app.analysis.results import Results, results
+from app.web.console.background_cache import Latest, Seen
+from app.web.console.context import Desk
+from app.web.console.current_user import Visitor
+from app.web.console.forest_chart import drawn
+from app.web.console.formatting import WHOSE
+from app.web.console.tab import At, Place
+from storage.registers.origins import ORIGINS
+from storage.reports.analysis_data import mark, origins_of
+
+LOOK_S = 4
+"""How often an open room looks whether there is something newer."""
+MOST = 14
+"""So many figures a study that records every schema has."""
+Key = tuple[str, str]
+"""A study and an origin."""
+
+
+class ResultsRoom:
+    """The results of a study, by whose sessions they are."""
+
+    name = "results"
+    label = "Results"
+
+    def __init__(self, desk: Desk, place: Place, workers: Executor | None = None) -> None:
+        self._desk = desk
+        self._place = place
+        self.outputs: list[Component] = []
+        found = workers or ThreadPoolExecutor(max_workers=1, thread_name_prefix="results")
+        self._latest: Latest[Key, Results] = Latest(self._compute, self._mark, desk.clock.now_us, found)
+
+    def build(self) -> None:
+        """Make the picker, and room for as many figures as a study can have."""
+        with gr.Row(elem_id="results-bar"):
+            choices = [(words, origin) for origin, words in WHOSE.items()]  # all, as Gradio refuses others' values
+            self._origin = gr.Radio(choices, label="Whose sessions", elem_id="results-origin", container=False)
+            self._head = gr.HTML(elem_id="results-head", padding=False, apply_default_css=False)
+        self._said = gr.HTML(elem_id="results-said", padding=False, apply_default_css=False)
+        self._shown = gr.Textbox(elem_id="results-shown", visible="hidden")
+        self._figures = [self._figure(number) for number in range(MOST)]
+        self._timer = gr.Timer(LOOK_S, active=False)
+        parts = [component for figure in self._figures for component in figure]
+        self.outputs = [self._origin, self._head, self._said, self._shown, self._timer, *parts]
+        self._wire()
+
+    def _figure(self, number: int) -> tuple[gr.HTML, gr.Plot, gr.HTML]:
+        """A heading, a plot and a table."""
+        heading = gr.HTML(elem_id=f"results-title-{number}", visible=False, padding=False, apply_default_css=False)
+        with gr.Row(elem_classes="results-figure"):
+            plot = gr.Plot(elem_id=f"results-plot-{number}", visible=False, show_label=False, container=False)
+            table = gr.HTML(elem_id=f"results-table-{number}", visible=False, padding=False, apply_default_css=False)
+        return heading, plot, table
+
+    def _wire(self) -> None:
+        inputs = [self._place.study, self._place.tab, self._origin, self._shown]
+        self._desk.on(self._origin.input, self._choose, [self._place.study, self._origin], self.outputs)
+        self._desk.on(self._timer.tick, self._again, inputs, self.outputs, quiet=True)
+
+    def paint(self, visitor: Visitor, at: At) -> Mapping[Component, Any]:
+        """The results of people's sessions, or of whatever the study has."""
+        found = _origins(origins_of(self._desk.database, at.study))
+        choices = [(WHOSE[origin], origin) for origin in found]
+        picker = gr.update(choices=choices, value=found[0], visible=len(found) > 1)
+        return {self._origin: picker, **self._look(at.study, found[0])}
+
+    def _choose(self, visitor: Visitor, study: str, origin: str) -> Mapping[Component, Any]:
+        return self._look(study or "", _known(origin))
+
+    def _again(self, visitor: Visitor, study: str, tab: str, origin: str, shown: str) -> Mapping[Component, Any]:
+        """What is newer than what the page shows; who has gone to another room is left alone."""
+        if tab != self.name:
+            return {self._timer: gr.update(active=False)}
+        seen = self._latest.look((study or "", _known(origin)))
+        return {} if shown == _mark_of(study, origin, seen) else self._painted(study, _known(origin), seen)
+
+    def _look(self, study: str, origin: str) -> Mapping[Component, Any]:
+        return self._painted(study, origin, self._latest.look((study, origin)))
+
+    def _painted(self, study: str, origin: str, seen: Seen[Results]) -> Mapping[Component, Any]:
+        findings = seen.value.findings[:MOST] if seen.value else ()
+        painted: dict[Component, Any] = {
+            self._head: self._desk.html("results_head.html.j2", study=study, origin=origin, seen=seen),
+            self._said: self._desk.html(
+                "results_said.html.j2", warning=WARNINGS.get(origin, ""), seen=seen, label=WHOSE[origin].lower()
+            ),
+            self._shown: _mark_of(study, origin, seen),
+            self._timer: gr.update(active=True),
+        }
+        for number, (heading, plot, table) in enumerate(self._figures):
+            if number >= len(findings):
+                painted |= {part: gr.update(visible=False) for part in (heading, plot, table)}
+                continue
+            finding = findings[number]
+            painted[heading] = gr.update(visible=True, value=self._desk.html("results_title.html.j2", finding=finding))
+            there = bool(finding.estimates)
+            painted[plot] = gr.update(visible=there, value=drawn(finding) if there else None)
+            html = self._desk.html("results_table.html.j2", finding=finding, written=written, between=between)
+            painted[table] = gr.update(visible=True, value=html)
+        return painted
+
+    def _compute(self, key: Key) -> Results:
+        return results(self._desk.database, *key)
+
+    def _mark(self, key: Key) -> Any:
+        return mark(self._desk.database, *key)
+
+
+def _known(origin: str | None) -> str:
+    """An origin that there is, whatever a browser says."""
+    return origin if origin and origin in WHOSE else ORIGINS[0]
+
+
+def _origins(found: Collection[str]) -> tuple[str, ...]:
+    """The origins that a study has, people's first; people's, who may still come, where it has none."""
+    return tuple(origin for origin in ORIGINS if origin in found) or ORIGINS[:1]
+
+
+def _mark_of(study: str, origin: str, seen: Seen[Results]) -> str:
+    """What tells one view of the room from another."""
+    return f"{study} {origin} {seen.as_of_us} {seen.busy}"

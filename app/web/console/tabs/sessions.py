@@ -1,0 +1,258 @@
+"""Sessions: found by what is wanted, and each told as a story, with its notes, and replayed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import gradio as gr
+from gradio.components import Component
+
+from app.web.console.context import Desk
+from app.web.console.current_user import Visitor
+from app.web.console.session_filters import ANY, FLAGS, NAMES, STANDS, cell_choices, choices, wish_of
+from app.web.console.session_replay import replay
+from app.web.console.tab import At, Place, picker
+from app.web.console.text_rendering import Reading
+from experiments.session.engine import fold
+from experiments.views.quality_flags import flags
+from experiments.views.transcript import story
+from storage.errors import StorageError
+from storage.log.notes import Kind, Note, note_on
+from storage.registers.origins import ORIGINS
+from storage.reports.sessions import Session, Wish, cells_of, read, sessions
+from storage.schemas.registry import released
+
+MOST_MOMENTS = 100_000
+MOST_ROWS = 100
+"""How many rows of imported data are shown of a table."""
+MOST_CELL_CHARS = 1_000
+HOW: Mapping[str, str] = {
+    "missed": "Did not pass; tried again, or was warned.",
+    "declined": "Did not agree.",
+    "skipped": "Left the problem behind, as there was no reply.",
+    "expired": "The time was over: this is what stood in the form.",
+    "finished": "The session ended here.",
+}
+"""How a page was left, where that was not by an answer."""
+PICKS = (
+    "element.addEventListener('click', (e) => { const row = e.target.closest('[data-session]');"
+    " if (!row || e.ctrlKey || e.metaKey || e.shiftKey) return; e.preventDefault();"
+    " window.parleyConsole.picked = row.dataset.session; trigger('click'); });"
+)
+"""A click on a session opens it here; with a key held down it is a link like any other."""
+PICKED = "(study, _) => [study, window.parleyConsole.picked ?? '']"
+Updates = Mapping[Component, Any]
+
+
+class SessionsRoom:
+    """The sessions of a study, and what happened in one of them."""
+
+    name = "sessions"
+    label = "Sessions"
+
+    def __init__(self, desk: Desk, place: Place) -> None:
+        self._desk = desk
+        self._place = place
+        self.outputs: list[Component] = []
+
+    def build(self) -> None:
+        """Make the room's components, and wire them."""
+        self._build_filters()
+        with gr.Row(elem_id="sessions-columns"):
+            with gr.Column(elem_id="sessions-left", min_width=380, scale=5):
+                self._list = gr.HTML(elem_id="sessions-list", padding=False, apply_default_css=False, js_on_load=PICKS)
+                with gr.Row():
+                    self._newest = gr.Button("Newest", elem_id="sessions-newest", size="sm", scale=0)
+                    self._older = gr.Button("Older", elem_id="sessions-older", size="sm", scale=0)
+                self._next = gr.Textbox(elem_id="sessions-next", visible="hidden")
+            with gr.Column(elem_id="sessions-right", min_width=420, scale=7):
+                self._build_session()
+        listed = [self._list, self._older, self._next]
+        filters = [self._filters["cell"], self._filters["language"], self._person, self._find]
+        self._shown = [self._head, self._actions, self._story, self._slider, self._page, self._identity, self._reveal]
+        self.outputs = [*listed, *filters, *self._shown]
+        self._wire(listed)
+
+    def _build_filters(self) -> None:
+        known: dict[str, Component] = {}
+        with gr.Row(elem_id="sessions-filters"):
+            known["text"] = _box("text", "Number or id", "12")
+            known["stands"] = _pick("stands", "Stands", choices(STANDS, "any"))
+            known["cell"] = _pick("cell", "Condition", [("any", ANY)])
+            known["flag"] = _pick("flag", "Flag", choices(FLAGS, "any"))
+            known["excluded"] = _pick("excluded", "Excluded", choices(("yes", "no"), "either"))
+            known["origin"] = _pick("origin", "Who", choices(ORIGINS, "anybody"))
+            known["language"] = _pick("language", "Language", [("any", ANY)])
+            known["since"] = _box("since", "Begun from", "2026-11-21")
+            known["until"] = _box("until", "to", "2026-11-30")
+            self._person = _box("person", "Recruiter's id", "whole id", visible=False)
+            self._find = gr.Button("Find", elem_id="sessions-find", size="sm", scale=0, visible=False)
+        self._filters = {name: known[name] for name in NAMES}
+
+    def _build_session(self) -> None:
+        self._head = gr.HTML(elem_id="session-head", padding=False, apply_default_css=False)
+        with gr.Row(elem_id="session-identity"):
+            self._reveal = gr.Button("Show the recruiter's id", elem_id="session-reveal", size="sm", visible=False)
+            self._identity = gr.HTML(elem_id="session-id", padding=False, apply_default_css=False)
+        with gr.Column(elem_id="session-actions", visible=False) as self._actions:
+            self._said = gr.Textbox(label="Note or reason", elem_id="session-said", lines=1, max_lines=4)
+            with gr.Row():
+                self._note = gr.Button("Add note", elem_id="session-note", size="sm")
+                self._exclude = gr.Button("Exclude, for this reason", elem_id="session-exclude", size="sm")
+                self._include = gr.Button("Include again", elem_id="session-include", size="sm")
+        with gr.Tabs(elem_id="session-views"):
+            with gr.Tab("Story"):
+                self._story = gr.HTML(elem_id="session-story", padding=False, apply_default_css=False)
+            with gr.Tab("Replay"):
+                about: dict[str, Any] = {"label": "Fact", "elem_id": "session-moment", "visible": False}
+                self._slider = gr.Slider(1, MOST_MOMENTS, value=1, step=1, buttons=[], interactive=True, **about)
+                self._page = gr.HTML(elem_id="session-page", padding=False, apply_default_css=False)
+
+    def _wire(self, listed: list[Component]) -> None:
+        place, filters = self._place, list(self._filters.values())
+        changes = [getattr(one, "submit" if isinstance(one, gr.Textbox) else "input") for one in filters]
+        on, asked = self._desk.on, [place.study, *filters]
+        on([*changes, self._newest.click], self._list_newest, asked, listed)
+        on(self._older.click, self._list_older, [*asked, self._next], listed)
+        on([self._find.click, self._person.submit], self._list_person, [place.study, self._person], listed, owner=True)
+        opened = [place.session, *self._shown]
+        here = [place.study, place.session]
+        on(self._list.click, self._open, here, opened, js=PICKED)
+        on(self._slider.input, self._replay, [*here, self._slider], [self._page], quiet=True)
+        on(self._reveal.click, self._show_id, here, [self._identity], owner=True)
+        after = [self._said, *self._shown, *listed]
+        for button, act in (
+            (self._note, self._noted),
+            (self._exclude, self._excluded),
+            (self._include, self._included),
+        ):
+            on(button.click, act, [*here, self._said, *filters], after)
+
+    def paint(self, visitor: Visitor, at: At) -> Updates:
+        """The newest sessions of a study, and the one that is open."""
+        cells = cell_choices(cells_of(self._desk.database, at.study))
+        return {
+            self._filters["cell"]: gr.update(choices=cells, value=ANY),
+            self._filters["language"]: gr.update(choices=choices(self._languages(at.study), "any"), value=ANY),
+            self._person: gr.update(visible=visitor.owner, value=""),
+            self._find: gr.update(visible=visitor.owner),
+            **self._listing(at.study, Wish(), ""),
+            **self._opened(visitor, at),
+        }
+
+    def _languages(self, study: str) -> tuple[str, ...]:
+        """Those that a study is offered in; none where there are only imported sessions of it."""
+        found = self._desk.study(study)
+        return found.file.offered if found else ()
+
+    def _list_newest(self, _: Visitor, study: str, *sent: Any) -> Updates:
+        return self._listing(study, _wish(sent), "")
+
+    def _list_older(self, _: Visitor, study: str, *sent: Any) -> Updates:
+        return self._listing(study, _wish(sent), str(sent[-1] or ""))
+
+    def _list_person(self, visitor: Visitor, study: str, id_: str) -> Updates:
+        if not (id_ or "").strip():
+            return self._listing(study, Wish(), "")
+        self._desk.did(visitor, "searched for a session by a recruiter's id", study)
+        streams = self._desk.participants.called(study, id_.strip())
+        return self._listing(study, Wish(streams=streams), "")
+
+    def _listing(self, study: str, wish: Wish, before: str) -> Updates:
+        found = sessions(self._desk.database, study, wish, self._desk.clock.now_us(), _number(before))
+        html = self._desk.html("sessions.html.j2", found=found, study=study, filtered=wish != Wish() or bool(before))
+        last = str(found.entries[-1].number) if found.entries else ""
+        return {self._list: html, self._older: gr.update(interactive=found.more), self._next: last}
+
+    def _open(self, visitor: Visitor, study: str, number: str = "") -> Updates:
+        return {self._place.session: number, **self._opened(visitor, At(study, number))}
+
+    def _opened(self, visitor: Visitor, at: At) -> Updates:
+        number = _number(at.session)
+        if number is None:
+            return {**self._nothing(), self._head: self._desk.html("session_none.html.j2")}
+        try:
+            session = self._read(at.study, number)
+        except StorageError as error:
+            return {**self._nothing(), **self._desk.say(str(error), "warn")}
+        return {**self._nothing(), **self._told(visitor, session)}
+
+    def _nothing(self) -> dict[Component, Any]:
+        hidden = dict.fromkeys((self._actions, self._slider, self._reveal), gr.update(visible=False))
+        return {**dict.fromkeys((self._head, self._story, self._page, self._identity), ""), **hidden}
+
+    def _told(self, visitor: Visitor, session: Session) -> Updates:
+        html, entry = self._desk.html, session.entry
+        if session.study is None:
+            tables = {row.table: [one for one in session.rows if one.table == row.table] for row in session.rows}
+            known = {name: (released(name).columns, rows[:MOST_ROWS], len(rows)) for name, rows in tables.items()}
+            return {
+                self._head: html("session_head.html.j2", entry=entry, told=None, study=None, flags=()),
+                self._story: html("imported.html.j2", tables=known, cell=_cell),
+            }
+        told, count = story(session.study, session.events), len(session.events)
+        odd = flags(session.study, fold(session.events))
+        reading = Reading(dollars=session.study.file.dollar_maths)
+        return {
+            self._head: html("session_head.html.j2", entry=entry, told=told, study=session.study, flags=odd),
+            self._story: html("story.html.j2", told=told, read=reading, line=reading.line, how=HOW),
+            self._actions: gr.update(visible=told.outcome != "withdrawn"),
+            self._slider: gr.update(visible=count > 1, maximum=max(2, count), value=count),
+            self._page: replay(self._desk, session, count),
+            self._reveal: gr.update(visible=visitor.owner),
+        }
+
+    def _replay(self, _: Visitor, study: str, number: str, moment: float) -> Updates:
+        session = self._read(study, _number(number) or 0)
+        return {self._page: replay(self._desk, session, round(moment or 1)) if session.study else ""}
+
+    def _show_id(self, visitor: Visitor, study: str, number: str) -> Updates:
+        entry = self._read(study, _number(number) or 0).entry
+        self._desk.did(visitor, "saw a recruiter's id", f"{study} No. {entry.number}")
+        return {
+            self._identity: self._desk.html("identity.html.j2", person=self._desk.participants.reveal(entry.stream))
+        }
+
+    def _noted(self, visitor: Visitor, study: str, number: str, text: str, *sent: Any) -> Updates:
+        return self._say(visitor, At(study, number), "noted", text, sent)
+
+    def _excluded(self, visitor: Visitor, study: str, number: str, text: str, *sent: Any) -> Updates:
+        return self._say(visitor, At(study, number), "excluded", text, sent)
+
+    def _included(self, visitor: Visitor, study: str, number: str, text: str, *sent: Any) -> Updates:
+        return self._say(visitor, At(study, number), "included", text, sent)
+
+    def _say(self, visitor: Visitor, at: At, kind: Kind, text: str, sent: tuple[Any, ...]) -> Updates:
+        desk, entry = self._desk, self._read(at.study, _number(at.session) or 0).entry
+        note_on(desk.log, desk.studies, entry.stream, Note(kind, text or "", visitor.name, desk.clock.now_us()))
+        desk.did(visitor, f"{kind} a session", f"{at.study} No. {entry.number}")
+        after = {**self._opened(visitor, at), **self._listing(at.study, _wish(sent), "")}
+        return {**after, self._said: "", **desk.say(f"Session {entry.number}: {kind}.")}
+
+    def _read(self, study: str, number: int) -> Session:
+        return read(self._desk.database, self._desk.studies, study or "", number, self._desk.clock.now_us())
+
+
+def _box(name: str, label: str, example: str, *, visible: bool = True) -> gr.Textbox:
+    about: dict[str, Any] = {"placeholder": example, "min_width": 110, "max_lines": 1, "visible": visible}
+    return gr.Textbox(label=label, elem_id=f"sessions-{name}", **about)
+
+
+def _pick(name: str, label: str, offered: Sequence[tuple[str, str]]) -> gr.Dropdown:
+    made = picker(label=label, elem_id=f"sessions-{name}", min_width=110)
+    made.choices, made.value = list(offered), ANY
+    return made
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else str(value)[:MOST_CELL_CHARS]
+
+
+def _wish(sent: tuple[Any, ...]) -> Wish:
+    return wish_of(dict(zip(NAMES, sent, strict=False)))
+
+
+def _number(text: str) -> int | None:
+    """A number that a browser sent; None for anything else."""
+    return int(text) if isinstance(text, str) and text.isascii() and text.isdecimal() and len(text) < 10 else None

@@ -1,0 +1,129 @@
+"""Studies: which there are and how they stand; and the workbench for the one that is chosen."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import gradio as gr
+from gradio.components import Component
+
+from app.studies.loader import load_study, shipped
+from app.web.console.context import Desk
+from app.web.console.current_user import Visitor
+from app.web.console.study_tab.base import Part, Updates, look
+from app.web.console.study_tab.editor import Editor
+from app.web.console.study_tab.preview import Walk
+from app.web.console.study_tab.recruitment import Running
+from app.web.console.study_tab.versions import History
+from app.web.console.tab import At, Place
+from storage.log.seats import COMPLETE
+from storage.registers.study_versions import PERSON, standing
+from storage.reports.sessions import LIVE, outcomes
+
+FIRST = "demo"
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A study in the list: how it stands, and how many people are taking part and have completed it."""
+
+    name: str
+    state: str
+    version: int | None
+    live: int
+    complete: int
+
+
+class StudiesRoom:
+    """Every study, and what can be done with one."""
+
+    name = "studies"
+    label = "Studies"
+
+    def __init__(self, desk: Desk, place: Place) -> None:
+        self._desk, self._place = desk, place
+        self._parts: Mapping[str, Part] = {
+            "Overview": Running(desk, place),
+            "Write": Editor(desk, place),
+            "Walk through": Walk(desk, place),
+            "Versions": History(desk, place),
+        }
+        self.outputs: list[Component] = []
+
+    def build(self) -> None:
+        """The list with the form for a new study, and beside it the workbench."""
+        load_study(FIRST)  # what is read on first use is read now, and nobody's first letter waits for it
+        with gr.Row(elem_id="studies"):
+            with gr.Column(scale=1, min_width=240, elem_id="studies-list"):
+                self._list = gr.HTML(padding=False, apply_default_css=False)
+                with gr.Column(visible=False, elem_id="new-study", elem_classes="asks") as self._new:
+                    self._called = gr.Textbox(
+                        label="New study", placeholder="its-name", max_length=60, elem_id="new-name"
+                    )
+                    self._like = gr.Dropdown(shipped(), value=FIRST, label="Like", elem_id="new-like")
+                    self._make = gr.Button("Make it", size="sm", elem_id="new-make")
+            with gr.Column(scale=4, min_width=560, elem_id="study-bench"):
+                self._title = gr.HTML(elem_id="study-title", padding=False, apply_default_css=False)
+                with gr.Tabs(elem_id="bench", visible=False) as self._tabs:
+                    for label, part in self._parts.items():
+                        with gr.Tab(label, id=label):
+                            part.build()
+        parts = [component for part in self._parts.values() for component in part.outputs]
+        self.outputs = [self._list, self._new, self._title, self._tabs, *parts]
+        for part in self._parts.values():
+            part.wire(self.outputs, self._repaint)
+        made = [self._place.study, self._called, *self.outputs]
+        self._desk.on(
+            [self._make.click, self._called.submit], self._begin, [self._called, self._like], made, owner=True
+        )
+
+    def paint(self, visitor: Visitor, at: At) -> Updates:
+        """The studies, and the one that is chosen."""
+        names = self._desk.names()
+        seen = look(self._desk, at.study) if at.study in names else None
+        listed = self._listed(names)
+        shown: dict[Component, Any] = {
+            self._list: self._desk.html("studies.html.j2", listed=listed, chosen=at.study, owner=visitor.owner),
+            self._new: gr.update(visible=visitor.owner),
+            self._title: self._desk.html("study_title.html.j2", seen=seen),
+            self._tabs: gr.update(visible=seen is not None),
+        }
+        if seen is not None:
+            for part in self._parts.values():
+                shown |= part.paint(visitor, seen)
+        return shown
+
+    def _listed(self, names: Sequence[str]) -> list[Listed]:
+        desk = self._desk
+        drafts, known = desk.drafts.names(), standing(desk.database, names)
+        stand = outcomes(desk.database, names, desk.clock.now_us())
+        found = []
+        for name in names:
+            draft = name in drafts and known[name].published is None
+            study = None if draft else desk.study(name)
+            people = stand[name, PERSON]
+            state = "draft" if draft else known[name].state if study else "imported"
+            live, complete = people.get(LIVE, 0), people.get(COMPLETE, 0)
+            found.append(Listed(name, state, study.file.version if study else None, live, complete))
+        return found
+
+    def _repaint(self, visitor: Visitor, name: str, tab: str = "") -> Updates:
+        front = {self._tabs: gr.update(visible=True, selected=tab)} if tab else {}
+        return {**self.paint(visitor, At(name, "")), **front}
+
+    def _begin(self, visitor: Visitor, name: Any, like: Any) -> Updates:
+        """Make a study from a template, and choose it."""
+        name = str(name or "").strip()
+        drafts = self._desk.drafts
+        drafts.create(name, str(like))
+        drafts.save(name, re.sub(r"\A# What next:.*\n", "", drafts.text(name)))
+        self._desk.did(visitor, f"made a study like {like}", name)
+        return {
+            **self._repaint(visitor, name, tab="Write"),
+            self._place.study: gr.update(choices=self._desk.names(), value=name),
+            self._called: "",
+            **self._desk.say(f"{name} is made. It is yours to change; nobody sees it before it is published."),
+        }

@@ -1,0 +1,188 @@
+"""What Prometheus is told of the participants' server, on a port of its own that no participant reaches.
+
+Labels are of a few words that stand here, and reasons and outcomes of Parley's own: never a study, a text or a person.
+Each process tells its own; what is counted in the database is the same from all.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+from wsgiref.simple_server import WSGIServer
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.config.settings import Settings, env_name
+from app.errors import SettingsError
+from app.session.service import Runtime
+from storage.db.engine import Database
+from storage.log.event_log import Log
+from storage.log.write_requests import Append, Attempt, Counted, Draft
+from storage.reports.monitoring.outcomes import outcomes_of
+
+if TYPE_CHECKING:
+    from prometheus_client.core import Metric
+
+ROUTES = {
+    "/": "page",
+    "/api/act": "act",
+    "/api/draft": "draft",
+    "/api/look": "look",
+    "/api/reply": "reply",
+    "/api/preview": "preview",
+    "/api/telemetry": "telemetry",
+    "/out": "out",
+}
+PLACES = {"s": "start", "walk": "walk", "healthz": "healthz", "assets": "file", "static": "file", "parley": "file"}
+SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 90)
+LIVE_S = 300
+"""For how long after its last sign of life a session counts as live."""
+
+
+def measures_of(settings: Settings, database: Database) -> Measures | None:
+    """What measures a server, if a setting asks for it; raises SettingsError where it lacks what it needs."""
+    if settings.metrics_port is None:
+        return None
+    try:
+        return Measures(settings, database)
+    except ModuleNotFoundError as error:
+        raise SettingsError(
+            f"{env_name('metrics_port')} is set, and {error.name} is not installed: pip install 'parley[metrics]'"
+        ) from error
+
+
+class Measures:
+    """The metrics of one server: its log is `log`, and `around` measures its requests and opens the port."""
+
+    def __init__(self, settings: Settings, database: Database) -> None:
+        from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector
+
+        self._settings, self._database = settings, database
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        known: Any = {"registry": self.registry}
+        self.requests = Histogram(
+            "parley_request_seconds",
+            "Requests, until the answer begins.",
+            ("route", "status"),
+            buckets=SECONDS,
+            **known,
+        )
+        self.committed = Histogram(
+            "parley_commit_seconds", "From when work is queued until it is on the disk.", buckets=SECONDS, **known
+        )
+        self.first_token = Histogram(
+            "parley_first_token_seconds", "Until a reply's first word.", buckets=SECONDS, **known
+        )
+        self.attempts = Counter(
+            "parley_model_attempts", "Attempts to get a reply; the reason is empty where it came.", ("reason",), **known
+        )
+        self.log = MeasuredLog(database, self)
+
+    def around(self, app: ASGIApp, runtime: Runtime) -> ASGIApp:
+        """The same application, measured; the port is open from now on until the process ends or `close`."""
+        from prometheus_client import start_http_server
+
+        self.registry.register(_Now(self._database, runtime))
+        host, port = self._settings.metrics_host, self._settings.metrics_port
+        try:
+            server, thread = start_http_server(port or 0, host, self.registry)
+        except OSError as error:
+            raise SettingsError(
+                f"Parley cannot tell its metrics on {host}:{port} ({error.strerror}). Choose another port: "
+                f"{env_name('metrics_port')}=9464"
+            ) from None
+        return _Measured(app, self, server, thread)
+
+    def take(self, attempt: Attempt) -> None:
+        """Count an attempt to get a reply."""
+        values = attempt.values
+        self.attempts.labels(values["reason"] or "").inc()
+        if values["first_token_us"] is not None:
+            self.first_token.observe(values["first_token_us"] / 1e6)
+
+
+class MeasuredLog(Log):
+    """A log that tells how long its writes take."""
+
+    def __init__(self, database: Database, measures: Measures) -> None:
+        super().__init__(database)
+        self._measures = measures
+
+    def append(self, work: Append) -> Future[None]:
+        """The same."""
+        return self._timed(super().append(work))
+
+    def append_counted(self, work: Counted) -> Future[Append]:
+        """The same."""
+        return self._timed(super().append_counted(work))
+
+    def save_draft(self, work: Draft) -> Future[None]:
+        """The same."""
+        return self._timed(super().save_draft(work))
+
+    def record_attempt(self, work: Attempt) -> Future[None]:
+        """The same."""
+        self._measures.take(work)
+        return self._timed(super().record_attempt(work))
+
+    def _timed(self, future: Future[Any]) -> Future[Any]:
+        began = time.perf_counter()
+        future.add_done_callback(lambda _: self._measures.committed.observe(time.perf_counter() - began))
+        return future
+
+
+class _Measured:
+    """An application whose requests are counted; its end closes the port."""
+
+    def __init__(self, app: ASGIApp, measures: Measures, server: WSGIServer, thread: Thread) -> None:
+        self._app, self._measures = app, measures
+        self._server, self._thread = server, thread
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            self._server.shutdown()
+            self._server.server_close()
+            self._thread.join()
+            return
+        began = time.perf_counter()
+
+        async def told(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                took_s = time.perf_counter() - began
+                self._measures.requests.labels(_route(scope["path"]), message["status"]).observe(took_s)
+            await send(message)
+
+        await self._app(scope, receive, told)
+
+
+def _route(path: str) -> str:
+    """One of a few words for any path, whatever somebody asks for."""
+    return ROUTES.get(path) or PLACES.get(path.split("/")[1] if "/" in path else "", "other")
+
+
+class _Now:
+    """What is looked up when it is asked for."""
+
+    def __init__(self, database: Database, runtime: Runtime) -> None:
+        self._database, self._runtime = database, runtime
+
+    def collect(self) -> Iterator[Metric]:
+        """How it stands now."""
+        from prometheus_client.core import GaugeMetricFamily
+
+        live_us = self._runtime.now_us() - round(LIVE_S * 1e6)
+        live, ended = outcomes_of(self._database, live_us)
+        yield GaugeMetricFamily("parley_sessions_live", f"People heard of within {LIVE_S} s.", value=live)
+        outcomes = GaugeMetricFamily("parley_sessions_ended", "People's sessions by outcome.", labels=["outcome"])
+        for outcome, count in ended.items():
+            outcomes.add_metric([outcome], count)
+        yield outcomes
+        on_the_way = self._runtime.replies_on_the_way()
+        yield GaugeMetricFamily("parley_replies_on_the_way", "Replies that are being fetched here.", value=on_the_way)
+        queued = self._runtime.log.waiting
+        yield GaugeMetricFamily("parley_writer_queue", "Pieces of work that wait for the writer here.", value=queued)

@@ -1,0 +1,1 @@
+"""The participants' page: start page, API, templates."""

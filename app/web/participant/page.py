@@ -1,0 +1,96 @@
+"""The participants' page: few stock components, built empty, and the script that fills them.
+
+Nothing of a study is in the layout, so the page is the same bytes for everybody and nothing can leak from it. The one
+event is `bus.change`, and it runs in the browser: page.js keeps what is to be painted and rings the bus, and Gradio
+then fetches the updates of all components from it. No event reaches Gradio's server.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import gradio as gr
+from starlette.routing import BaseRoute, Mount
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
+
+from app.web.gradio_page import gradio_page, whole
+
+STATIC = Path(__file__).parents[1] / "static"
+OUTPUTS = ("head", "left", "side", "box", "send", "preview", "note")
+"""The components that a painting may update, in the order in which page.js hands them to Gradio. Conversations are not
+among them: page.js changes in them only what is new, so that what somebody has selected there stays selected."""
+
+SCRIPTS = ("api", "clock", "copy", "forms", "patch", "reply", "watch", "words")
+"""What page.js needs, fetched with it."""
+
+STYLES = ("page", "text", "compare", "slider")
+RING = """
+window.parleyBus = (n) => { props.value = String(n); trigger("change"); };
+window.parley?.begin();
+"""
+"""What the bus does once Gradio has made it: it gives page.js the means to ring it."""
+
+
+def build() -> gr.Blocks:
+    """The page, empty."""
+    blocks: gr.Blocks
+    with gr.Blocks(title="Study", analytics_enabled=False, fill_width=True) as blocks:
+        made: dict[str, gr.components.Component] = {"head": _html("head")}
+        with gr.Row(elem_id="columns"):
+            with gr.Column(elem_id="left-column"):
+                made["left"] = _html("left")
+            with gr.Column(elem_id="right-column"):
+                made |= _conversation()
+        made["note"] = _html("note")
+        bus = gr.HTML("", js_on_load=RING, visible="hidden")
+        bus.change(
+            fn=None,
+            js="() => window.parley.updates()",
+            outputs=[made[name] for name in OUTPUTS],
+            api_visibility="private",
+        )
+    return blocks
+
+
+def _html(name: str, value: str = "") -> gr.HTML:
+    return gr.HTML(value, elem_id=name, padding=False, apply_default_css=False, js_on_load=None)
+
+
+def _conversation() -> dict[str, gr.components.Component]:
+    for name in ("talk", "chat"):
+        _html(name, '<div class="conversation"></div>')
+    side = _html("side")
+    with gr.Row(elem_id="say"):
+        box = gr.Textbox(
+            elem_id="box",
+            label="Your message",
+            placeholder="Write a message",
+            lines=1,
+            max_lines=8,
+            scale=1,
+            container=False,
+            interactive=True,
+        )
+        send = gr.Button("Send", elem_id="send", variant="primary", scale=0, min_width=80)
+    return {"side": side, "box": box, "send": send, "preview": _html("preview")}
+
+
+def routes() -> list[BaseRoute]:
+    """The page at `/`, and its scripts and styles under `/parley/`; for the end of a list of routes."""
+    return [Mount("/parley", StaticFiles(directory=STATIC)), Mount("/", _made())]
+
+
+@cache
+def _made() -> ASGIApp:
+    """The page in an application of its own: it is the same for everybody, so a process makes it once."""
+    return gradio_page(build(), head())
+
+
+def head() -> str:
+    """Our styles and scripts."""
+    early = "".join(f'<link rel="modulepreload" href="/parley/{name}.js">' for name in SCRIPTS)
+    styles = "".join(f'<link rel="stylesheet" href="/parley/{name}.css">' for name in STYLES)
+    return f"""<meta name="robots" content="noindex">{whole()}{styles}{early}
+<script type="module" src="/parley/page.js" data-outputs="{" ".join(OUTPUTS)}"></script>"""

@@ -1,0 +1,123 @@
+"""Prolific's own proof of who comes: the JWT that it adds to a study's address as `prolific_token`.
+
+Prolific calls it the secure external URL. The token is signed by RS256 with a key of Prolific's public set, is issued
+by www.prolific.com for the address of this server (`aud`) and says in its claim `prolific` what the address of the
+study has for PROLIFIC_PID, STUDY_ID and SESSION_ID, and which workspace the study is of. That workspace has to be one
+of ours: any researcher at Prolific can name this server, and anybody's id, in the address of a study of their own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+import jwt
+
+from app.config.settings import Settings
+from app.single_flight import Shared
+
+ISSUER = "https://www.prolific.com"
+ALGORITHM = "RS256"
+WITHIN_S = 5.0
+"""How long the key set is waited for."""
+FRESH_S = 24 * 3600.0
+"""Prolific asks to look for new keys each day."""
+AGAIN_S = 60.0
+"""How long after a look the key set is not looked for again, whatever keys tokens name."""
+LEEWAY_S = 30.0
+MOST_CHARS = 8_000
+log = logging.getLogger(__name__)
+
+
+class CannotTell:
+    """What a token says while its key cannot be had."""
+
+
+class ProlificTokens:
+    """Reads Prolific's tokens for this deployment."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._keys_at = settings.prolific_keys
+        self._workspaces = frozenset(filter(None, map(str.strip, settings.prolific_workspaces.split(","))))
+        self._here = _origin(settings.address)
+        self._keys: Mapping[str, jwt.PyJWK] = {}
+        self._looked_s = float("-inf")
+        self._had_s = float("-inf")
+        self._looking: Shared[None] = Shared()
+
+    @property
+    def believed(self) -> bool:
+        """Whether any workspace is named whose tokens are proofs here."""
+        return bool(self._workspaces)
+
+    async def read(self, token: str) -> Mapping[str, object] | CannotTell:
+        """The ids in a token, by the names of their parameters; none in one that is not Prolific's for us, or over."""
+        try:
+            kid = str(jwt.get_unverified_header(token).get("kid")) if len(token) <= MOST_CHARS else ""
+        except jwt.InvalidTokenError:
+            return {}
+        key = await self._key(kid)
+        if key is None:
+            return CannotTell() if kid and not self._keys else {}
+        try:
+            told = jwt.decode(
+                token,
+                key,
+                algorithms=[ALGORITHM],
+                issuer=ISSUER,
+                leeway=LEEWAY_S,
+                options={"require": ["exp", "iss", "aud"], "verify_aud": False},  # it is an address: see below
+            )
+        except jwt.InvalidTokenError:
+            return {}
+        return self._meant(told)
+
+    def _meant(self, told: Mapping[str, Any]) -> Mapping[str, object]:
+        audience, ids = told["aud"], told.get("prolific")
+        meant = audience if isinstance(audience, list) else [audience]
+        if self._here not in map(_origin, map(str, meant)) or not isinstance(ids, dict):
+            return {}
+        return ids if ids.get("workspace_id") in self._workspaces else {}
+
+    async def _key(self, kid: str) -> jwt.PyJWK | None:
+        now_s = time.monotonic()
+        wanted = kid not in self._keys or now_s > self._had_s + FRESH_S
+        if kid and wanted and now_s > self._looked_s + AGAIN_S:
+            await self._looking.get(self._look)
+        return self._keys.get(kid)
+
+    async def _look(self) -> None:
+        """Read the key set; where it cannot be had, what was read before goes on."""
+        try:
+            async with asyncio.timeout(WITHIN_S):
+                told = json.loads(await _text(self._keys_at))
+            keys = jwt.PyJWKSet.from_dict(told if isinstance(told, dict) else {}).keys
+        except (OSError, TimeoutError, ValueError, httpx2.HTTPError, jwt.PyJWTError) as error:
+            log.error("Prolific's keys cannot be read at %s: %s", self._keys_at, str(error) or type(error).__name__)
+        else:
+            self._keys = {key.key_id: key for key in keys if key.key_id}
+            self._had_s = time.monotonic()
+        self._looked_s = time.monotonic()
+
+
+async def _text(place: str) -> str:
+    if "://" not in place:
+        return await asyncio.to_thread(Path(place).read_text, encoding="utf-8")
+    async with httpx2.AsyncClient(trust_env=False, timeout=WITHIN_S) as client:
+        return (await client.get(place)).raise_for_status().text
+
+
+def _origin(address: str) -> tuple[str, int | None]:
+    """The host and port of an address; Prolific names them as such, or in the study's whole address."""
+    try:
+        parts = urlsplit(address if "://" in address else f"https://{address}")
+        return parts.hostname or "", parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+    except ValueError:
+        return "", None

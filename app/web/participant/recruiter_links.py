@@ -1,0 +1,137 @@
+"""Who comes by a link: the ids that recruiters put into their addresses, and what proves them.
+
+An id alone proves nothing: others know it, or count to it. What proves it is a personal link or a signed one, both of
+which only this deployment can make, or the token by which Prolific signs its links (prolific_tokens.py).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import urlencode
+
+from app.web.participant.prolific_tokens import CannotTell, ProlificTokens
+from experiments.study.recruitment import Recruitment
+from experiments.study.resolve import Study
+from storage.registers.participants import Participants, Person
+
+ID = re.compile(r"[\w.@:+=~-]{1,100}")
+"""What an id is made of. A placeholder that the recruiter did not fill, such as {{%PROLIFIC_PID%}}, is none."""
+LAB = "p"
+"""The parameter of a personal link."""
+SIGNATURE = "parley_sig"
+"""The parameter that makes a recruiter's link a signed one."""
+TOKEN = "prolific_token"  # noqa: S105  (the name of a parameter)
+"""The parameter in which Prolific signs its links."""
+Proof = Literal["none", "personal link", "signed link", "prolific token"]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """Under which names a recruiter's links carry a person's id, and that of their submission."""
+
+    id: str
+    submission: str = ""
+
+
+RECRUITERS: Mapping[str, Parameters] = {
+    "prolific": Parameters("PROLIFIC_PID", "SESSION_ID"),
+    "connect": Parameters("participantId", "assignmentId"),
+    "sona": Parameters("survey_code"),
+}
+SIGNED = ("panel", "sona", "connect", "prolific")
+"""Whose links can be signed; a lab's personal links are so by themselves."""
+SONA_OWN = Parameters("id")
+"""SONA's usual `?id=%SURVEY_CODE%`; only where a study says that it recruits there, as others call theirs so too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Who somebody says they are, if they say it, and what proves it.
+
+    `forged` is what claims to be a proof and is none; `untold` a token that cannot be judged at the moment.
+    """
+
+    person: Person | None = None
+    proof: Proof = "none"
+    forged: bool = False
+    untold: bool = False
+
+    @property
+    def proven(self) -> bool:
+        """Whether it is known that they are that person."""
+        return self.proof != "none"
+
+
+class Links:
+    """Reads links."""
+
+    def __init__(self, participants: Participants, tokens: ProlificTokens) -> None:
+        self._participants = participants
+        self._tokens = tokens
+
+    async def claim(self, query: Mapping[str, str], study: Study) -> Claim:
+        """What a link to a study says of who comes by it."""
+        wanted = study.file.recruitment
+        for recruiter, parameters in _parameters(wanted):
+            given = _id(query, parameters.id)
+            if recruiter == "lab":
+                token = query.get(parameters.id, "").strip()
+                if token and (not wanted.by or recruiter in wanted.by):
+                    label = self._participants.labelled(study.name, token) or ""
+                    return Claim(Person("lab", label), "personal link") if ID.fullmatch(label) else Claim(forged=True)
+            elif recruiter == "prolific" and TOKEN in query and self._tokens.believed:
+                return await self._signed_there(query, given)
+            elif given:
+                return self._signed_here(query, study, Person(recruiter, given, _id(query, parameters.submission)))
+        return Claim()
+
+    def _signed_here(self, query: Mapping[str, str], study: Study, person: Person) -> Claim:
+        if SIGNATURE not in query:
+            return Claim(person)
+        good = self._participants.signed(study.name, person.recruiter, person.id, query[SIGNATURE])
+        return Claim(person, "signed link") if good else Claim(person, forged=True)
+
+    async def _signed_there(self, query: Mapping[str, str], given: str) -> Claim:
+        """By Prolific's token: the ids are those in it, whatever else the link says."""
+        names = RECRUITERS["prolific"]
+        plain = Person("prolific", given, _id(query, names.submission)) if given else None
+        told = await self._tokens.read(query[TOKEN])
+        if isinstance(told, CannotTell):
+            return Claim(plain, untold=True)
+        if id_ := _id(told, names.id):
+            return Claim(Person("prolific", id_, _id(told, names.submission)), "prolific token")
+        return Claim(plain, forged=True)
+
+
+def signed(people: Participants, study: Study, recruiter: str, id_: str) -> str:
+    """What stands after the `?` of a signed link."""
+    name = next(its.id for called, its in _parameters(study.file.recruitment) if called == recruiter)
+    return urlencode({name: id_, SIGNATURE: people.signature(study.name, recruiter, id_)})
+
+
+def let_in(claim: Claim, wanted: Recruitment) -> bool:
+    """Whether a study lets in who comes by such a link."""
+    if claim.forged:
+        return False
+    if claim.person is None:
+        return "open" in wanted.by or (not wanted.by and wanted.proof == "optional")
+    if wanted.by and claim.person.recruiter not in wanted.by:
+        return False
+    return claim.proven or wanted.proof == "optional"
+
+
+def _id(values: Mapping[str, object], name: str) -> str:
+    given = values.get(name)
+    return given.strip() if isinstance(given, str) and ID.fullmatch(given.strip()) else ""
+
+
+def _parameters(wanted: Recruitment) -> list[tuple[str, Parameters]]:
+    """Every recruiter whose links are understood, the study's own first."""
+    known = {**RECRUITERS, "panel": Parameters(wanted.parameter), "lab": Parameters(LAB)}
+    every = [(name, parameters) for name, parameters in known.items()]
+    if "sona" in wanted.by:
+        every.append(("sona", SONA_OWN))
+    return sorted(every, key=lambda item: item[0] not in wanted.by)

@@ -1,0 +1,294 @@
+"""Arrival: the start page that a link leads to, whose button makes the session.
+
+The button keeps link scanners from becoming participants. An id that is proven (links.py) leads the same person back
+to the same session from any device; an id alone leads nobody anywhere, and every page is the same for each. It is in no
+URL after the first page.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from app.i18n.catalogues import catalogue
+from app.i18n.negotiation import browsers, offered, wanted
+from app.session.service import Runtime
+from app.session.transitions import Live
+from app.web.open_studies import Offer, Offered
+from app.web.participant.recruiter_links import Claim, Links, let_in
+from app.web.participant.returning import Found, Returning
+from app.web.participant.session_cookie import Cookies
+from app.web.participant.tickets import Tickets
+from app.web.rate_limit import Allowance
+from app.web.throttled_log import MANY_FORGED, MANY_NEW, NOT_SECURE, Seldom
+from experiments.errors import Fault, Refused, StudyError
+from experiments.session.engine import last_words
+from experiments.session.outcomes import way_out
+from experiments.study.resolve import Study
+from storage.accounts.login_throttle import neighbourhood
+from storage.errors import Conflict
+from storage.registers.participants import Participants, Person
+
+log = logging.getLogger(__name__)
+HOUR_S = 3600
+FORGED_AT_ONCE, FORGED_A_SECOND = 60, 0.2
+"""How many links with a wrong proof one address may bring; a class may sit behind it, with last week's links."""
+TRIES = 10
+
+_TEMPLATES = Environment(
+    loader=FileSystemLoader(Path(__file__).parent / "pages"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    auto_reload=False,
+)
+
+
+class Arrival:
+    """The start pages of the studies that are open here; with `again`, who has finished may begin anew."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        participants: Participants,
+        links: Links,
+        cookies: Cookies,
+        offered: Offered,
+        tickets: Tickets,
+        *,
+        per_address: int,
+        again: bool = False,
+    ) -> None:
+        self._runtime = runtime
+        self._participants = participants
+        self._links = links
+        self._returning = Returning(runtime, participants, cookies, again=again)
+        self._tickets = tickets
+        self._forged = Allowance(FORGED_A_SECOND, FORGED_AT_ONCE)
+        self._new = Allowance(per_address / HOUR_S, per_address)
+        self._cookies = cookies
+        self._offered = offered
+        self._not_secure, self._many_forged, self._many_new = Seldom(NOT_SECURE), Seldom(MANY_FORGED), Seldom(MANY_NEW)
+
+    def routes(self) -> list[Route]:
+        """`/s/{study}`: read it, then press its button; and `/out`, by which one leaves."""
+        return [
+            Route("/s/{study}", self.greet, methods=["GET", "HEAD"]),
+            Route("/s/{study}", self.start, methods=["POST"]),
+            Route("/out", self.leave, methods=["GET", "HEAD"]),
+        ]
+
+    async def greet(self, request: Request) -> Response:
+        """The start page: what the study is called, and a button."""
+        offer = await self._offered.get(request.path_params["study"])
+        if offer is None:
+            return lost(request)
+        study = offer.study
+        who, language = await self._links.claim(request.query_params, study), wanted(request, study.file)
+        found = await self._returning.found(request, study, who)
+        if found.live is None and not let_in(who, study.file.recruitment):
+            return self._not_taken(request, study, who, language)
+        if found.once:
+            return once(study, language)
+        if found.live is None and await self._runtime.closed(study):
+            return closed(study, language)
+        if found.live is None and not offer.ready:
+            return sorry(study, language)
+        language = found.live.language if found.live else language
+        return page(
+            "start.html.j2",
+            language,
+            title=study.say(study.file.title, language),
+            returns=found.live is not None,
+            ended=found.live is not None and bool(found.live.state.outcome),
+            ticket=self._tickets.new(study.name),
+            choices=[] if found.live else _choices(request, study),
+        )
+
+    async def start(self, request: Request) -> Response:
+        """Begin, or go on where one was; then the address is clean."""
+        offer = await self._offered.get(request.path_params["study"])
+        if offer is None:
+            return lost(request)
+        study = offer.study
+        who, language = await self._links.claim(request.query_params, study), wanted(request, study.file)
+        found = await self._returning.found(request, study, who)
+        if found.live is None and not let_in(who, study.file.recruitment):
+            return self._not_taken(request, study, who, language)
+        if found.once:
+            return once(study, language)
+        live = found.live
+        if live is not None and who.person is not None and found.anew:
+            await self._comes_again(live, who.person)
+        if live is None:
+            form = parse_qs((await request.body()).decode("ascii", "replace"))
+            language = offered(form.get("language", [""])[0], study.file) or language
+            stream = self._tickets.session(form.get("ticket", [""])[0], study.name)
+            if not stream:
+                return RedirectResponse(request.url, status_code=303)  # to the start page, with a ticket
+            return await self._begin(request, offer, who, stream, found, language)
+        return self._inside(request, live)
+
+    async def _begin(
+        self, request: Request, offer: Offer, who: Claim, stream: str, found: Found, language: str
+    ) -> Response:
+        """Begin a session, if its address may have one more; what begins none takes nothing from the address."""
+        near, begun = _near(request), False
+        if not self._new.take(near, time.monotonic()):
+            self._many_new.tell()
+            return later(offer.study, language)
+        try:
+            live, begun = await self._enrol(offer, who, stream, found, language)
+        except Refused:
+            return closed(offer.study, language)
+        except StudyError as error:
+            log.error("nobody can begin %s: %s", offer.study.name, error)
+            return sorry(offer.study, language)
+        finally:
+            if not begun:
+                self._new.give_back(near)
+        return self._inside(request, live)
+
+    def _inside(self, request: Request, live: Live) -> Response:
+        """To the page, with the cookie by which its requests are known."""
+        if request.headers.get("x-forwarded-proto") == "https" and not self._cookies.secure:
+            self._not_secure.tell()
+        response = RedirectResponse("/", status_code=303)
+        self._cookies.write(response, live.stream, live.study.name)
+        return response
+
+    async def leave(self, request: Request) -> Response:
+        """To the recruiter, for who has ended: the address is made here, as it may have the person's ids in it."""
+        stream = self._cookies.read(request)
+        live = await self._runtime.live(stream) if stream else None
+        if live is None or not live.state.outcome:
+            return RedirectResponse("/", status_code=303)
+        person = await asyncio.to_thread(self._participants.reveal, live.stream) or Person("", "")
+        address = way_out(last_words(live.study, live.state), person.id, person.submission)
+        return RedirectResponse(address, status_code=303) if address else RedirectResponse("/", status_code=303)
+
+    async def door(self, request: Request) -> Response:
+        """For who comes to `/` without a session: to the start page, where a single study is offered."""
+        names = await self._offered.names()
+        if len(names) == 1:
+            return RedirectResponse(f"/s/{names[0]}?{request.url.query}".rstrip("?"), 303)
+        return lost(request) if names else nothing(request)
+
+    def _not_taken(self, request: Request, study: Study, who: Claim, language: str) -> Response:
+        """For who comes by a link that is not taken; the same whoever it is, until an address brought many forged."""
+        if who.untold:
+            return sorry(study, language)
+        if who.forged and not self._forged.take(_near(request), time.monotonic()):
+            self._many_forged.tell()
+            return other_link(study, language, status=429)
+        return other_link(study, language)
+
+    async def _comes_again(self, live: Live, person: Person) -> None:
+        """Keep that somebody goes on under another submission; the log tells that there was one, and not its id."""
+        if live.state.outcome == "withdrawn":
+            return
+        await asyncio.to_thread(self._participants.renew, live.stream, person)
+        await self._runtime.note(live.stream, {"what": "came back with another submission"})
+
+    async def _enrol(self, offer: Offer, who: Claim, stream: str, found: Found, language: str) -> tuple[Live, bool]:
+        """The session, and whether it was begun just now."""
+        study = offer.study
+        if not offer.ready:
+            raise StudyError(study.name, [Fault("models", "this server lacks what they need, as it said before")])
+        told: dict[str, Any] = {"attempt": found.attempt} if found.attempt > 1 else {}
+        if len(study.file.offered) > 1:
+            told["language"] = language
+        for again in range(TRIES):
+            identity, more = await asyncio.to_thread(self._returning.entry, study.name, who, found, again)
+            try:
+                told |= more
+                live = await self._runtime.enrol(study, origin="person", identity=identity, stream=stream, told=told)
+                return live, True
+            except (Conflict, Refused) as error:
+                # The button was clicked twice; or the same person in another tab, or anybody under this id, was first.
+                first = await self._returning.first(study, who, stream)
+                if first is not None and not (isinstance(error, Refused) and found.attempt > 1 and first.state.outcome):
+                    return first, False
+                if isinstance(error, Refused) or who.person is None or who.proven:
+                    raise
+        raise Conflict(f"{study.name}: {TRIES} others began under the same id at the same moment; try again")
+
+
+def _choices(request: Request, study: Study) -> list[dict[str, str]]:
+    """The study's languages, each with the link to this page in it; none where there is only one."""
+    found = []
+    for tag in study.file.offered if len(study.file.offered) > 1 else ():
+        link = f"?{request.url.include_query_params(lang=tag).query}"
+        say = catalogue(tag)
+        found.append({"tag": tag, "name": say.name, "direction": say.direction, "link": link})
+    return found
+
+
+def _near(request: Request) -> str:
+    """Where a request comes from, as far as it counts."""
+    return neighbourhood(request.client.host if request.client else "unknown")
+
+
+def later(study: Study, language: str) -> Response:
+    """For who comes from an address from which too many have begun within an hour."""
+    response = _around(study, "later.html.j2", language, status=429)
+    response.headers["retry-after"] = "600"
+    return response
+
+
+def closed(study: Study, language: str) -> Response:
+    """For who comes while nobody new can begin."""
+    return _around(study, "closed.html.j2", language)
+
+
+def sorry(study: Study, language: str) -> Response:
+    """For who comes while a study cannot begin, through no fault of theirs."""
+    return page("sorry.html.j2", language, status=503, title=study.say(study.file.title, language))
+
+
+def other_link(study: Study, language: str, status: int = 403) -> Response:
+    """For who comes by a link that this study does not take: without the id or a proof, or of another recruiter."""
+    return _around(study, "other_link.html.j2", language, status)
+
+
+def once(study: Study, language: str) -> Response:
+    """For who has taken part and comes with a new submission, where a study lets people take part only once."""
+    return _around(study, "once.html.j2", language)
+
+
+def _around(study: Study, template: str, language: str, status: int = 200) -> Response:
+    title, contact = (study.say(text, language) for text in (study.file.title, study.file.contact))
+    return page(template, language, status=status, title=title, contact=contact)
+
+
+def trouble(language: str, note: str) -> Response:
+    """For who comes while nothing can be saved: what there is to do, in words, and the reference of the cause."""
+    say = catalogue(language)
+    return page("trouble.html.j2", language, status=503, title=say("One moment, please"), note=note)
+
+
+def lost(request: Request) -> Response:
+    """For a link that leads nowhere here."""
+    say = browsers(request)
+    return page("lost.html.j2", say.tag, status=404, title=say("Nothing here"))
+
+
+def nothing(request: Request) -> Response:
+    """For who comes while no study is offered at all."""
+    say = browsers(request)
+    return page("nothing.html.j2", say.tag, title=say("Nothing here"))
+
+
+def page(template: str, language: str, *, status: int = 200, **values: object) -> Response:
+    """One of the plain pages around a study, in a language."""
+    say = catalogue(language)
+    known = {**values, "language": language, "direction": say.direction, "t": say}
+    return HTMLResponse(_TEMPLATES.get_template(template).render(known), status_code=status)

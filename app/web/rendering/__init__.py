@@ -1,0 +1,1 @@
+"""Markdown and formulas as HTML, the one renderer of all texts."""

@@ -1,0 +1,276 @@
+r"""Texts as HTML: Markdown, formulas, tables and code, and never a tag of the author's.
+
+The one renderer of all that people and models wrote: panels, conversations, the console and what streams. HTML in a
+text is shown as it was typed. Formulas stand between \( \), \[ \], $$ $$, where a study says so single $, or are a bare
+environment; they are taken out before Markdown sees them (its rules would eat their backslashes, their stars and the
+lines that begin with a minus) and put back as MathML when it is done.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from html import escape
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.rules_core import StateCore
+from markdown_it.token import Token
+from markdown_it.utils import OptionsDict
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import get_lexer_by_name
+
+from app.web.rendering.maths import mathml
+
+MAX_CHARS = 40_000
+MAX_FORMULAS = 200
+MAX_NESTING = 20
+"""Lists and quotes within each other, each of which counts twice or once."""
+MAX_COLOURED = 10_000
+MOST_MARKS = 800
+"""How much markup a text of a participant's or a model's may have; a long answer full of formulas has some hundreds."""
+LANGUAGES = frozenset(
+    {
+        "bash",
+        "c",
+        "c++",
+        "cpp",
+        "cs",
+        "csharp",
+        "css",
+        "diff",
+        "go",
+        "haskell",
+        "html",
+        "java",
+        "javascript",
+        "js",
+        "json",
+        "julia",
+        "kotlin",
+        "latex",
+        "lean",
+        "lua",
+        "make",
+        "matlab",
+        "octave",
+        "perl",
+        "php",
+        "powershell",
+        "python",
+        "py",
+        "python3",
+        "r",
+        "ruby",
+        "rust",
+        "scala",
+        "sh",
+        "shell",
+        "sql",
+        "swift",
+        "tex",
+        "toml",
+        "ts",
+        "typescript",
+        "xml",
+        "yaml",
+        "yml",
+    }
+)
+"""Whose code is coloured, by the name after a fence."""
+
+# Code comes first: what looks like a formula within it is code.
+_CODE = (
+    r"(?P<code>^[ ]{0,3}(?P<fence>```+(?!`)|~~~+(?!~))[^\n]*\n(?:[\s\S]*?^[ ]{0,3}(?P=fence)[^\n]*$|[\s\S]*\Z)"
+    r"|(?<!`)(?P<ticks>`+)(?!`)[\s\S]+?(?<!`)(?P=ticks)(?!`))"
+)
+_FORMULA = (
+    r"\\\((?P<inline>[\s\S]{1,2000}?)\\\)|\\\[(?P<block>[\s\S]{1,2000}?)\\\]|\$\$(?P<dollars>[\s\S]{1,2000}?)\$\$"
+    r"|(?P<bare>\\begin\{(?P<name>(?:align|aligned|alignat|array|cases|equation|eqnarray|flalign|gather|gathered"
+    r"|[pbBvV]?matrix|multline|split)\*?)\}[\s\S]{1,2000}?\\end\{(?P=name)\})"
+)
+_DOLLAR = r"|(?<![\\$])\$(?![\s$])(?P<dollar>[^$\n]*?(?<![\s\\]))\$(?![\d$])"
+_SPLIT = {
+    False: re.compile(f"{_CODE}|{_FORMULA}", re.MULTILINE),
+    True: re.compile(f"{_CODE}|{_FORMULA}{_DOLLAR}", re.MULTILINE),
+}
+_OPEN = re.compile(_CODE + r"|\\[(\[]|\$\$|\\begin\{", re.MULTILINE)
+_MARK = re.compile("(\ue000[0-9]{1,3}\ue001)")
+_MARKUP = re.compile(r"[\[\]|*_`~<$\n]|\\[(\[]")
+_COLUMNS = re.compile(r"(?:\|[^|\n]*){31}")
+_TILDES = re.compile("~+")
+_OWN = re.compile(r"data:image/(?:png|gif|jpeg|webp)[;,]|/(?!/)|[^:/]+(?:[/?#]|$)", re.IGNORECASE)
+_LEADS = re.compile(r"https?:|mailto:|data:image/(?:png|gif|jpeg|webp)[;,]|[^:]*(?:[/?#]|$)", re.IGNORECASE)
+_COLOURS: HtmlFormatter[str] = HtmlFormatter(nowrap=True)
+
+Env = MutableMapping[str, Any]
+
+
+@lru_cache(maxsize=4096)
+def html(text: str, *, images: bool = True, dollars: bool = False, copy: str = "Copy") -> str:
+    """A text as blocks of HTML. `images` is for researchers' texts only; `dollars` makes a single $ delimit maths;
+    `copy` are the words on the button beside code, without which there is none."""
+    if len(text) > MAX_CHARS:
+        return f"<pre>{escape(text)}</pre>"
+    parser, env = _FULL if images else _PLAIN, {"dollars": dollars, "copy": copy}
+    tokens = parser.parse(text, env)
+    if any(token.level >= MAX_NESTING - 1 for token in tokens):  # markdown-it leaves out what is deeper
+        tokens = parser.parse(as_typed(text), env)
+    return str(parser.renderer.render(tokens, parser.options, env))
+
+
+def said(text: str, *, dollars: bool, copy: str = "Copy", most: int = MOST_MARKS) -> str:
+    """What a participant or a model wrote; as code, just as it was typed, where to render it may take seconds."""
+    return html(as_typed(text) if heavy(text, most) else text, images=False, dollars=dollars, copy=copy)
+
+
+@lru_cache(maxsize=4096)
+def line(text: str, *, dollars: bool = False) -> str:
+    """A text as a run of words, without paragraphs: a label, an option, a legend."""
+    return str(_PLAIN.renderInline(text, {"dollars": dollars})).strip()
+
+
+def grown(text: str, *, dollars: bool) -> tuple[str, str]:
+    """A text that still grows, in two: the blocks that will stay as they are, and from the last one or the first that
+    has a formula without an end, the rest."""
+    env: Env = {"dollars": dollars}
+    begins = [token.map[0] for token in _PLAIN.parse(text, env) if token.level == 0 and token.map]
+    marked = str(env["marked"])
+    lines = marked.split("\n")
+    opened = next((found.start() for found in _OPEN.finditer(marked) if not found["code"]), len(marked))
+    open_line = marked.count("\n", 0, opened)
+    last = max((begin for begin in begins if begin <= open_line), default=0)
+    sure, rest = ("\n".join(some) for some in ([*lines[:last], ""], lines[last:]))
+    return _unmarked(sure, env["formulas"]), _unmarked(rest, env["formulas"])
+
+
+def markup(text: str) -> int:
+    """How many signs of markup it has."""
+    return len(_MARKUP.findall(text))
+
+
+def heavy(text: str, most: int = MOST_MARKS) -> bool:
+    """Whether to render it may take seconds."""
+    return markup(text) > most or bool(_COLUMNS.search(text))
+
+
+def as_typed(text: str) -> str:
+    """Markdown that shows a text as it was typed, as code."""
+    fence = "~" * (3 + max((len(run) for run in _TILDES.findall(text)), default=0))
+    return f"{fence}\n{text}\n{fence}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Formula:
+    source: str
+    latex: str
+    display: bool
+
+
+def _take_out(state: StateCore) -> None:
+    """Put a mark in the place of each formula."""
+    formulas: dict[str, _Formula] = {}
+    state.env["formulas"] = formulas
+
+    def marked(match: re.Match[str]) -> str:
+        if match["code"] or len(formulas) >= MAX_FORMULAS:
+            return match[0]
+        inline = match["inline"] or (match["dollar"] if state.env["dollars"] else None)
+        latex = inline or match["block"] or match["dollars"] or match["bare"]
+        mark = f"\ue000{len(formulas)}\ue001"
+        formulas[mark] = _Formula(match[0], latex, inline is None)
+        return mark
+
+    text = state.src.replace("\ue000", "").replace("\ue001", "")
+    state.env["marked"] = state.src = _SPLIT[state.env["dollars"]].sub(marked, text)
+
+
+def _put_back(state: StateCore) -> None:
+    """Put formulas in the place of their marks; where only text can stand, as in code or a title, their sources."""
+    if state.env["formulas"]:
+        state.tokens = list(_with_formulas(state.tokens, state.env["formulas"]))
+
+
+def _with_formulas(tokens: Sequence[Token], formulas: Mapping[str, _Formula]) -> Iterator[Token]:
+    for token in tokens:
+        if token.type == "text":
+            for part in _MARK.split(token.content):
+                formula = formulas.get(part)
+                if formula is None:
+                    yield replace(token, content=part)
+                else:
+                    yield Token("formula", "math", 0, content=formula.latex, meta={"display": formula.display})
+            continue
+        token.content, token.info = _unmarked(token.content, formulas), _unmarked(token.info, formulas)
+        for name, value in token.attrs.items():
+            token.attrs[name] = _unmarked(value, formulas) if isinstance(value, str) else value
+        if token.children is not None:
+            token.children = list(_with_formulas(token.children, formulas))
+        yield token
+
+
+def _unmarked(text: str, formulas: Mapping[str, _Formula]) -> str:
+    return _MARK.sub(lambda mark: formulas[mark[0]].source if mark[0] in formulas else mark[0], text)
+
+
+def _formula(_: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: Env) -> str:
+    return mathml(tokens[index].content, display=tokens[index].meta["display"])
+
+
+def _link_open(renderer: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: Env) -> str:
+    """Links leave the page in a tab of their own: nobody loses a half-filled form, and no address is passed on."""
+    tokens[index].attrs |= {"target": "_blank", "rel": "noopener noreferrer"}
+    if str(tokens[index].attrs["href"]).lower().startswith("data:"):  # is for pictures alone
+        del tokens[index].attrs["href"]
+    return str(renderer.renderToken(tokens, index, options, env))
+
+
+def _image(renderer: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: Env) -> str:
+    """A picture of this host's own, or one that is in the text; of any other its words, as no page may fetch it."""
+    if _OWN.match(str(tokens[index].attrs["src"])):
+        return str(renderer.image(tokens, index, options, env))
+    return escape(tokens[index].content)
+
+
+def _code(_: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: Env) -> str:
+    """Code that scrolls in its own box, in colours where its language is known, with a button that copies it."""
+    code, language = tokens[index].content, tokens[index].info.split(" ", 1)[0].lower()
+    coloured = escape(code)
+    if language in LANGUAGES and len(code) <= MAX_COLOURED:
+        coloured = highlight(code, get_lexer_by_name(language, stripnl=False), _COLOURS)
+    button = f'<button type="button" class="copy">{escape(env["copy"])}</button>' if env["copy"] else ""
+    return f'<div class="code-block"><pre><code>{coloured}</code></pre>{button}</div>\n'
+
+
+def _table_open(renderer: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: Env) -> str:
+    return f'<div class="wide">{renderer.renderToken(tokens, index, options, env)}'
+
+
+def _table_close(renderer: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: Env) -> str:
+    return f"{renderer.renderToken(tokens, index, options, env)}</div>\n"
+
+
+class _Parser(MarkdownIt):
+    def __init__(self, *, images: bool) -> None:
+        super().__init__("commonmark", {"html": False, "breaks": not images, "maxNesting": MAX_NESTING})
+        self.enable(["table", "strikethrough"])
+        if not images:
+            # What was typed stays as typed: &lt; is no < in a participant's text, and no picture is fetched from
+            # anywhere. A researcher's lines are wrapped by an editor and flow again; a participant's stay as they are.
+            self.disable(["image", "entity"])
+        self.core.ruler.after("normalize", "formulas_out", _take_out)
+        self.core.ruler.push("formulas_in", _put_back)
+        rules = {"link_open": _link_open, "image": _image, "table_open": _table_open, "table_close": _table_close}
+        for name, rule in {**rules, "fence": _code, "code_block": _code, "formula": _formula}.items():
+            self.add_render_rule(name, rule)
+
+    def validateLink(self, url: str) -> bool:
+        """To the web, to a mail, or within this host: no javascript:, blob: or whatever browsers think of next."""
+        return bool(_LEADS.match(url))
+
+
+_FULL, _PLAIN = _Parser(images=True), _Parser(images=False)

@@ -1,0 +1,206 @@
+"""The gate: what stands before everything that a participant's browser can reach.
+
+An allow-list of routes (the rest is 404), limits on bodies and rates, a check of the Origin, and on every answer the
+headers that keep it private: a content-security policy with a nonce for each page, no-store, no-referrer. It knows no
+study and no session; `trust.md` B says what each part is for.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+from collections.abc import Callable, Mapping
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.i18n.negotiation import browsers
+from app.web.gradio_page import ASKED, COMPILES, SCRIPT
+from app.web.rate_limit import Allowance
+from app.web.throttled_log import ELSEWHERE, TOO_MANY, Seldom
+from storage.accounts.login_throttle import neighbourhood
+
+MOST_BODY = 64 * 1024
+ALLOWED: Mapping[str, re.Pattern[str]] = {
+    "GET": re.compile(
+        r"/|/s/[\w-]{1,60}|/walk/[\w.-]{1,200}|/out|/api/reply|/parley/[\w.-]+|/healthz(/(live|ready))?|/robots\.txt|"
+        + ASKED
+    ),
+    "POST": re.compile(r"/s/[\w-]{1,60}|/api/(look|act|draft|preview|telemetry)"),
+}
+POLICY = (
+    "default-src 'none'; script-src 'self' 'nonce-{nonce}'{more}; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data:; font-src 'self' data:; connect-src 'self'; manifest-src 'self'; form-action 'self'; "
+    "base-uri 'self'; frame-ancestors 'none'"
+)
+APART: Mapping[str, str] = {"/": " page", "/api/telemetry": " telemetry"}
+"""What takes nothing from a person's clicks, and has a limit of its own."""
+FOREVER = "public, max-age=31536000, immutable"
+HEADERS: Mapping[bytes, bytes] = {
+    b"x-content-type-options": b"nosniff",
+    b"x-frame-options": b"DENY",
+    b"referrer-policy": b"no-referrer",
+    b"permissions-policy": b"camera=(), microphone=(), geolocation=()",
+    b"cross-origin-opener-policy": b"same-origin",
+}
+"""What every answer has, in place of what the application behind says."""
+PRIVATE = {**HEADERS, b"cache-control": b"no-store"}
+OWN_FORM = {**PRIVATE, b"referrer-policy": b"same-origin"}
+"""A form posted from a page without referrer has Origin: null, which tells us nothing; so this one may tell us."""
+_IMMUTABLE = {**HEADERS, b"cache-control": FOREVER.encode()}
+_SHARING = b"access-control-"
+"""How headers begin by which another site may read an answer; Gradio adds them for any site that asks."""
+
+
+class Gate:
+    """An ASGI application before another.
+
+    `rate` is requests a second, `burst` how many at once, for one person: whom `known` names. All of an address
+    together may ask `people` times as much; those who are not known, or begin a session, take from an allowance apart,
+    so that a flood of theirs holds up nobody who takes part. `known` goes by what cannot be forged.
+    """
+
+    def __init__(
+        self, app: ASGIApp, *, known: Callable[[Request], str | None], rate: float, burst: int, people: int
+    ) -> None:
+        self._app = app
+        self._known = known
+        self._person = Allowance(rate, burst)
+        self._strangers = Allowance(people * rate, people * burst)
+        self._neighbours = Allowance(people * rate, people * burst)
+        self._elsewhere, self._many = Seldom(ELSEWHERE), Seldom(TOO_MANY)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request through, or answer it here."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+        elif scope["type"] == "http":
+            scripts = COMPILES if scope["path"] == "/" else ""
+            await self._http(scope, receive, Answer(scope, send, _protect, scripts))
+
+    async def _http(self, scope: Scope, receive: Receive, answer: Answer) -> None:
+        refusal = self._refusal(scope)
+        if refusal is not None:
+            await refusal(scope, receive, answer)
+            return
+        body = await whole_body(receive, MOST_BODY) if scope["method"] == "POST" else b""
+        if body is None:
+            await PlainTextResponse("too large", 413)(scope, receive, answer)
+            return
+        await self._app(scope, again(body, receive) if scope["method"] == "POST" else receive, answer)
+
+    def _refusal(self, scope: Scope) -> ASGIApp | None:
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        path = scope["path"]
+        if method not in ALLOWED or not ALLOWED[method].fullmatch(path) or "/." in path or "//" in path:
+            return PlainTextResponse("not found", 404)
+        if method == "POST":
+            headers: dict[bytes, bytes] = dict(reversed(scope["headers"]))  # the first of a name counts
+            origin = headers.get(b"origin")
+            if origin is not None and origin.partition(b"://")[2] != headers.get(b"host"):
+                told = Headers(scope=scope)
+                self._elsewhere.tell(told.get("origin"), told.get("host"))
+                return PlainTextResponse("another site may not ask this", 403)
+            if int(headers.get(b"content-length") or 0) > MOST_BODY:
+                return PlainTextResponse("too large", 413)
+        if (path == "/" or path.startswith(("/api/", "/s/", "/walk/"))) and self._floods(scope):
+            wait = {"retry-after": "2"}
+            say = browsers(Request(scope))
+            return JSONResponse({"note": say("That was very fast. Please wait a moment.")}, 429, wait)
+        return None
+
+    def _floods(self, scope: Scope) -> bool:
+        path = scope["path"]
+        person = self._known(Request(scope)) if path == "/" or path.startswith("/api/") else None
+        near, now_s = neighbourhood((scope.get("client") or ("unknown",))[0]), time.monotonic()
+        if person is not None and not self._person.take(person + APART.get(path, ""), now_s):
+            return True
+        if (self._strangers if person is None else self._neighbours).take(near, now_s):
+            return False
+        self._many.tell()
+        return True
+
+
+class Answer:
+    """The way back: adds the headers, which `protect` tells for the path and the status, and to a page the nonce.
+
+    `scripts` is what else the page's policy lets run.
+    """
+
+    def __init__(
+        self, scope: Scope, send: Send, protect: Callable[[str, int], Mapping[bytes, bytes]], scripts: str = ""
+    ) -> None:
+        self._scripts = scripts
+        self._path = scope["path"]
+        self._send = send
+        self._protect = protect
+        self._start: Message | None = None
+        self._parts: list[bytes] = []
+
+    async def __call__(self, message: Message) -> None:
+        """Send a part of the answer."""
+        if message["type"] == "http.response.start":
+            ours = self._protect(self._path, message["status"])
+            kept = [
+                (name, value)
+                for name, value in message["headers"]
+                if name not in ours and name != b"server" and not name.startswith(_SHARING)
+            ]
+            message["headers"] = [*kept, *ours.items()]
+            theirs = dict(kept)
+            if theirs.get(b"content-type", b"").startswith(b"text/html") and b"content-disposition" not in theirs:
+                self._start = message
+                return
+        elif self._start is not None:
+            self._parts.append(message.get("body", b""))
+            if not message.get("more_body"):
+                await self._send_page(self._start)
+            return
+        await self._send(message)
+
+    async def _send_page(self, start: Message) -> None:
+        nonce = secrets.token_urlsafe(16)
+        page = b"".join(self._parts).replace(SCRIPT, SCRIPT + f' nonce="{nonce}"'.encode())
+        headers = MutableHeaders(raw=start["headers"])
+        headers["content-security-policy"] = POLICY.format(nonce=nonce, more=self._scripts)
+        if "content-length" in headers and headers["content-length"] != "0" and page:
+            headers["content-length"] = str(len(page))
+        await self._send(start)
+        await self._send({"type": "http.response.body", "body": page})
+
+
+def _protect(path: str, status: int) -> Mapping[bytes, bytes]:
+    if path.startswith("/s/"):
+        return OWN_FORM
+    if path.startswith("/assets/") and status == 200:
+        return _IMMUTABLE
+    return HEADERS if path.startswith(("/parley/", "/static/", "/theme.css", "/favicon.ico")) else PRIVATE
+
+
+async def whole_body(receive: Receive, most: int) -> bytes | None:
+    """The whole body; None if it has more bytes than are taken."""
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return b""
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        if size > most:
+            return None
+        if not message.get("more_body"):
+            return b"".join(parts)
+
+
+def again(body: bytes, receive: Receive) -> Receive:
+    """A `receive` that gives the body once and then what else comes."""
+    first: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def given() -> Message:
+        return first.pop() if first else await receive()
+
+    return given
