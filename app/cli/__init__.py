@@ -15,31 +15,31 @@ from problems.errors import ParleyError
 from problems.plugins import whose
 
 MODULES = (
-    "alone",
-    "annotating",
-    "attempts",
+    "accounts",
+    "ai_alone",
+    "annotate",
+    "annotator_validation",
     "blinding",
     "console",
-    "data",
-    "keeping",
-    "money",
-    "pay",
-    "people",
-    "places",
-    "remarking",
+    "costs",
+    "database",
+    "datasets",
+    "model_calls",
+    "notes",
+    "participants",
+    "payments",
+    "preview",
+    "recruitment",
     "report",
-    "running",
-    "simulating",
-    "simulators",
-    "times",
-    "translating",
-    "users",
-    "verifying",
-    "versions",
-    "walking",
+    "screen_times",
+    "simulate",
+    "simulator_quality",
+    "study",
+    "study_versions",
+    "translations",
 )
-APART = ("alone",)
-"""Those whose command, which is called as they are, needs none of the others."""
+APART = {"alone": ("ai_alone",)}
+"""Commands that need no module but these."""
 STOPPED = "Stopped. What was finished is saved."
 
 
@@ -60,7 +60,7 @@ def main() -> None:
     """Run a command; an error of ours, or of a file or folder, is told in words and exits with 2."""
     words = tuple(sys.argv[1:2])
     try:
-        _with(words if words and words[0] in APART else MODULES)()
+        _with(APART.get("".join(words), MODULES))()
     except (ParleyError, OSError) as error:
         _tell(_in_words(error), style="red")
         raise SystemExit(2) from None

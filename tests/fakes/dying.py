@@ -37,7 +37,7 @@ def command_without_a_writer(*words: str) -> None:
         def monotonic(self) -> float:
             raise OSError("no clock")
 
-    event_log.time = Clock()  # type: ignore[attr-defined]
+    event_log.time = Clock()  # type: ignore[attr-defined, assignment]
     command(*words)
 
 
