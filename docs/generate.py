@@ -31,6 +31,7 @@ from docs.annotators import annotators
 from docs.figures import figures
 from docs.goals import promises
 from docs.methods import methods
+from docs.rooms import drawn
 from docs.tables import about, keys, table
 from experiments.instruments.scales import QUESTIONS, SCALES
 from experiments.study import ai_alone, recruitment
@@ -45,6 +46,7 @@ from storage.schemas.base import Column
 from storage.schemas.registry import schemas
 
 DOCS = Path(__file__).parent
+MAP = DOCS / "architecture.md"
 NOTE = "<!-- Made by `python -m docs.generate` from the code: do not edit. -->\n\n"
 QUESTION_KINDS = (
     asked.Single,
@@ -94,7 +96,8 @@ def files() -> dict[Path, str]:
         "reference/figures.md": lambda: _page("Figures", figures()),
         "reference/promises.md": lambda: _page("Promises", promises()),
     }
-    return {DOCS / name: make() for name, make in makers.items()} | {DOCS.parent / asvs.FILE: asvs.security()}
+    made = {DOCS / name: make() for name, make in makers.items()} | {DOCS.parent / asvs.FILE: asvs.security()}
+    return made | {MAP: drawn(MAP.read_text(encoding="utf-8"))}
 
 
 def stale() -> list[Path]:
