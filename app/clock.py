@@ -71,7 +71,7 @@ class VirtualClock:
         await asyncio.sleep(0)
 
     async def wait(self, seconds: float) -> None:
-        """The same: nothing here is outside."""
+        """Let virtual time pass, as `sleep` does: nothing outside of this process is waited for."""
         await self.sleep(seconds)
 
     def advance(self, seconds: float) -> None:

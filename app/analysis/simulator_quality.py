@@ -167,7 +167,7 @@ def quality(people: Data, simulated: Data, who: Mapping[str, str], least: int = 
 
 
 def alone(people: pd.DataFrame, answers: pd.DataFrame, least: int = LEAST) -> Iterator[Quality]:
-    """The same of models that answer alone, from `ai_alone_answers`: each method's accuracy beside people's."""
+    """Quality of models that answer alone, from `ai_alone_answers`: each method's accuracy beside people's."""
     for column in [name for name in answers.columns if name.endswith("_acc")]:
         method = column.removesuffix("_acc")
         for model in _models(people, answers)[:-1]:

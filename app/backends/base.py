@@ -143,7 +143,7 @@ class Parsing(Generic[Parsed]):
         """By which object they are, as 1 and true are equal; the object is kept, so that its number stays its own."""
 
     def read(self, options: Mapping[str, JSON]) -> Parsed:
-        """The same as `parse_options`."""
+        """The options, parsed once for each set of them; raises as `parse_options` does."""
         if id(options) not in self._known:
             if len(self._known) >= MOST_KNOWN:
                 self._known.clear()

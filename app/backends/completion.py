@@ -55,7 +55,7 @@ async def whole(backend: Backend, request: Request, limits: Limits) -> Whole:
 
 
 async def _collected(backend: Backend, request: Request, limits: Limits) -> Whole:
-    """The same from a stream, whose deltas are what came."""
+    """A whole reply made of a stream's deltas."""
     found: list[Delta] = []
     patient = _Patient(limits.reply_timeout_s, limits.max_reply_chars)
     sent = orjson.dumps(request, default=dict).decode()

@@ -62,8 +62,8 @@ async def deadlines(ask: Callable[[], AsyncGenerator[Delta]], limits: Limits) ->
 
 
 def _sound(delta: object) -> Delta:
-    """The same without NUL and halves of surrogate pairs, which databases refuse; raises BackendBroken for what is no
-    delta."""
+    """A delta without NUL and halves of surrogate pairs, which databases refuse; raises BackendBroken for what is
+    none."""
     if isinstance(delta, Text) and isinstance(delta.text, str):
         return delta if (fit := storable(delta.text)) is delta.text else Text(fit)
     match delta:

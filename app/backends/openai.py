@@ -42,11 +42,11 @@ class OpenAIOptions(BackendOptions):
     presence_penalty: float | None = Field(None, ge=-2, le=2)
     """Above 0, words that have come are less likely to come again."""
     frequency_penalty: float | None = Field(None, ge=-2, le=2)
-    """The same, more so the more often they have come."""
+    """Above 0, words are the less likely to come again the more often they have come."""
     stop: str | tuple[str, ...] | None = None
     """Where the reply stops, if the model writes this."""
     seed: int | None = None
-    """The same seed gives about the same reply, on servers that know it."""
+    """A seed gives about the same reply each time, on servers that know it."""
     reasoning_effort: str | None = None
     """How much a model that reasons does so: `low`, `medium`, `high`, or what else it knows."""
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] | None = None

@@ -71,7 +71,7 @@ async def walk_to(log: Log, study: Study, wish: Wish, clock: Clock) -> str:
 
 
 def offline(study: Study, **more: object) -> Study:
-    """The same study with the scripted model in place of every other, changed in `more`; its hash is its own."""
+    """A study with the scripted model in place of every other, changed in `more`; its hash is its own."""
     document = json.loads(study.document)
     for model in document["file"]["models"].values():
         model |= {"backend": "scripted", "server": None, "options": {}, **more}

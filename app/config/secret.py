@@ -29,7 +29,7 @@ def secret_of(settings: Settings) -> str:
 
 
 def secret_for(settings: Settings, database: Database) -> str:
-    """The same, if it is the one that the database is used with; raises StorageError for another."""
+    """The deployment's secret, if the database is used with it; raises StorageError for another one."""
     secret = secret_of(settings)
     recognise(database, secret, WorldClock().now_us)
     return secret

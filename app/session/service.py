@@ -164,8 +164,7 @@ class Runtime:
         return await self.live(stream)
 
     async def glance(self, stream: str) -> tuple[Live | None, Mapping[str, Any] | None]:
-        """The same, and what is typed on its screen and not yet sent, where one look at the database tells
-        both."""
+        """A session and its unsent draft, read in one query where the session is cached."""
         known = self._kept.get(stream)
         if known is None:
             return await self.live(stream), None

@@ -48,7 +48,7 @@ PARTICIPANTS: Mapping[str, str] = {
     "#box textarea": "where a message is typed",
     "button#send": "what sends it",
 }
-"""The same, on the participants' page while there is a conversation."""
+"""What must be on the participants' page while there is a conversation."""
 CONSOLE: Mapping[str, str] = {
     ".gradio-container .row > .column": "parts that stand beside each other",
     ".gradio-container .column > button.lg": "buttons are as wide as their words",
@@ -67,7 +67,7 @@ CONSOLE: Mapping[str, str] = {
     ".layout.altair[data-testid=altair] > .vega-embed": "a chart is as wide as its place",
     ".vega-embed summary": "a chart's menu, with a name",
 }
-"""The same, in the rooms of the console."""
+"""What must be in the tabs of the console."""
 MOST_MADE = 20
 """Of so many hosts the page is remembered: anybody may name any."""
 _WHOLE = (Path(__file__).parent / "static" / "whole.js").read_text(encoding="utf-8")

@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 def inside(answer: Answer) -> Answer:
-    """The same for who asks from this machine or its own network: nobody else is told how a server is."""
+    """An answer for requests from this machine or its own network; 404 for all others."""
 
     async def guarded(request: Request) -> Response:
         return PlainTextResponse("not found", 404) if _is_global(request) else await answer(request)

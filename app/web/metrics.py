@@ -83,7 +83,7 @@ class Measures:
         self.log = MeasuredLog(database, self)
 
     def around(self, app: ASGIApp, runtime: Runtime) -> ASGIApp:
-        """The same application, measured; the port is open from now on until the process ends or `close`."""
+        """The application, measured; the port is open from now on until the process ends or `close`."""
         from prometheus_client import start_http_server
 
         self.registry.register(_Now(self._database, runtime))
@@ -113,19 +113,19 @@ class MeasuredLog(Log):
         self._measures = measures
 
     def append(self, work: Append) -> Future[None]:
-        """The same."""
+        """Append, and measure how long the commit took."""
         return self._timed(super().append(work))
 
     def append_counted(self, work: Counted) -> Future[Append]:
-        """The same."""
+        """Append what depends on others, and measure how long the commit took."""
         return self._timed(super().append_counted(work))
 
     def save_draft(self, work: Draft) -> Future[None]:
-        """The same."""
+        """Save a draft, and measure how long the commit took."""
         return self._timed(super().save_draft(work))
 
     def record_attempt(self, work: Attempt) -> Future[None]:
-        """The same."""
+        """Record an attempt, count it, and measure how long the commit took."""
         self._measures.take(work)
         return self._timed(super().record_attempt(work))
 

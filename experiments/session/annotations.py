@@ -30,7 +30,7 @@ def about(data: Data) -> About:
 
 
 def where(it: About) -> dict[str, Any]:
-    """The same as an annotation says it."""
+    """The conversation that it is about, as an annotation names it."""
     return {"of": it.of} if it.of else {"path": it.path, **({"slot": it.slot} if it.slot else {})}
 
 

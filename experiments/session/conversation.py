@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 ROLES = {"said": "You", "replied": "Bot"}
 SPEAKERS = {"said": "user", "replied": "assistant"}
-"""The same as models know them."""
+"""Who speaks, by the kind of event, as models know them."""
 STOPPED = "You stopped the reply. Your message is saved."
 """What is said in place of a reply that was stopped before its first word."""
 MESSAGE_BOX = "message"
@@ -32,7 +32,7 @@ def spoken(facts: Sequence[Event]) -> list[Event]:
 
 
 def messages(facts: Sequence[Event]) -> tuple[Message, ...]:
-    """The same as participants see it: You and Bot."""
+    """A conversation as participants see it: You and Bot."""
     return tuple(
         Message("You" if event.kind == "said" else "Bot", event.data["text"], ended(event)) for event in spoken(facts)
     )

@@ -66,12 +66,13 @@ def public_id(seed: str, label: str, length: int = 10) -> str:
 
 
 def public_uuid(seed: str, label: str) -> str:
-    """The same in the form of a random UUID (version 4)."""
+    """A name made of seed and label that tells neither, in the form of a random UUID (version 4)."""
     return str(UUID(bytes=sha256(f"{seed}:{label}".encode()).digest()[:16], version=4))
 
 
 def public_number(seed: str, label: str, digits: int) -> str:
-    """The same as a number of so many digits; the first is not 0, so that programs that read numbers keep them all."""
+    """A number made of seed and label that tells neither, of so many digits; the first is not 0, so that programs that
+    read numbers keep them all."""
     number = int.from_bytes(sha256(f"{seed}:{label}".encode()).digest(), "big")
     first = 10 ** (digits - 1)
     return str(first + number % (9 * first))

@@ -76,7 +76,7 @@ LASTING: dict[str, frozenset[str]] = {}
 
 
 def lasting(*until: str) -> Callable[[Callable[[Study, State], T]], Callable[[Study, State], T]]:
-    """The same, and it stays what it is until there is a fact of one of these kinds."""
+    """Like `once`, but the value is reused until there is an event of one of these kinds."""
 
     def once_until(find: Callable[[Study, State], T]) -> Callable[[Study, State], T]:
         LASTING[find.__qualname__] = frozenset(until)
@@ -174,7 +174,7 @@ class Place:
         return self.study.say(text, self.language) if self.study.file.translations else text
 
     def fill(self, text: str) -> str:
-        """The same with the names in it replaced; an unknown one by nothing."""
+        """A text with the names in it replaced; an unknown one by nothing."""
         return fill(self.say(text), lambda name: str(value) if (value := self.look_up(name)) is not None else "")
 
     def holds(self, condition: Condition | None) -> bool:

@@ -45,7 +45,7 @@ class Field(Config):
         raise NotImplementedError
 
     def filled(self, fill: Callable[[str], str]) -> Self:
-        """The same field with the names in its texts replaced; itself where there are none, as a copy takes long."""
+        """The field with the names in its texts replaced; itself where there are none, as a copy takes long."""
         changed = {name: text for name, text in self._texts(fill).items() if text != getattr(self, name)}
         return self.model_copy(update=changed) if changed else self
 

@@ -27,7 +27,7 @@ class Names:
     asked: list[Asked] = field(default_factory=list, compare=False)
 
     def within(self, when: Condition | None) -> Self:
-        """The same inside of what is only done if a condition holds."""
+        """The names that are known inside of what is only done if a condition holds."""
         limits = dict(self.limits)
         for name, wanted in (when or {}).items():
             limits[name] = limits.get(name, as_words(wanted)) & as_words(wanted)

@@ -67,7 +67,7 @@ class Step(Config):
         return ()
 
     def worded(self) -> tuple[Field, ...]:
-        """The same for who translates its words; nothing where they are put together from texts of its own keys."""
+        """The fields whose words are translated; none where they are put together from texts of the step's own keys."""
         return self.asks()
 
     def fields(self, place: Place) -> tuple[Field, ...]:

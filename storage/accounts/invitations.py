@@ -44,7 +44,7 @@ class Invitations:
         return token
 
     def first(self) -> str | None:
-        """The same for the first owner, to be told to who started Parley; None once there has been an account."""
+        """An invitation for the first owner, for whoever started Parley; None once there has been an account."""
         with self._database.connect() as connection:
             there = connection.execute(select(ANYBODY)).scalar()
         return None if there else self.make("owner", FIRST)

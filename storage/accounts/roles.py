@@ -25,7 +25,7 @@ def called(name: str) -> str:
 
 
 def name_for(name: str) -> str:
-    """The same for a new account; raises AccountError where none can be called so."""
+    """The name of a new account in its stored form; raises AccountError where none can be called so."""
     if not NAME.fullmatch(called(name)):
         raise AccountError(
             f"{name!r} cannot be a name: 1 to 60 of the letters a to z, digits and . _ - + @ are allowed, "

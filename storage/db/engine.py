@@ -167,7 +167,7 @@ def outdated_tables(connection: Connection) -> list[str]:
 
 
 def _outdated(found: Inspector, there: set[str]) -> list[str]:
-    """The same, of those that were there."""
+    """What is missing in the tables that were there."""
     released = [table.table() for schema in schemas().values() for table in schema.tables]
     made = [table for table in (seats, usage, *released) if table.name in there]
     return [t.name for t in made if {c["name"] for c in found.get_columns(t.name)} != set(t.columns.keys())]

@@ -35,13 +35,13 @@ def operations_of(database: Database, study: str) -> Operations:
 
 
 def operations_in(connection: Connection, study: str) -> Operations:
-    """The same, as a connection sees it."""
+    """What holds for a study, as a connection sees it."""
     found = connection.execute(_DECIDED, {"stream": study_stream(study)})
     return fold_operations([Event(*fact) for fact in found])
 
 
 def every_operations_in(connection: Connection, studies: Collection[str]) -> dict[str, Operations]:
-    """The same for many studies at once."""
+    """What holds for each of many studies, by its name."""
     streams = {study_stream(study): study for study in studies}
     wanted = select(_fact.stream, *_EVENT).where(_fact.stream.in_(streams), _fact.kind.in_(KINDS))
     found: dict[str, list[Event]] = {study: [] for study in studies}

@@ -83,7 +83,7 @@ def counted(answers: pd.DataFrame, released: pd.DataFrame | None = None) -> pd.D
 
 
 def counted_of(tables: Tables) -> pd.DataFrame:
-    """The same of the tables of a part."""
+    """The answers that count, of the tables of an analysis step."""
     return counted(tables[ANSWERS], tables[FILTERED])
 
 

@@ -71,7 +71,7 @@ def groups(
 def kept_groups(
     ratings: pd.DataFrame, edition: str, permutations: int = PERMUTATIONS, seed: int = SEED
 ) -> tuple[Finding, ...]:
-    """The same without the raters whom the release removes, as `dices.kept....`; nothing where none of them is here."""
+    """Measures of groups without the raters whom the release removes, as `dices.kept....`; nothing where none of them is here."""
     if not ratings["rater_id"].isin(REMOVED[edition]).any():
         return ()
     return _findings(without(ratings, REMOVED[edition]), edition, "dices.kept", permutations, seed)

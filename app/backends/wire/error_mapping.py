@@ -109,7 +109,7 @@ def refusal(text: str) -> BackendBroken:
 
 
 def masked(error: BackendError, server: Server, sent: str = "", raw: str = "") -> BackendError:
-    """The same error without a secret of the server, and with what went over the wire; servers quote keys and whole
+    """An error without a secret of the server, and with what went over the wire; servers quote keys and whole
     requests."""
     same = type(error)(server.mask(str(error)), reason=error.reason, retry_after_s=error.retry_after_s)
     same.sent, same.raw = server.mask(sent or error.sent), server.mask(raw or error.raw)

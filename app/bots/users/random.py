@@ -27,6 +27,6 @@ class Random:
         return self.by_chance(screen)
 
     def by_chance(self, screen: Screen) -> Deed:
-        """The same, for kinds that leave a screen to chance."""
+        """Answer a screen at random, for kinds of users that leave it to chance."""
         kind, values = self._bot.act(screen)
         return Deed(kind, values, by_chance=True)

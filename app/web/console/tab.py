@@ -35,7 +35,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class At:
-    """The same as values. They come from a browser: a study may not exist, a session be no number."""
+    """A place in the console as values. They come from a browser: a study may not exist, a session be no number."""
 
     study: str
     session: str

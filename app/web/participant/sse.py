@@ -26,7 +26,7 @@ async def plain(words: AsyncIterator[tuple[str, int]]) -> AsyncIterator[Mapping[
 async def rendered(
     words: AsyncIterator[tuple[str, int]], *, dollars: bool, copy: str
 ) -> AsyncIterator[Mapping[str, Any]]:
-    """The same, and with each block that is whole its `html`, and in `rest` what of the text comes after it.
+    """Pieces as `plain` gives them; with each block that is whole its `html`, and in `rest` the text after it.
 
     A block is rendered once, and what is already shown never changes: nothing flickers, and what is selected stays so.
     """

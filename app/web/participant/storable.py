@@ -10,7 +10,7 @@ Value = TypeVar("Value")
 
 
 def storable(value: Value) -> Value:
-    """The same, as a validator; raises ValueError for what would be read otherwise than it was sent: a number beyond 64
+    """A value as it was sent; raises ValueError for what would be read otherwise than it was sent: a number beyond 64
     bits, NaN, an infinite one, half a character, or depth beyond bounds."""
     try:
         kept = orjson.loads(orjson.dumps(value))

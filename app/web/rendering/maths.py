@@ -55,7 +55,7 @@ def mathml(latex: str, *, display: bool = False) -> str:
 
 
 def _known(latex: str, display: bool) -> str:
-    """The same in words that math-core knows."""
+    """A formula in commands that math-core knows."""
     latex = _LABEL.sub("", _COLUMNS.sub(r"\1", latex))
     latex = _ENVIRONMENT.sub(lambda found: f"\\{found[1]}{{{_DRAWN_AS.get(found[2], f'{found[2]}*')}}}", latex)
     latex = _TEXT.sub(lambda text: _DOLLARS.sub(r"}\1\\text{", text[0]), latex)

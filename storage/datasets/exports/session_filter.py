@@ -154,7 +154,7 @@ def _misses(connection: Connection, study: str, asked: Selection) -> dict[str, C
 
 
 def _asked_by_name(connection: Connection, study: str, asked: Selection) -> dict[str, ColumnElement[bool]]:
-    """The same for the language and the kind of simulated user; raises StorageError for one that nobody has."""
+    """The conditions on the language and the kind of simulated user; raises StorageError for one that nobody has."""
     found: dict[str, ColumnElement[bool]] = {}
     if asked.language:
         known = languages_of(connection, study)

@@ -104,7 +104,7 @@ def tally_of(database: Database, study: str, origin: str, now_us: int, lease_s: 
 
 
 def tally(found: Sequence[Crowd]) -> Tally:
-    """The same, of sessions that are known."""
+    """How many sessions stand how, of groups that were read already."""
     outcomes: Counter[str] = Counter({"live": 0, "left": 0})
     done, live = Counter[tuple[tuple[str, str], ...]](), Counter[tuple[tuple[str, str], ...]]()
     for crowd in found:

@@ -92,7 +92,7 @@ def check(drafts: Drafts, name: str, text: str) -> Checked:
 
 @lru_cache(maxsize=32)
 def _checked(text: str, folder: Path, _beside: tuple[tuple[str, int], ...]) -> Checked:
-    """The same, once for each text and what lies beside it."""
+    """A study file checked, once for each text and what lies beside it."""
     found = checked(text, folder)
     if found.study is None or found.study.name == folder.name:
         return found

@@ -102,7 +102,7 @@ class LiveRoom:
         return self._now(self._desk.studies.newest(str(study)), _known(origin))
 
     def _again(self, visitor: Visitor, study: str, tab: str, origin: Any) -> Mapping[Component, Any]:
-        """The same a little later; who is in another room is left alone, and asks no more."""
+        """Refresh the tab while it is open; in another one nothing is refreshed."""
         return self._choose(visitor, study, origin) if tab == self.name else {self._timer: gr.update(active=False)}
 
     def _now(self, study: Study, origin: str) -> dict[Component, Any]:
