@@ -69,7 +69,8 @@ class Spending:
 
 
 def spending(database: Database, study: Study, where: Where, now_us: int) -> Spending:
-    """What participants with these factors spent and will spend. Who has done nothing for as long as places are kept counts as gone."""
+    """What participants with these factors have spent and may still spend now. One who has done nothing for as long as
+    places are kept counts as gone."""
     limit, name = study.file.cost_limit, study.name
     since_us = now_us - round(study.file.times.lease_s * 1e6)
     with database.connect() as connection:

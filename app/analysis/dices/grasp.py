@@ -71,7 +71,8 @@ def groups(
 def kept_groups(
     ratings: pd.DataFrame, edition: str, permutations: int = PERMUTATIONS, seed: int = SEED
 ) -> tuple[Finding, ...]:
-    """Measures of groups without the raters whom the release removes, as `dices.kept....`; nothing where none of them is here."""
+    """Measures of groups without the raters whom the release removes, as `dices.kept....`; none where none of them is
+    there."""
     if not ratings["rater_id"].isin(REMOVED[edition]).any():
         return ()
     return _findings(without(ratings, REMOVED[edition]), edition, "dices.kept", permutations, seed)

@@ -41,7 +41,7 @@ def ranks(interactions: pd.DataFrame) -> tuple[Finding, ...]:
 
 
 def complete_ranks(interactions: pd.DataFrame) -> tuple[Finding, ...]:
-    """Mean ranks in the sets in which each model that was ranked was also met; which sets count can turn an order round.
+    """Mean ranks in sets in which each model that was ranked was also met; which sets count can turn an order round.
 
     Names: `mathconverse.mean_rank_complete.<model>`, `mathconverse.best_or_tied_complete.<model>`.
     """
