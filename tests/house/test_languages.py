@@ -30,7 +30,7 @@ INSIDE = {"_researcher", "_refuse_erased", "_annotated", "_system", "_model", "e
 """Functions whose refusals only programs read: no participant can make these actions."""
 RESEARCHERS = ROOT / "app" / "web" / "console"
 """Where English is spoken."""
-PARTICIPANTS = (ROOT / "app" / "web" / "forms", ROOT / "app" / "web" / "pages")
+PARTICIPANTS = tuple(ROOT / "app" / "web" / "participant" / name for name in ("forms", "pages"))
 TEMPLATES = sorted(path for folder in PARTICIPANTS for path in folder.rglob("*.j2"))
 OWN_WORD = re.compile(r"""\bt\(\s*"([^"]*)\"""")
 NOUNS = {"question", "theorem", "problem", "item", "conversation", "set", "check"}
