@@ -313,3 +313,39 @@ for _statement in _SQLITE:
     event.listen(metadata, "after_create", DDL(_statement).execute_if(dialect="sqlite"))  # type: ignore[no-untyped-call]
 for _statement in _POSTGRESQL:
     event.listen(metadata, "after_create", DDL(_statement).execute_if(dialect="postgresql"))  # type: ignore[no-untyped-call]
+
+# What models are asked alone, beside their replies (`attempt`): the cells that plans ask for, and the answers.
+
+cells = Table(
+    "ai_cell",
+    metadata,
+    Column("study", String(60), primary_key=True),
+    Column("cell", String(64), primary_key=True),
+    Column("kind", String(16), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("dataset", Text),
+    Column("problem", Text),
+    Column("stream", String(36)),
+    Column("path", Text),
+    Column("position", Integer, nullable=False),
+    Column("samples", Integer, nullable=False),
+    Column("data", JSON, nullable=False),
+    Index("ix_ai_cell_cell", "cell"),
+    Index("ix_ai_cell_stream", "stream"),
+)
+"""What a study's plans ask for: of `kind` alone (a problem by a method) or annotation (a conversation, by stream and
+path, by an annotator), with what scoring needs in `data`."""
+
+answers = Table(
+    "ai_answer",
+    metadata,
+    Column("study", String(60), primary_key=True),
+    Column("cell", String(64), primary_key=True),
+    Column("sample", Integer, primary_key=True, autoincrement=False),
+    Column("outcome", String(16), nullable=False),
+    Column("answer", Text),
+    Column("right", Integer),
+    Index("ix_ai_answer_cell", "cell"),
+)
+"""What scoring made of each sample: a projection of the replies."""

@@ -21,7 +21,7 @@ from app.session.service import Runtime
 from storage.db.engine import Database
 from storage.log.event_log import Log
 from storage.log.write_requests import Append, Attempt, Counted, Draft
-from storage.reports.monitoring.outcomes import outcomes_of
+from storage.reports.monitoring.sessions import outcomes_of
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric

@@ -1,10 +1,10 @@
-"""How fast a participant may ask models: so many messages and retries in any minute, read from the log alone."""
+"""How fast a participant may ask models, and for how much: messages and retries in any minute, and a limit of cost."""
 
 from __future__ import annotations
 
 from experiments.errors import Refused
 from experiments.events import Event
-from experiments.session.state import State
+from experiments.session.state import Place, State
 
 ASKING = ("said", "retried")
 """Facts after which a model is asked."""
@@ -21,3 +21,14 @@ def refuse_hurry(state: State, events: tuple[Event, ...], per_minute: int) -> No
     before = [event for event in state.events if event.kind in ASKING and event.at_us > since_us]
     if len(before) >= per_minute:
         raise Refused("too_fast", TOO_FAST)
+
+
+def spent(state: State) -> float:
+    """What the replies in a session have cost, as far as that is known."""
+    return sum((float(event.data.get("cost", 0.0)) for event in state.events if event.by == "model"), 0.0)
+
+
+def messages_left(place: Place, of: int) -> int:
+    """How many of so many messages can still be sent: none once the participant's `cost_limit` is reached."""
+    limit = place.study.file.cost_limit
+    return 0 if limit is not None and spent(place.state) >= limit else of

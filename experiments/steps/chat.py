@@ -25,7 +25,7 @@ from experiments.session.conversation import (
     read_message,
     spoken,
 )
-from experiments.session.spending import messages_left
+from experiments.session.limits import messages_left
 from experiments.session.state import Place
 from experiments.study.base_model import Config
 from experiments.study.choice import ANSWER, choice

@@ -28,9 +28,9 @@ from experiments.session.conversation import (
     prompt,
     read_message,
 )
+from experiments.session.limits import messages_left
 from experiments.session.seeded_random import shuffled
 from experiments.session.side_by_side import BAD, SLOTS, TIE, Round, histories, placed, rounds, winner
-from experiments.session.spending import messages_left
 from experiments.session.state import Place
 from experiments.study.fields import Field, Single, Slider, Written
 from experiments.study.recruitment import Paste

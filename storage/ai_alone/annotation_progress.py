@@ -9,8 +9,8 @@ from sqlalchemy import and_, case, func, select
 
 from experiments.session.annotations import ANNOTATED
 from storage import tables
-from storage.ai_tables import cells
 from storage.db.engine import Database
+from storage.tables import cells
 
 NOBODY = ""
 """In place of a model, where something was known without asking one."""

@@ -16,11 +16,11 @@ from sqlalchemy import Connection, Integer, and_, case, cast, delete, func, inse
 
 from storage import tables
 from storage.ai_alone.cells import Kind
-from storage.ai_tables import answers, cells
 from storage.db.engine import Database, writer
 from storage.db.upsert import Whose, upsert_rows
 from storage.schemas.base import Row, Tally
 from storage.schemas.registry import schemas
+from storage.tables import answers, cells
 
 ALONE: Kind = "alone"
 _answer, _cell, _try = answers.c, cells.c, tables.attempts.c

@@ -10,8 +10,8 @@ from typing import Any, Literal
 from sqlalchemy import case, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from storage.ai_tables import cells
 from storage.db.engine import Database, writer
+from storage.tables import cells
 
 Kind = Literal["alone", "annotation"]
 AT_ONCE = 500

@@ -30,7 +30,6 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import DatabaseError, OperationalError
 
-from storage import ai_tables  # noqa: F401  (its tables join the metadata)
 from storage.db.addresses import file_of, parsed, without_password
 from storage.db.private_files import create
 from storage.db.revisions import OWN, Revisions, fit

@@ -16,7 +16,7 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from experiments.events import Event
-from storage import ai_tables, tables
+from storage import tables
 from storage.db.engine import PATIENCE
 from storage.schemas.registry import schemas
 
@@ -56,8 +56,8 @@ def erase(connection: Connection, stream: str, withdrew: Event) -> None:
 def forget_annotations(connection: Connection, stream: str) -> None:
     """Delete what models were asked about somebody's conversations: it holds their words. Who said the same to the
     letter loses the annotation as well, until it is asked for again."""
-    about = select(ai_tables.cells.c.cell).where(ai_tables.cells.c.stream == stream)
-    for table in (tables.attempts, ai_tables.answers, ai_tables.cells):
+    about = select(tables.cells.c.cell).where(tables.cells.c.stream == stream)
+    for table in (tables.attempts, tables.answers, tables.cells):
         connection.execute(delete(table).where(table.c.cell.in_(about)))
 
 

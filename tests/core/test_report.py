@@ -14,7 +14,7 @@ from app.analysis.estimates import Finding, Group, Unit, estimate
 from app.analysis.forest_plot import forest, ticked
 from app.analysis.intervals import Interval
 from app.analysis.report import html
-from app.web.console.forest_chart import spec
+from app.web.console.charts import spec
 from tests.fakes.reports import by_turn, hostile, report
 
 VOID = {"meta", "br", "img", "link", "input", "hr", "col", "wbr"}

@@ -13,7 +13,7 @@ from pathlib import Path
 from app.config.settings import Settings, env_name
 from experiments.events import NOTES
 from experiments.session.study_status import KINDS
-from storage import ai_tables, tables
+from storage import tables
 from storage.schemas.registry import schemas
 
 ROOT = Path(__file__).parents[2]
@@ -26,7 +26,6 @@ def names() -> Iterator[str]:
         for released in schema.tables:
             columns = ", ".join(column.name for column in released.columns)
             yield f"file {schema.name}/{released.file} (table {released.table().name}): {columns}"
-    assert ai_tables.answers.metadata is tables.metadata
     for table in tables.metadata.sorted_tables:
         yield f"table {table.name}: {', '.join(table.columns.keys())}"
     yield from (f"event {kind}" for kind in {*NOTES, *KINDS, *_facts()})

@@ -14,10 +14,10 @@ from app.ai_alone.scoring import outcome, score
 from app.studies.loader import load_study
 from storage.ai_alone.answers import standings
 from storage.ai_alone.replies import Stored
-from storage.ai_tables import answers
 from storage.db.engine import Database, writer
 from storage.log.projections import differences, rebuild
 from storage.schemas.registry import released
+from storage.tables import answers
 from tests.fakes.databases import read_tables
 from tests.fakes.replies import keep, row
 

@@ -22,8 +22,7 @@ from app.cli.logging_setup import Text as LogText
 from app.cli.safe_console import PlainConsole, plain
 from storage import column_types
 from storage.datasets.describe.csv_injection import escaped, is_formula
-from storage.datasets.exports.csv_writer import CsvWriter
-from storage.datasets.exports.json_writer import JsonWriter
+from storage.datasets.exports.writers import CsvWriter, JsonWriter
 from storage.schemas.base import Column
 from tests.fakes.examples import examples
 from tests.fakes.hostile import ALL, LIGHT

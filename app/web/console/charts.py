@@ -6,11 +6,16 @@ long, too long for a page that many look at.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import orjson
 from gradio.components.plot import PlotData
+
+from app.analysis.estimates import COUNT, NUMBER, POINTS, SHARE, Estimate, Finding, Unit, between, written
+from app.analysis.forest_plot import ticked
+from storage.reports.monitoring.sessions import Bucket
 
 Spec = Mapping[str, Any]
 INK, LINE = "#6b7280", "#8884"
@@ -47,3 +52,108 @@ LOOK: Spec = {
 def shown(spec: Spec) -> PlotData:
     """A chart for gr.Plot."""
     return PlotData(type="altair", plot=orjson.dumps(spec).decode())
+
+
+HEIGHT = 160
+SERIES = {"arrived": "began", "completed": "completed"}
+
+
+def over_time(buckets: Sequence[Bucket]) -> tuple[PlotData, PlotData]:
+    """The two charts."""
+    each, total = [], []
+    for name, words in SERIES.items():
+        so_far = 0
+        for bucket in buckets:
+            number = getattr(bucket, name)
+            begin, end = _time(bucket.begin_us), _time(bucket.begin_us + bucket.width_us)
+            each.append({"at": begin, "end": end, "who": words, "number": number})
+            total.append({"at": begin, "who": words, "number": so_far})
+            so_far += number
+            total.append({"at": end, "who": words, "number": so_far})
+    bars = {"mark": {"type": "bar", "opacity": 0.55}, "encoding": {"x2": {"field": "end"}, "y2": {"datum": 0}}}
+    lines = {"mark": {"type": "line", "strokeWidth": 2.5}, "encoding": {}}
+    return shown(_spec(bars, each, "sessions, each")), shown(_spec(lines, total, "sessions, in all"))
+
+
+def _spec(drawn: Spec, rows: Sequence[Any], title: str) -> Spec:
+    time = {
+        "scale": {"type": "utc"},
+        "axis": {"title": "UTC", "tickCount": 6, "labelOverlap": True, "format": _format(rows)},
+    }
+    number = {"stack": None, "axis": {"title": title, "tickMinStep": 1, "format": "d"}}
+    encoding = {
+        "x": {"field": "at", "type": "temporal", **time},
+        "y": {"field": "number", "type": "quantitative", **number},
+        "color": {"field": "who", "type": "nominal", "sort": list(SERIES.values())},
+        **drawn["encoding"],
+    }
+    return {**LOOK, "height": HEIGHT, "data": {"values": rows}, "mark": drawn["mark"], "encoding": encoding}
+
+
+def _format(rows: Sequence[Any]) -> str:
+    """As much of a time as tells the ends of the axis apart: seconds within minutes, dates over days."""
+    begin, end = (datetime.fromisoformat(pick(row["at"] for row in rows)) for pick in (min, max))
+    span = end - begin
+    if span < timedelta(minutes=10):
+        return "%H:%M:%S"
+    return "%H:%M" if span < timedelta(days=1) else "%d %b %H:%M" if span < timedelta(days=3) else "%d %b"
+
+
+def _time(at_us: int) -> str:
+    return datetime.fromtimestamp(at_us / 1e6, UTC).isoformat(timespec="seconds")
+
+
+ROW_PX, AXIS_PX = 34, 24
+TITLES: Mapping[Unit, str] = {SHARE: "per cent", POINTS: "percentage points", NUMBER: "", COUNT: ""}
+HINTS = ("group", "estimate", "interval", "n", "participants")
+CUT = {"color": COLOURS[0], "clip": True}
+
+
+def drawn(finding: Finding) -> PlotData:
+    """The chart, for gr.Plot."""
+    return shown(spec(finding))
+
+
+def spec(finding: Finding) -> Spec:
+    """The chart in Vega-Lite; an estimate without an interval has a hollow dot."""
+    size = 1 if finding.unit in (NUMBER, COUNT) else 100
+    ticks = [size * tick for tick in ticked(finding.axis)]
+    axis = {"values": ticks, "title": TITLES[finding.unit] or None}
+    scale = {"domain": [size * end for end in finding.axis], "nice": False, "zero": False}
+    place = {"type": "quantitative", "scale": scale, "axis": axis}
+    named = {"labelLimit": 240, "labelPadding": 12, "ticks": False, "domain": False}
+    group = {"field": "group", "type": "nominal", "sort": None, "title": None, "axis": named}
+    both: Spec = {"y": group, "tooltip": [{"field": name, "type": "nominal"} for name in HINTS]}
+    fill = {"condition": {"test": "isValid(datum.low)", "value": COLOURS[0]}, "value": "transparent"}
+    line = {
+        "mark": {"type": "rule", "strokeWidth": 2.5, **CUT},
+        "encoding": {**both, "x": {"field": "low", **place}, "x2": {"field": "high"}},
+    }
+    dot = {
+        "mark": {"type": "point", "size": 80, "strokeWidth": 2, "opacity": 1, "color": COLOURS[0]},
+        "encoding": {**both, "x": {"field": "value", **place}, "fill": fill},
+    }
+    return {
+        **LOOK,
+        "padding": {"left": 8, "right": 22, "top": 6, "bottom": 6},
+        "height": AXIS_PX + ROW_PX * len(finding.estimates),
+        "data": {"values": [_row(one, finding.unit, size) for one in finding.estimates]},
+        "layer": [*_compared(finding, size, place), line, dot],
+    }
+
+
+def _row(one: Estimate, unit: Unit, size: int) -> Spec:
+    interval = {} if one.low is None or one.high is None else {"low": size * one.low, "high": size * one.high}
+    told = {"interval": between(one.low, one.high, unit), "estimate": written(one.value, unit)}
+    sizes = {"n": f"{one.n:,}", "participants": f"{one.participants:,}"}
+    return {"group": one.label, "value": size * one.value, **interval, **told, **sizes}
+
+
+def _compared(finding: Finding, size: int, place: Spec) -> Iterator[Spec]:
+    """A line for the value to compare with."""
+    if finding.reference is not None:
+        yield {
+            "data": {"values": [{"at": size * finding.reference}]},
+            "mark": {"type": "rule", "strokeDash": [4, 4], "color": INK},
+            "encoding": {"x": {"field": "at", **place}},
+        }

@@ -11,13 +11,46 @@ from typing import Any
 
 from experiments.study.model_spec import Model
 from storage.datasets.describe.croissant import record_set
-from storage.datasets.describe.file_choice import chosen
-from storage.datasets.describe.markdown import bullets, code, join, table
+from storage.datasets.describe.markdown import bullets, code, count, join, table
 from storage.datasets.describe.study_documents import file_name
 from storage.datasets.describe.summary_text import PILOT, SIMULATED, is_imported, published, summary, title
-from storage.datasets.manifest import Exported, File
+from storage.datasets.manifest import Exported, File, Selected
 from storage.db.checksums import NAME
 from storage.yaml_text import yaml_text
+
+
+def chosen(exported: Exported) -> str:
+    """What was asked of sessions, and how many each rule left out; empty where all of them are there."""
+    selected = exported.selected
+    if selected is None:
+        return ""
+    whole = [code(file.path) for file in exported.files if file.table.of_study]
+    own = f" What belongs to the study itself is whole: {', '.join(whole)}." if whole else ""
+    said = f"{selected.number:,} of {count(selected.of, 'session')} are here.{own}"
+    return join("## Which sessions", said, _rules(selected), _left_out(selected), _excluded(selected))
+
+
+def _rules(selected: Selected) -> str:
+    return join("What was asked of them:", bullets(selected.rules)) if selected.rules else ""
+
+
+def _left_out(selected: Selected) -> str:
+    if not selected.left_out:
+        return "Nobody is left out."
+    rows = ((why, f"{number:,}") for why, number in selected.left_out)
+    return join(
+        "Left out, each session once, by the first of these that holds for it:", table(("why", "sessions"), rows)
+    )
+
+
+def _excluded(selected: Selected) -> str:
+    """Researchers' own words, as they stand in the log."""
+    if not selected.excluded:
+        return ""
+    said = "Researchers excluded these, in their own words; "
+    said += "they are among the data all the same:" if selected.with_excluded else "they are not among the data:"
+    return join(said, table(("reason", "sessions"), ((code(why), f"{number:,}") for why, number in selected.excluded)))
+
 
 WARNINGS = {
     SIMULATED: "> **SIMULATED DATA. No person took part in this study.** Do not report it as what people did.",

@@ -4,12 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from hashlib import sha256
+from io import RawIOBase
 from pathlib import Path
+from typing import Any, BinaryIO
 
 from storage.datasets.describe import NAMES
 from storage.db.checksums import is_ours, recorded
 from storage.db.private_files import make_folder
 from storage.errors import StorageError
+
+
+class Hashed(RawIOBase):
+    """Passes bytes on to a file; `sha256` and `bytes` are of all that was written."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self._hash, self.bytes = file, sha256(), 0
+
+    @property
+    def sha256(self) -> str:
+        """The digest so far, in hex."""
+        return self._hash.hexdigest()
+
+    def writable(self) -> bool:
+        """It is."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Pass on some bytes."""
+        self._hash.update(data)
+        self.bytes += len(data)
+        self._file.write(data)
+        return len(data)
+
 
 MOST_NAMED = 5
 

@@ -13,13 +13,11 @@ from sqlalchemy import Connection, Text, cast, false, func, select, union
 from storage import tables
 from storage.datasets.describe import describe
 from storage.datasets.describe.csv_injection import FORMULA_STARTS, escaped
-from storage.datasets.exports.atomic_folder import writing
-from storage.datasets.exports.csv_writer import CsvWriter
-from storage.datasets.exports.hashed_file import Hashed
-from storage.datasets.exports.json_writer import JsonWriter
+from storage.datasets.exports.atomic_folder import Hashed, writing
 from storage.datasets.exports.plan import Plan, Wish, filter_files, planned
 from storage.datasets.exports.rows import Chosen, Rows
 from storage.datasets.exports.session_filter import there_and_gone
+from storage.datasets.exports.writers import CsvWriter, JsonWriter
 from storage.datasets.manifest import Exported, File
 from storage.db.engine import Database
 from storage.db.private_files import create

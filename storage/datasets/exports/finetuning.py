@@ -25,9 +25,8 @@ from experiments.instruments.two_step_simulator import Prompt, Question, Said, e
 from experiments.session.seeded_random import shuffled
 from storage.column_types import Json
 from storage.datasets.describe import describe
-from storage.datasets.exports.atomic_folder import writing
+from storage.datasets.exports.atomic_folder import Hashed, writing
 from storage.datasets.exports.exporter import sessions_in
-from storage.datasets.exports.hashed_file import Hashed
 from storage.datasets.exports.plan import Plan, Wish, planned
 from storage.datasets.exports.rows import Chosen
 from storage.datasets.exports.session_filter import there_and_gone

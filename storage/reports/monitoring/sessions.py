@@ -14,6 +14,7 @@ from experiments.views.funnel import Group
 from storage import tables
 from storage.db.engine import Database
 from storage.log.seats import COMPLETE, LIVE, OURS, Tally, meant
+from storage.tables import seats
 
 MOST_WAITING = 10
 MOST_BUCKETS = 60
@@ -177,3 +178,16 @@ def _counted(
     number = ((column - begin_us) // width_us).label("number")
     found = connection.execute(select(number, func.count()).where(ours).group_by("number"), known)
     return {place: count for place, count in found}
+
+
+PERSON = "person"
+
+
+def outcomes_of(database: Database, live_us: int) -> tuple[int, Mapping[str, int]]:
+    """How many have not ended and were heard of since a time, and how many have ended, by outcome."""
+    seat = seats.c
+    ours = seat.origin == PERSON
+    with database.connect() as connection:
+        counts = select(seat.outcome, func.count()).where(ours, seat.outcome.is_not(None)).group_by(seat.outcome)
+        live = select(func.count()).where(ours, seat.outcome.is_(None), seat.last_us >= live_us)
+        return connection.execute(live).scalar_one(), {name: number for name, number in connection.execute(counts)}

@@ -9,7 +9,7 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
-from app.web.console.arrivals_chart import over_time
+from app.web.console.charts import over_time
 from app.web.console.context import Desk
 from app.web.console.current_user import Visitor
 from app.web.console.formatting import WHOSE

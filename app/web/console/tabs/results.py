@@ -17,9 +17,9 @@ from app.analysis.estimates import between, written
 from app.analysis.report.wording import WARNINGS
 from app.analysis.results import Results, results
 from app.web.console.background_cache import Latest, Seen
+from app.web.console.charts import drawn
 from app.web.console.context import Desk
 from app.web.console.current_user import Visitor
-from app.web.console.forest_chart import drawn
 from app.web.console.formatting import WHOSE
 from app.web.console.tab import At, Place
 from storage.registers.origins import ORIGINS
