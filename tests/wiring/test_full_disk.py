@@ -105,6 +105,10 @@ async def test_replies_that_come_when_the_disk_is_full_are_kept_and_paid_for_onc
             await asyncio.sleep(0.01)
         assert (await client.get("/healthz/ready")).status_code == 200
 
+        reader = served.database.connect()
+        reader.exec_driver_sql(
+            "SELECT count(*) FROM event"
+        ).scalar_one()  # or the journal would be emptied, and have room
         fill_disk(tmp_path / "disk")
         await refused_at_work(typist, PATIENCE_S)
         for let in ASKED:
@@ -116,6 +120,7 @@ async def test_replies_that_come_when_the_disk_is_full_are_kept_and_paid_for_onc
             await asyncio.sleep(0.15)
         assert len(ASKED) == PEOPLE, "a model was asked though its reply could not be kept"
 
+        reader.close()
         free_disk(tmp_path / "disk")
         for bot in bots:
             await answered(bot)
