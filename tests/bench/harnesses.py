@@ -112,8 +112,8 @@ def lm_eval(calls: int) -> float:
 
 
 HARNESSES: dict[str, tuple[Callable[[int], float], int, float]] = {
-    "inspect-ai": (inspect_ai, 2_000, 25),
-    "lm-eval": (lm_eval, 10_000, 5),
+    "inspect-ai": (inspect_ai, 2_000, 5),
+    "lm-eval": (lm_eval, 10_000, 1),
 }
 """How to measure each, with how many calls, and how many times as fast Parley shall be."""
 
