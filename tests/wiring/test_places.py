@@ -135,6 +135,27 @@ async def test_who_only_opens_the_link_holds_no_place(tmp_path: Path, factors: d
     await place.runtime.close()
 
 
+@pytest.mark.parametrize(
+    "flow",
+    [
+        [{"step": "info", "text": "You are {{condition}}."}, {"step": "consent", "text": "Yes?"}],
+        [{"step": "consent", "text": "Yes?", "when": {"condition": "a"}}],
+        [{"each": "turn", "take": 1, "flow": [{"step": "consent", "text": "Yes?"}]}],
+        [{"step": "info", "text": "There is no consent."}],
+    ],
+    ids=["a text before it", "a condition", "a loop", "no consent"],
+)
+async def test_a_place_is_taken_at_the_beginning_where_it_matters_before_the_consent(
+    tmp_path: Path, flow: list[dict[str, Any]]
+) -> None:
+    place = Place(tmp_path, flow=[*flow, {"step": "finish"}], caps=[{"most": 1}], factors={"condition": ["a", "b"]})
+    (live,) = [await place.runtime.enrol(place.study, origin="person")]
+    assert set(live.state.factors) == {"condition"}
+    with pytest.raises(Refused):
+        await place.runtime.enrol(place.study, origin="person")
+    await place.runtime.close()
+
+
 async def test_a_place_is_free_again_after_its_lease_and_the_late_still_finish(tmp_path: Path) -> None:
     place = Place(tmp_path, caps=[{"most": 1}])
     (late,) = await place.come(1)
