@@ -142,3 +142,15 @@ def test_blanket_excepts_stand_only_at_the_named_edges() -> None:
 
 def test_no_function_changes_a_global() -> None:
     assert [f"{name}:{node.lineno}" for name, node in nodes(*ROOMS) if isinstance(node, ast.Global)] == []
+
+
+def test_no_client_of_the_tests_waits_less_than_a_busy_machine_needs() -> None:
+    """httpx's own time-out is 5 s; what is asked of an application in the same process needs none."""
+    hasty = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in (ROOT / "tests").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("httpx2.AsyncClient", "httpx2.Client")
+        if not {"timeout", "transport"} & {keyword.arg for keyword in node.keywords}
+    ]
+    assert hasty == []

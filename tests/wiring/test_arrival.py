@@ -55,7 +55,7 @@ async def test_a_recruiters_id_leads_back_and_is_nowhere(served: Served, tmp_pat
 
 
 async def test_clicking_start_twice_makes_one_session(served: Served) -> None:
-    async with httpx2.AsyncClient(base_url=served.url) as client:
+    async with httpx2.AsyncClient(timeout=60, base_url=served.url) as client:
         ticket = re.findall(r'name="ticket" value="([\w.-]{32,})"', (await client.get("/s/short")).text)[0]
         answers = await asyncio.gather(*(client.post("/s/short", data={"ticket": ticket}) for _ in range(5)))
         assert {answer.status_code for answer in answers} == {303}
@@ -90,10 +90,13 @@ async def test_who_has_finished_may_begin_anew_where_that_is_wanted(tmp_path: Pa
 
 
 async def test_an_id_at_the_bare_address_is_not_lost(served: Served, tmp_path: Path) -> None:
-    async with httpx2.AsyncClient(base_url=served.url) as client:
+    async with httpx2.AsyncClient(timeout=60, base_url=served.url) as client:
         answer = await client.get("/?PROLIFIC_PID=abc123")
         assert answer.status_code == 404  # two studies are open here, so nobody can tell which is meant
     alone = settings_for(tmp_path)
-    async with serving(alone, studies.short(tmp_path)) as one, httpx2.AsyncClient(base_url=one.url) as client:
+    async with (
+        serving(alone, studies.short(tmp_path)) as one,
+        httpx2.AsyncClient(timeout=60, base_url=one.url) as client,
+    ):
         answer = await client.get("/?PROLIFIC_PID=abc123")
         assert answer.headers["location"] == "/s/short?PROLIFIC_PID=abc123"

@@ -45,7 +45,7 @@ async def test_a_request_without_a_ticket_of_this_page_begins_nothing_and_leads_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with serving(settings_for(tmp_path), studies.chat(tmp_path)) as served:
-        async with httpx2.AsyncClient(base_url=served.url) as client:
+        async with httpx2.AsyncClient(timeout=60, base_url=served.url) as client:
             wrong = ["", "short", "x" * 40, Tickets(SECRET).new("other")]
             for told in wrong:
                 answer = await client.post("/s/talk?lang=en", data={"ticket": told} if told else {})
@@ -71,7 +71,10 @@ def test_a_ticket_is_nobody_elses_and_forges_no_other() -> None:
 
 async def test_one_address_cannot_fill_a_study_and_another_still_begins(tmp_path: Path) -> None:
     settings = settings_for(tmp_path, **LIMITED)
-    async with serving(settings, studies.chat(tmp_path)) as served, httpx2.AsyncClient(base_url=served.url) as client:
+    async with (
+        serving(settings, studies.chat(tmp_path)) as served,
+        httpx2.AsyncClient(timeout=60, base_url=served.url) as client,
+    ):
         answers = [await begun(client, "192.0.2.1") for _ in range(60)]
         assert Counter(answer.status_code for answer in answers)[303] == sessions(served) == 30
         refused = answers[-1]
@@ -85,7 +88,7 @@ async def test_only_what_begins_a_session_counts(tmp_path: Path) -> None:
         await bot.arrive("talk")
         for _ in range(5):
             await bot.arrive("talk")
-        async with httpx2.AsyncClient(base_url=served.url) as client:
+        async with httpx2.AsyncClient(timeout=60, base_url=served.url) as client:
             form = ticket("talk")
             answers = await asyncio.gather(*(client.post("/s/talk", data=form) for _ in range(5)))
             assert [answer.status_code for answer in answers].count(303) >= 1
@@ -95,7 +98,10 @@ async def test_only_what_begins_a_session_counts(tmp_path: Path) -> None:
 
 async def test_the_addresses_of_one_network_of_ipv6_count_as_one(tmp_path: Path) -> None:
     settings = settings_for(tmp_path, **LIMITED | SLOWLY)
-    async with serving(settings, studies.chat(tmp_path)) as served, httpx2.AsyncClient(base_url=served.url) as client:
+    async with (
+        serving(settings, studies.chat(tmp_path)) as served,
+        httpx2.AsyncClient(timeout=60, base_url=served.url) as client,
+    ):
         told = [await begun(client, f"2001:db8:1:2::{number:x}") for number in range(40)]
         assert Counter(answer.status_code for answer in told)[303] == 30
         asked = [
@@ -109,7 +115,7 @@ async def test_the_addresses_of_one_network_of_ipv6_count_as_one(tmp_path: Path)
 async def test_many_sessions_of_one_address_ask_no_more_than_the_address_may(tmp_path: Path) -> None:
     settings = settings_for(tmp_path, **LIMITED | SLOWLY | {"sessions_per_address": 1_000, "request_burst": 3})
     async with serving(settings, studies.chat(tmp_path)) as served, AsyncExitStack() as stack:
-        client = await stack.enter_async_context(httpx2.AsyncClient(base_url=served.url))
+        client = await stack.enter_async_context(httpx2.AsyncClient(timeout=60, base_url=served.url))
         jar = [(await begun(client, f"198.51.100.{number}")).cookies["parley"] for number in range(20)]
 
         async def looks(cookie: str, address: str) -> int:

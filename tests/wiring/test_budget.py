@@ -234,7 +234,7 @@ async def test_who_comes_too_late_is_told_and_who_has_begun_goes_on(tmp_path: Pa
     async with (
         serving(settings_for(tmp_path), study) as served,
         HttpBot(served.url, "early") as bot,
-        httpx2.AsyncClient(base_url=served.url) as late,
+        httpx2.AsyncClient(timeout=60, base_url=served.url) as late,
     ):
         await bot.arrive("short")
         ticket = re.findall(r'name="ticket" value="([\w.-]{32,})"', (await late.get("/s/short")).text)[0]
@@ -254,7 +254,10 @@ async def test_who_comes_too_late_is_told_and_who_has_begun_goes_on(tmp_path: Pa
 
 async def test_the_second_click_of_the_last_who_could_begin_leads_to_their_session(tmp_path: Path) -> None:
     study = studies.short(tmp_path)
-    async with serving(settings_for(tmp_path), study) as served, httpx2.AsyncClient(base_url=served.url) as client:
+    async with (
+        serving(settings_for(tmp_path), study) as served,
+        httpx2.AsyncClient(timeout=60, base_url=served.url) as client,
+    ):
         ticket = re.findall(r'name="ticket" value="([\w.-]{32,})"', (await client.get("/s/short")).text)[0]
         first = await client.post("/s/short", data={"ticket": ticket})
         client.cookies.clear()

@@ -47,7 +47,7 @@ async def connect(served: Served) -> tuple[asyncio.StreamReader, asyncio.StreamW
 
 async def look(served: Served) -> httpx2.Response:
     """Whether it answers, to somebody who connects anew."""
-    async with httpx2.AsyncClient(base_url=served.url) as client:
+    async with httpx2.AsyncClient(timeout=60, base_url=served.url) as client:
         return await client.get("/healthz")
 
 
@@ -151,7 +151,7 @@ async def test_a_large_body_is_not_kept(tmp_path: Path, command: str) -> None:
         path = "/api/act" if command == "serve" else "/login"
         origin = f"origin: {process.url}\r\nhost: {process.url.partition('://')[2]}\r\n"
         head = f"POST {path} HTTP/1.1\r\n{origin}content-type: application/json\r\n"
-        async with httpx2.AsyncClient(base_url=process.url, headers={"origin": process.url}) as client:
+        async with httpx2.AsyncClient(timeout=60, base_url=process.url, headers={"origin": process.url}) as client:
             for _ in range(3):
                 assert (await client.post(path, content=b" " * 10_000)).status_code in (401, 403, 422)
             before = peak_mb(process)
@@ -194,7 +194,10 @@ async def test_an_address_that_somebody_claims_is_not_believed(tmp_path: Path, p
     few = settings_for(
         tmp_path, requests_per_second=0.01, request_burst=2, people_per_address=1, trusted_proxies=proxies
     )
-    async with serving(few, studies.chat(tmp_path)) as served, httpx2.AsyncClient(base_url=served.url) as client:
+    async with (
+        serving(few, studies.chat(tmp_path)) as served,
+        httpx2.AsyncClient(timeout=60, base_url=served.url) as client,
+    ):
         answers = [
             await client.post("/api/look", json={}, headers={"x-forwarded-for": f"198.51.100.{number}"})
             for number in range(5)

@@ -131,7 +131,8 @@ async def test_two_listeners_hear_the_same_and_the_model_is_asked_once(tmp_path:
         text = "word " * 300
         cookies = dict(bot.client.cookies)
         tabs = [
-            await stack.enter_async_context(httpx2.AsyncClient(base_url=served.url, cookies=cookies)) for _ in range(2)
+            await stack.enter_async_context(httpx2.AsyncClient(timeout=60, base_url=served.url, cookies=cookies))
+            for _ in range(2)
         ]
         await bot.do("say", {"text": text})
         looks = [tab.post("/api/look", json={}) for tab in tabs for _ in range(2)]

@@ -22,7 +22,7 @@ async def test_a_flood_is_stopped_and_harms_nobody_else(tmp_path: Path, forge: s
     async with AsyncExitStack() as stack:
         served = await stack.enter_async_context(serving(settings, studies.chat(tmp_path)))
         other = await stack.enter_async_context(HttpBot(served.url, "1", patience_s=20))
-        client = await stack.enter_async_context(httpx2.AsyncClient(base_url=served.url))
+        client = await stack.enter_async_context(httpx2.AsyncClient(timeout=60, base_url=served.url))
         await other.arrive("talk")
         most = settings.people_per_address * settings.request_burst
 
@@ -49,7 +49,10 @@ async def test_a_flood_is_stopped_and_harms_nobody_else(tmp_path: Path, forge: s
 async def test_who_is_known_begins_no_more_sessions_than_strangers_do(tmp_path: Path) -> None:
     """Each session has an allowance of its own, so one that began others by it could flood as much as it liked."""
     settings = settings_for(tmp_path, requests_per_second=0.02, request_burst=5, people_per_address=4)
-    async with serving(settings, studies.chat(tmp_path)) as served, httpx2.AsyncClient(base_url=served.url) as client:
+    async with (
+        serving(settings, studies.chat(tmp_path)) as served,
+        httpx2.AsyncClient(timeout=60, base_url=served.url) as client,
+    ):
         begun, jar = time.monotonic(), [""]
         statuses = []
         for number in range(60):

@@ -51,7 +51,7 @@ async def comes(met: Callable[[], Awaitable[bool]]) -> None:
 
 
 async def answers(url: str, path: str, status: int, words: str = "") -> None:
-    async with httpx2.AsyncClient(base_url=url) as client:
+    async with httpx2.AsyncClient(timeout=60, base_url=url) as client:
 
         async def met() -> bool:
             answer = await client.get(path)
@@ -125,7 +125,7 @@ async def test_what_this_server_lacks_is_logged_and_nobody_is_let_into_half_a_st
             await old.arrive("talk")
             release(one.database, second)
             await answers(one.url, "/s/talk", 503, "cannot begin at the moment")
-            async with httpx2.AsyncClient(base_url=one.url) as client:
+            async with httpx2.AsyncClient(timeout=60, base_url=one.url) as client:
                 assert (await client.post("/s/talk", data=ticket("talk"))).status_code == 503
             await old.arrive("talk")
             await old.finish()

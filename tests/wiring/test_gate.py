@@ -45,7 +45,7 @@ async def served(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Serv
 
 @pytest.fixture
 async def client(served: Served) -> AsyncIterator[httpx2.AsyncClient]:
-    async with httpx2.AsyncClient(base_url=served.url) as client:
+    async with httpx2.AsyncClient(timeout=60, base_url=served.url) as client:
         yield client
 
 
@@ -193,7 +193,9 @@ FORGED = (
 async def test_a_forged_cookie_is_nobody(served: Served, resident: HttpBot) -> None:
     body = {"kind": "submit", "path": "consent", "seen": 1, "key": "12345678", "view": "screen"}
     for cookie in (*FORGED, signed(resident.stream, secret="x" * 32)):
-        async with httpx2.AsyncClient(base_url=served.url, headers={"cookie": f"parley={cookie}".encode()}) as client:
+        async with httpx2.AsyncClient(
+            timeout=60, base_url=served.url, headers={"cookie": f"parley={cookie}".encode()}
+        ) as client:
             for path in ("look", "act", "draft"):
                 response = await client.post(f"/api/{path}", json=body)
                 assert (response.status_code, list(response.json())) == (401, ["note", "words", "lang", "dir"])
@@ -204,7 +206,10 @@ async def test_a_forged_cookie_is_nobody(served: Served, resident: HttpBot) -> N
 @pytest.mark.parametrize("public_url", [None, "https://study.example.org"])
 async def test_the_cookie_is_the_browsers_own(tmp_path: Path, public_url: str | None) -> None:
     settings = settings_for(tmp_path, public_url=public_url)
-    async with serving(settings, studies.chat(tmp_path)) as served, httpx2.AsyncClient(base_url=served.url) as client:
+    async with (
+        serving(settings, studies.chat(tmp_path)) as served,
+        httpx2.AsyncClient(timeout=60, base_url=served.url) as client,
+    ):
         response = await client.post("/s/talk?PROLIFIC_PID=5f3a", data=ticket("talk"))
     name, *flags = [part.strip() for part in response.headers["set-cookie"].split(";")]
     assert {"HttpOnly", "Path=/", "SameSite=lax"} <= set(flags)

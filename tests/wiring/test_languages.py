@@ -120,7 +120,7 @@ async def test_the_start_page_is_in_the_language_of_the_link_or_the_browser(
     served: Served, accepts: str, query_: str, chosen: str
 ) -> None:
     say: Catalogue = catalogue(chosen)
-    async with httpx2.AsyncClient(base_url=served.url, headers={"accept-language": accepts}) as client:
+    async with httpx2.AsyncClient(timeout=60, base_url=served.url, headers={"accept-language": accepts}) as client:
         page = (await client.get(f"/s/demo{query_}")).text
         assert f'<html lang="{chosen}" dir="{say.direction}">' in page
         assert re.search(r"<button>(.*)</button>", page)[1] == say("Start")

@@ -36,7 +36,7 @@ async def measured(tmp_path: Path) -> AsyncIterator[tuple[Served, str]]:
 
 
 async def scrape(url: str) -> str:
-    async with httpx2.AsyncClient() as client:
+    async with httpx2.AsyncClient(timeout=60) as client:
         return (await client.get(url)).text
 
 
@@ -69,6 +69,6 @@ async def test_they_tell_what_happened(measured: tuple[Served, str]) -> None:
 
 async def test_no_participant_reaches_them(measured: tuple[Served, str], served: Served) -> None:
     for one in (measured[0], served):
-        async with httpx2.AsyncClient(base_url=one.url) as client:
+        async with httpx2.AsyncClient(timeout=60, base_url=one.url) as client:
             for path in ("/metrics", "/metrics/", "/api/metrics", "/parley/metrics"):
                 assert (await client.get(path)).status_code == 404

@@ -84,7 +84,7 @@ async def test_a_forged_token_is_refused_and_leads_to_nobody(tmp_path: Path, pro
         await victim.arrive("small", prolific.link("small", "victim"))
         before = facts(served.database, victim.stream)
         for what, token in forged(prolific).items():
-            async with httpx2.AsyncClient(base_url=served.url) as stranger:
+            async with httpx2.AsyncClient(timeout=60, base_url=served.url) as stranger:
                 link = f"/s/small?PROLIFIC_PID=victim&SESSION_ID=se1&prolific_token={token}"
                 for answer in (await stranger.get(link), await stranger.post(link)):
                     refused = 400 if what == "too long" else 403  # the server takes no such header at all
@@ -121,7 +121,7 @@ async def test_unknown_keys_are_looked_for_once_a_minute(tmp_path: Path, prolifi
     with published(tmp_path) as (address, asked):
         async with (
             serving(settings(tmp_path, prolific_keys=f"{address}/jwks.json"), path) as served,
-            httpx2.AsyncClient(base_url=served.url) as client,
+            httpx2.AsyncClient(timeout=60, base_url=served.url) as client,
         ):
             for number in range(20):
                 link = elsewhere.link("small", f"a{number}", kid=f"key{number % 3}")

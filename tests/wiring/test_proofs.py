@@ -100,7 +100,10 @@ async def test_a_signature_is_for_one_id_recruiter_and_study(tmp_path: Path) -> 
         good.partition("&")[0] + "&parley_sig=",
         "?p=A-7.forged",
     ]
-    async with serving(settings_for(tmp_path), path) as served, httpx2.AsyncClient(base_url=served.url) as client:
+    async with (
+        serving(settings_for(tmp_path), path) as served,
+        httpx2.AsyncClient(timeout=60, base_url=served.url) as client,
+    ):
         for link in wrong[:-1]:
             for answer in (
                 await client.get(f"/s/small{link}"),
@@ -130,7 +133,7 @@ async def test_where_a_proof_is_required_an_id_alone_begins_nothing_whoever_has_
     async with serving(settings_for(tmp_path), path) as served, HttpBot(served.url, "1") as bot:
         await bot.arrive("small", signed("small", "sona", "10437"))
         await bot.finish()
-        async with httpx2.AsyncClient(base_url=served.url) as client:
+        async with httpx2.AsyncClient(timeout=60, base_url=served.url) as client:
             answers = [
                 await client.request(method, f"/s/small?survey_code={id_}")
                 for method in ("GET", "POST")
@@ -146,7 +149,7 @@ async def test_links_with_wrong_proofs_are_counted_by_address_and_harm_no_others
     path = study(tmp_path, recruitment={"by": ["sona", "lab"]})
     async with serving(settings_for(tmp_path), path) as served, HttpBot(served.url, "1") as known:
         await known.arrive("small", signed("small", "sona", "4711"))
-        async with httpx2.AsyncClient(base_url=served.url) as client:
+        async with httpx2.AsyncClient(timeout=60, base_url=served.url) as client:
             forged = [f"?survey_code={number}&parley_sig=xyz" for number in range(4700, 4750)]
             forged += [f"?p=P{number}.xyz" for number in range(50)]
             answers = [await client.get(f"/s/small{link}") for link in forged]
@@ -198,7 +201,7 @@ async def test_signed_links_are_written_for_a_file_of_ids_and_are_their_owners_a
         assert stat.S_IMODE((tmp_path / "links.csv").stat().st_mode) == 0o600
         rows = list(csv.DictReader((tmp_path / "links.csv").read_text(encoding="utf-8").splitlines()))
         assert [row["id"] for row in rows] == ["4711", "4712"]
-        async with httpx2.AsyncClient(base_url=served.url) as client:
+        async with httpx2.AsyncClient(timeout=60, base_url=served.url) as client:
             for row in rows:
                 assert (
                     await client.post("/s/small?" + row["link"].partition("?")[2], data=ticket("small"))

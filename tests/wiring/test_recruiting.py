@@ -35,7 +35,7 @@ async def test_only_links_of_the_studys_recruiters_begin_it(tmp_path: Path) -> N
     async with serving(settings_for(tmp_path), *paths) as served:
         for number, (name, link, let_in) in enumerate(LINKS):
             before = len(sessions(served))
-            async with httpx2.AsyncClient(base_url=served.url) as client:
+            async with httpx2.AsyncClient(timeout=60, base_url=served.url) as client:
                 greeted = await client.get(f"/s/{name}{link}")
                 begun = await client.post(f"/s/{name}{link}", data=ticket(name))
             assert (greeted.status_code, begun.status_code) == ((200, 303) if let_in else (403, 403)), number
@@ -53,7 +53,7 @@ async def test_a_personal_link_leads_one_person_to_one_session_from_anywhere(tmp
             await second.arrive("small", link)
             assert (second.stream, second.screen) == (first.stream, first.screen)
             assert people.reveal(first.stream) == Person("lab", "P01")
-            async with httpx2.AsyncClient(base_url=served.url) as stranger:
+            async with httpx2.AsyncClient(timeout=60, base_url=served.url) as stranger:
                 answer = await stranger.post(f"/s/small?p={people.link('other', 'P01')}")
             assert answer.status_code == 403, "a link is for one study"
 
@@ -138,7 +138,7 @@ async def test_a_full_study_takes_nobody_and_a_withdrawal_makes_room(tmp_path: P
     async with (
         serving(settings_for(tmp_path), path) as served,
         HttpBot(served.url, "1") as bot,
-        httpx2.AsyncClient(base_url=served.url) as other,
+        httpx2.AsyncClient(timeout=60, base_url=served.url) as other,
     ):
         await bot.arrive("small")
         await bot.do("submit", {"agreed": "on"})

@@ -233,7 +233,7 @@ async def echoing() -> AsyncIterator[int]:
 async def test_a_session_is_kept_to_a_server_by_its_cookie(nginx: str, tmp_path: Path) -> None:
     async with echoing() as one, echoing() as two:
         with before(nginx, tmp_path / "nginx", one, two) as proxy:
-            async with httpx2.AsyncClient(base_url=proxy.url) as client:
+            async with httpx2.AsyncClient(timeout=60, base_url=proxy.url) as client:
                 for number in range(40):
                     signed = f"signed.{number}"
                     named = f"parley={signed}", f"a=1; parley-short=old; __Host-parley={signed}; parley-demo=b"

@@ -56,7 +56,7 @@ async def test_no_password_is_in_anything_that_leaves_or_stays(tmp_path: Path) -
     with ada_and_bob(process.database_url):
         await asyncio.to_thread(process.start)
         try:
-            async with httpx2.AsyncClient(base_url=process.url, headers={"origin": process.url}) as client:
+            async with httpx2.AsyncClient(timeout=60, base_url=process.url, headers={"origin": process.url}) as client:
                 visitor = Browser(client)
                 for name, password in (("ada", wrong), (wrong, GOOD), ("ada", GOOD)):
                     answers += (await visitor.log_in(name, password)).content

@@ -19,7 +19,7 @@ async def test_a_flood_and_another_site_are_told_in_the_log_and_do_not_flood_it(
     settings = settings_for(tmp_path, requests_per_second=0.02, request_burst=30, people_per_address=1)
     async with (
         serving(settings, studies.chat(tmp_path)) as served,
-        httpx2.AsyncClient(base_url=served.url) as client,
+        httpx2.AsyncClient(timeout=60, base_url=served.url) as client,
     ):
         for _ in range(40):
             await client.post("/s/talk", headers={"origin": "https://study.example.org"})
