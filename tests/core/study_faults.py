@@ -57,6 +57,7 @@ FAULTY = {
         put("contakt", value="me@example.org"),
         ["contakt: no such key", "Did you mean 'contact'?"],
     ),
+    "a missing title": (put("title", value=...), ["title: is missing"]),
     "an annotator's unknown model": (
         put("annotators", value={"tone": HEDGING | {"model": "tuter"}}),
         ["annotators.tone.model: no model is called 'tuter'", "Did you mean 'tutor'?", "BACKEND:NAME"],
@@ -65,17 +66,49 @@ FAULTY = {
         put("annotators", value={"tone": HEDGING | {"prompt": "How sure?"}}),
         ["annotators.tone.prompt: 'How sure?': names neither {{conversation}}"],
     ),
+    "an annotator whose answer is no object": (
+        put("annotators", value={"tone": HEDGING | {"schema": {"type": "string"}}}),
+        ["annotators.tone.schema: must be of `type: object`"],
+    ),
     "an unknown step": (
         put("flow", 0, value={"step": "consnt"}),
         ["flow[0]: no step is called 'consnt'", "'consent'?"],
+    ),
+    "a node that is nothing": (
+        put("flow", 0, value={"text": "hm"}),
+        ["flow[0]: is neither a step, a phase nor an each"],
+    ),
+    "an unknown key of a step": (
+        put("flow", 2, "questons", value=[]),
+        ["flow[2].questons: no such key", "Did you mean 'questions'?"],
+    ),
+    "an unknown kind of question": (
+        put("flow", 2, "questions", 0, "ask", value="shrt"),
+        ["flow[2].questions[0]: no question is of kind 'shrt'", "Did you mean 'short'?"],
     ),
     "a choice without options": (
         put("flow", 2, "questions", 0, value={"ask": "single", "name": "x", "text": "?"}),
         ["flow[2].questions[0]: needs at least two options"],
     ),
+    "an unknown scale": (
+        put("flow", 2, "questions", 0, value={"ask": "scale", "scale": "helpfullness"}),
+        ["no scale is called 'helpfullness'", "Did you mean 'helpfulness'?"],
+    ),
+    "two questions of one name": (
+        put("flow", 2, "questions", value=[{"ask": "short", "name": "w"}, {"ask": "long", "name": "w"}]),
+        ["flow[2]: two questions are called 'w'"],
+    ),
+    "an unknown protocol": (
+        put(*EACH, "do", value="answer-frist"),
+        ["flow[1].flow[0].do: no protocol is called 'answer-frist'", "Did you mean 'answer-first'?"],
+    ),
     "another version of a protocol": (
         put(*EACH, "do", value="answer-first@7"),
         ["'answer-first' is at version 1, not '7'", "answer-first@1"],
+    ),
+    "a change to a protocol that it cannot have": (
+        put(*EACH, "with", value={"with_ai": {"max_mesages": 3}}),
+        ["flow[1].flow[0].with.with_ai.max_mesages: no such key"],
     ),
     "a change to a step that the protocol does not have": (
         put(*EACH, "with", value={"chatt": {"max_messages": 3}}),
@@ -84,6 +117,14 @@ FAULTY = {
     "a condition without a protocol": (
         put(*EACH, "do", "pick", value={"answer-first": "answer-first"}),
         ["has no protocol for condition = 'direct-to-AI'"],
+    ),
+    "a factor that is not there": (
+        put(*EACH, "do", "by", value="conditon"),
+        ["no factor is called 'conditon'", "Did you mean 'condition'?"],
+    ),
+    "an unknown pool": (
+        put(*EACH, "of", value="question"),
+        ["no pool of problems is called 'question'", "Did you mean 'questions'?"],
     ),
     "more problems than there are": (put(*EACH, "take", value=61), ["61 is more than the 60 problems of 'questions'"]),
     "a target for groups": (
@@ -102,6 +143,7 @@ FAULTY = {
         put(*EACH, value={**TARGET, "strata": "dataset"}),
         ["flow[1].flow[0].target: does not go with `strata`"],
     ),
+    "a target of nothing": (put(*EACH, "target", value=0), ["flow[1].flow[0].target: 0"]),
     "a tag that no problem has": (
         put(*EACH, "where", value={"topik": "x"}),
         ["no problem of 'questions' has the tag 'topik'"],
@@ -123,13 +165,30 @@ FAULTY = {
         put("flow", 2, "questions", 0, value={"ask": "single", "name": "x", "options": ["a", "a", "b"]}),
         ["flow[2].questions[0]", "the option 'a' is listed twice"],
     ),
+    "a range without room": (
+        put("flow", 2, "questions", 0, value={"ask": "number", "name": "x", "minimum": 10, "maximum": 3}),
+        ["flow[2].questions[0]: minimum 10 is above maximum 3"],
+    ),
     "a tag's value that no problem has": (
         put(*EACH, "where", value={"subject": "maths"}),
         ["flow[1].flow[0].where: no problem of 'questions' has subject 'maths'", "Did you mean 'math'?"],
     ),
     "no end": (put("flow", 3, value=...), ["must end with a `finish` step"]),
+    "an unknown backend": (
+        put("models", "tutor", "backend", value="scriptd"),
+        ["models.tutor.backend: no backend is called 'scriptd'", "Did you mean 'scripted'?"],
+    ),
+    "an option that the backend does not know": (
+        put("models", "tutor", "options", value={"wrnog": 1}),
+        ["models.tutor", "wrnog", "Did you mean 'wrong'?"],
+    ),
     "no model to reply": (put("models", value={}), ["needs a model"]),
     "a model that is not there": (put("factors", "model", value=["tuto"]), ["no model is called 'tuto'", "'tutor'?"]),
+    "an unknown schema": (put("records", value=["chatbnch"]), ["no schema is called 'chatbnch'", "'chatbench'?"]),
+    "a source that is not there": (
+        put("problems", "questions", "source", value="chatbensh"),
+        ["problems.questions", "chatbench"],
+    ),
     "a file that is not there": (
         put("problems", "questions", "path", value="none.csv"),
         ["problems.questions", "none.csv"],
@@ -143,10 +202,18 @@ FAULTY = {
         put("factors", value={f"f{n}": [f"v{m}" for m in range(10)] for n in range(20)}),
         ["factors: f0, f1,", "more than 2,000", "from 'f3' on"],
     ),
+    "a weight beyond measure": (
+        put("factors", "condition", value={"a": 1e308, "b": 1e308}),
+        ["factors.condition", "1000000"],
+    ),
     "weights that draw nothing": (put("factors", "condition", value={"a": 0}), ["no value that can be drawn"]),
     "a rating of problems that are no conversations": (
         put(*EACH, "do", value="static-safety"),
         ["a 'rate_dialogue' step needs finished conversations that end with the chatbot"],
+    ),
+    "labels for problems that are no conversations": (
+        put(*EACH, "do", value="label-turns"),
+        ["a 'label_turns' step needs finished conversations, as of the source dices"],
     ),
     "an edition that is not there": (
         put("flow", 0, value={"step": "rate_dialogue", "set": "dices-351"}),
@@ -155,6 +222,23 @@ FAULTY = {
     "a chat where there is no problem": (
         put("flow", 0, value={"step": "chat"}),
         ["a 'chat' step must stand inside an `each`"],
+    ),
+    "an unknown key of what models are asked alone": (
+        put("alone", value={"exmples": "questions"}),
+        ["alone.exmples: no such key", "Did you mean 'examples'?"],
+    ),
+    "a temperature alone that is out of range": (put("alone", value={"temperature": 9}), ["alone.temperature: 9"]),
+    "examples from an unknown pool": (
+        put("alone", value={"examples": "question"}),
+        ["alone.examples: no pool of problems is called 'question'", "Did you mean 'questions'?"],
+    ),
+    "an extractor that is no model": (
+        put("alone", value={"extractor": "tuto"}),
+        ["alone.extractor: no model is called 'tuto'", "Did you mean 'tutor'?", "`backend:name`"],
+    ),
+    "a subject of a dataset that is not there": (
+        put("alone", value={"subjects": {"elementary_maths": "sums"}}),
+        ["alone.subjects.elementary_maths: no problem is of the dataset", "Did you mean 'elementary_mathematics'?"],
     ),
     "an extraction that reads nothing": (
         put("alone", value={"extraction": "What does {{repli}} say?"}),
