@@ -211,3 +211,11 @@ def test_a_loop_without_problems_is_done_so_many_times() -> None:
         with pytest.raises(StudyError, match=words):
             resolve(json.loads(json.dumps(study)), {}, {})
     assert world(battle(), Playing(battle()).state, 0) is None
+
+
+def test_no_screen_names_a_model() -> None:
+    play = Playing(battle())
+    play.round("one", winner="a")
+    play.do("say", text="two")
+    play.hear("a")
+    assert "canary" not in repr(play.seen)

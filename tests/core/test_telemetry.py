@@ -216,3 +216,9 @@ def test_visits_add_up() -> None:
     assert (told.left, told.away_s) == (1, 1.5)
     nothing = added_up([])
     assert (nothing.visible_s, nothing.pasted) == (None, None)
+
+
+def test_a_place_to_come_is_not_kept() -> None:
+    found, state = study("demo"), some_state("demo", 0.3)
+    assert kept(found, state, [record("left", screen(found, state).path)])
+    assert not kept(found, state, [record("left", "finish"), record("left", ""), record("left", "phase-1/question")])
