@@ -25,13 +25,13 @@ help:  ## this list
 demo: $(VENV)/.stamp-run  ## install what is needed to run Parley, and run the demo study on http://127.0.0.1:7860
 	PARLEY_HOST=$(HOST) PARLEY_PORT=$(PORT) $(BIN)/parley demo
 
-test: $(VENV)/.stamp-dev tools  ## all checks and all tests (about 10 minutes on two cores)
+test: $(VENV)/.stamp-dev tools  ## all checks and all tests (about 13 minutes on two cores)
 	$(MAKE) --no-print-directory --jobs 2 lint tests
 
 tests: $(VENV)/.stamp-dev tools
 	$(BIN)/python -m pytest -n $(WORKERS) $(BY_FILE) --durations=40
 
-check: $(VENV)/.stamp-dev  ## format, lint, types, import rules and the tests of tests/core (a minute or two on two cores)
+check: $(VENV)/.stamp-dev  ## format, lint, types, import rules and the tests of tests/core (about a minute on two cores)
 	$(MAKE) --no-print-directory --jobs 2 lint quick
 
 quick: $(VENV)/.stamp-dev

@@ -212,6 +212,7 @@ def test_what_is_selected_stays_so_and_code_can_be_copied(place: Place, new_cont
     until(page, "async code => (await navigator.clipboard.readText()).trim() === code", CODE)
     say(watched, "Again, in several paragraphs.\n\nOne.\n\nTwo.\n\n\\(y^2\\)\n\nThree.")
     until(page, SAID, 2)
+    until(page, "() => document.querySelector('#box textarea').value === ''")  # then it has the focus again
     page.evaluate(SELECT)
     assert page.evaluate(SELECTED) == "Hello you"
     until(page, REPLIED)

@@ -124,6 +124,7 @@ def test_a_reply_can_be_stopped_and_the_next_outlives_a_reload(slow: Process, ne
     visitor.say("Thank you.")
     expect(page.locator("#chat .message.you")).to_have_count(3)  # or an earlier reply would be taken for the one to it
     visitor.hear_out()
+    expect(box).to_have_value("")
     assert drafts == []
     visitor.reload()
     expect(box).to_have_value("")
