@@ -27,6 +27,7 @@ def test_a_double_click_is_one_step_and_answers_nothing_on_the_screen_that_comes
     assert (count(fast, "submitted"), visitor.note) == (1, "")
     visitor.until("Please read the following question")
     visitor.fill_in()
+    submit.scroll_into_view_if_needed()  # a drawn problem may be long, and the mouse itself does not scroll
     steps, before, button = count(fast, "submitted"), visitor.mark, submit.bounding_box()
     assert button is not None
     at = button["x"] + button["width"] / 2, button["y"] + button["height"] / 2
