@@ -15,8 +15,8 @@ NONE = Conversation("", About(), ())
 def annotators() -> str:
     """Every annotator that comes with Parley."""
     text = (
-        "What `parley annotate STUDY --with NAME` asks a model about finished conversations. Of an answer, the options "
-        "of the question stand beside those that are listed.\n"
+        "What `parley annotate STUDY --annotator NAME` asks a model about finished conversations. Of an answer, the "
+        "options of the question stand beside those that are listed.\n"
     )
     for name, kind in registry.kinds().items():
         whole = "all conversations of a session together" if kind.whole else "each conversation"

@@ -8,8 +8,8 @@ from app.ai_alone.methods import registry
 def methods() -> str:
     """Every way to ask a model alone that comes with Parley."""
     text = (
-        "The ways in which `parley alone run` asks models a study's questions. The first three have columns in "
-        "ChatBench's `ai_alone_answers.csv`; how all of them did, `parley alone status` tells.\n"
+        "The ways in which `parley ai-alone run` asks models a study's questions. The first three have columns in "
+        "ChatBench's `ai_alone_answers.csv`; how all of them did, `parley ai-alone status` tells.\n"
     )
     for name in registry.names():
         steps, own = registry.find(name).steps, registry.find(name).own

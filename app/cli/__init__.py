@@ -38,7 +38,7 @@ MODULES = (
     "study_versions",
     "translations",
 )
-APART = {"alone": ("ai_alone",)}
+APART = {"ai-alone": ("ai_alone",)}
 """Commands that need no module but these."""
 STOPPED = "Stopped. What was finished is saved."
 

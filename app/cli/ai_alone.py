@@ -29,7 +29,7 @@ from storage.errors import StorageError
 from storage.registers.studies import Studies
 
 alone = typer.Typer(help="Ask models a study's questions without people, and read what they reply.")
-app.add_typer(alone, name="alone", no_args_is_help=True)
+app.add_typer(alone, name="ai-alone", no_args_is_help=True)
 
 Models = Annotated[
     list[str] | None,
@@ -37,7 +37,9 @@ Models = Annotated[
 ]
 Methods = Annotated[
     list[str] | None,
-    typer.Option("--method", help="How they are asked (`parley alone methods`); ChatBench's three if none is named."),
+    typer.Option(
+        "--method", help="How they are asked (`parley ai-alone methods`); ChatBench's three if none is named."
+    ),
 ]
 Datasets = Annotated[list[str] | None, typer.Option("--dataset", help="Only questions of this dataset.")]
 
@@ -50,7 +52,8 @@ def run_(
     repeats: Annotated[int, typer.Option(help="How often each question is asked.", min=1)] = 50,
     dataset: Datasets = None,
     problems: Annotated[
-        int | None, typer.Option(help="At most so many questions of each dataset, the first ones.", min=1)
+        int | None,
+        typer.Option("--max-problems", help="At most so many questions of each dataset, the first ones.", min=1),
     ] = None,
     extractor: Annotated[
         str, typer.Option(help="The model that reads answers out of free text; the study's own unless given.")
@@ -151,7 +154,7 @@ def _known(database: Database, reference: str) -> str:
     """The name of a study of which models were asked something; raises StorageError."""
     name = Studies(database).newest(name_of(reference)).name
     if not standings(database, name):
-        raise StorageError(f"no model was asked the questions of {name!r} alone yet: parley alone run {name}")
+        raise StorageError(f"no model was asked the questions of {name!r} alone yet: parley ai-alone run {name}")
     return name
 
 

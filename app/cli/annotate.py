@@ -52,8 +52,8 @@ class _Named(TyperGroup):
 group = typer.Typer(
     cls=_Named,
     no_args_is_help=True,
-    help="Let a model annotate finished conversations (`parley annotate STUDY --with NAME --model M`): `status` tells "
-    "how far that is, `sample` draws some for people to verify, `agreement` tells how far they agree.",
+    help="Annotate finished conversations with a model, as in `parley annotate STUDY --annotator NAME --model M`; "
+    "sample some for people to check, and compute agreement.",
 )
 app.add_typer(group, name="annotate")
 
@@ -67,9 +67,14 @@ def _known() -> str:
 
 
 With = Annotated[
-    str, typer.Option("--with", help=f"Annotators, with commas: {_known()}, the study's own, or `--from`'s.")
+    str,
+    typer.Option(
+        "--annotator", help=f"Annotators, with commas: {_known()}, the study's own, or `--annotators-file`'s."
+    ),
 ]
-From = Annotated[Path | None, typer.Option("--from", help="A YAML file with `annotators:`, as in a study file.")]
+From = Annotated[
+    Path | None, typer.Option("--annotators-file", help="A YAML file with `annotators:`, as in a study file.")
+]
 Origin = Annotated[
     str | None, typer.Option(help="Whose sessions: person, import, bot or pilot. People's, unless there are none.")
 ]
@@ -153,7 +158,7 @@ def _wanted(study: Study | None, names: str, model: str, file: Path | None) -> l
     own = own_of(study, file)
     listed = [name.strip() for name in names.split(",") if name.strip()] or (list(own) if file else [])
     if not listed:
-        raise AnnotatorUnknown(f"--with is missing: which annotators? There are {', '.join([*kinds(), *own])}.")
+        raise AnnotatorUnknown(f"--annotator is missing: which annotators? There are {', '.join([*kinds(), *own])}.")
     found = []
     for annotator in annotators(dict.fromkeys(listed), own):
         meant = model or (own[annotator.name].model if annotator.name in own else "")

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from app.analysis.annotator_agreement import Verified
     from app.analysis.intervals import Interval
 
-Name = Annotated[str, typer.Option("--with", help="The annotator.")]
+Name = Annotated[str, typer.Option("--annotator", help="The annotator.")]
 Model = Annotated[str, typer.Option("--model", help="Only what this model annotated, by its name in the data.")]
 
 
@@ -58,16 +58,21 @@ def sample(
     label = load_study(str(path))
     out.print(f"{path}: {len(chosen):,} of {len(pairs):,} conversations annotated with {name}", highlight=False)
     out.print(f"[dim]parley serve {path} asks people about them; then[/dim]", highlight=False)
-    out.print(f"[dim]parley annotate agreement {study} --with {name} --study {label.name}[/dim]", highlight=False)
+    out.print(
+        f"[dim]parley annotate agreement {study} --annotator {name} --label-study {label.name}[/dim]", highlight=False
+    )
 
 
 @group.command()
 def agreement(
     study: StudyName,
     name: Name,
-    labels: Annotated[str, typer.Option("--study", help="The label study in which people answered, or its file.")],
+    labels: Annotated[
+        str, typer.Option("--label-study", help="The label study in which people answered, or its file.")
+    ],
     labels_origin: Annotated[
-        str | None, typer.Option(help="Whose labels: person, bot or pilot. People's, unless there are none.")
+        str | None,
+        typer.Option("--label-origin", help="Whose labels: person, bot or pilot. People's, unless there are none."),
     ] = None,
     model: Model = "",
     file: From = None,
@@ -103,7 +108,7 @@ def _annotated(
     if not pairs:
         raise AnnotatorUnknown(
             f"nothing of {study!r} (origin {origin}) is annotated with {annotator.name!r} yet: parley annotate {study} "
-            f"--with {annotator.name} --model MODEL"
+            f"--annotator {annotator.name} --model MODEL"
         )
     return pairs
 

@@ -71,7 +71,7 @@ def budget(
     study: StudyName,
     amount: Annotated[float | None, typer.Argument(metavar="[AMOUNT]", help="For all replies together.", min=0)] = None,
     where: Where = None,
-    none: Annotated[bool, typer.Option("--none", help="Lift the budget.")] = False,
+    none: Annotated[bool, typer.Option("--unlimited", help="Lift the budget.")] = False,
 ) -> None:
     """Set what a study's models may cost, altogether or in a cell, or show it.
 

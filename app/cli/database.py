@@ -118,7 +118,7 @@ def _before(url: str) -> Callable[[str], Path]:
     return lambda revision: _beside(sqlite_file(url), f"revision-{revision}")
 
 
-@db.command(name="new-secret")
+@db.command(name="accept-secret")
 def db_new_secret() -> None:
     """Take the present secret for the one before, which is lost: who has begun cannot go on, and recruiters' ids stay
     sealed; it is never needed otherwise.

@@ -105,7 +105,10 @@ def export_(
     file: Annotated[str, typer.Option(help="With `-o -`: which file; the first unless given.")] = "",
     status: Annotated[
         Path | None,
-        typer.Option(help="Prolific's export of the study: who counts as having completed it in the filtered file."),
+        typer.Option(
+            "--prolific-export",
+            help="Prolific's export of the study: who counts as having completed it in the filtered file.",
+        ),
     ] = None,
     safe: Annotated[
         bool,
@@ -122,7 +125,10 @@ def export_(
     ] = False,
     user: Annotated[str, typer.Option(help="Of simulated sessions: only this kind of user's, `two_step`.")] = "",
     train: Annotated[
-        float, typer.Option(help=f"With {NAME}: the share of the questions that are for training.", min=0, max=1)
+        float,
+        typer.Option(
+            "--train-share", help=f"With {NAME}: the share of the questions that are for training.", min=0, max=1
+        ),
     ] = SHARE,
     seed: Annotated[str, typer.Option(help=f"With {NAME}: which questions those are.")] = "1",
 ) -> None:

@@ -22,7 +22,7 @@ from storage.registers.studies import Studies
 from storage.reports.model_calls import attempts
 
 
-@app.command(name="attempts")
+@app.command(name="model-calls")
 def attempts_(
     study: Annotated[str, typer.Argument(metavar="STUDY", help="The study's name, or its file.")],
     failed: Annotated[bool, typer.Option("--failed", help="Only those that brought no reply.")] = False,

@@ -33,7 +33,7 @@ def note(
 def exclude(
     study: StudyName,
     number: Number,
-    why: Annotated[str, typer.Option(help="The reason, which is recorded; it must be given.")] = "",
+    why: Annotated[str, typer.Option("--reason", help="The reason, which is recorded; it must be given.")] = "",
     undo: Annotated[bool, typer.Option("--undo", help="Include it again, for this reason.")] = False,
 ) -> None:
     """Exclude a session from the data, with a reason, or include it again. Its facts stay as they are."""

@@ -42,7 +42,8 @@ def links(
     count: Annotated[int, typer.Option("-n", "--count", min=1, max=10_000, help="How many links.")] = 10,
     prefix: Annotated[str, typer.Option(help="What the labels begin with; a number follows.")] = "P",
     sign: Annotated[
-        Path | None, typer.Option(help="Sign the links of these ids instead: a file of a recruiter's ids, one a line.")
+        Path | None,
+        typer.Option("--ids", help="Sign the links of these ids instead: a file of a recruiter's ids, one a line."),
     ] = None,
     recruiter: Annotated[
         str, typer.Option(help=f"Whose ids they are: {', '.join(SIGNED)}; the study's own unless given.")
@@ -50,7 +51,7 @@ def links(
     to: Annotated[Path, typer.Option("-o", "--out", help="A csv to write; `-` for standard output.")] = STDOUT,
 ) -> None:
     """Make links that prove who comes: each leads one person to one session, from any device. Personal links for a lab
-    or a list of people, or, with `--sign`, signed links for the ids of a recruiter.
+    or a list of people, or, with `--ids`, signed links for the ids of a recruiter.
 
     The same labels and ids give the same links again; nobody can make one without the deployment's secret.
     """
@@ -92,17 +93,17 @@ def _ids(file: Path) -> list[str]:
     try:
         lines = file.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"--sign {file}: cannot be read: {error}") from None
+        raise SettingsError(f"--ids {file}: cannot be read: {error}") from None
     found = {number: line.strip() for number, line in enumerate(lines, start=1) if line.strip()}
     wrong = [f"line {number}: {id_!r}" for number, id_ in found.items() if not ID.fullmatch(id_)]
     if wrong or not found:
         raise SettingsError(
-            f"--sign {file}: one id a line is needed, of up to 100 letters, digits and . _ @ : + = ~ -", *wrong[:5]
+            f"--ids {file}: one id a line is needed, of up to 100 letters, digits and . _ @ : + = ~ -", *wrong[:5]
         )
     return list(dict.fromkeys(found.values()))
 
 
-@app.command()
+@app.command(name="release-places")
 def returns(
     study: StudyName,
     export: Annotated[Path, typer.Argument(metavar="EXPORT", help="Prolific's export of the study, a csv.")],

@@ -43,13 +43,16 @@ USE = {
 """What each file is for, by how its name begins."""
 
 
-@app.command()
+@app.command(name="payments")
 def pay(
     study: StudyName,
     to: Annotated[Path, typer.Option("-o", "--out", help="The folder to write into; nothing in it is overwritten.")],
     status: Annotated[
         Path | None,
-        typer.Option(help="Prolific's export of the study: who returned, timed out or was rejected gets no bonus."),
+        typer.Option(
+            "--prolific-export",
+            help="Prolific's export of the study: who returned, timed out or was rejected gets no bonus.",
+        ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say it: write nothing, record nothing.")] = False,
 ) -> None:

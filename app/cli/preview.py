@@ -1,4 +1,4 @@
-"""The command that walks through a study: `parley walk`."""
+"""The command that walks through a study: `parley preview`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from storage.log.event_log import Log
 from storage.registers.studies import Studies
 
 
-@app.command()
+@app.command(name="preview")
 def walk(
     study: StudyFile,
     step: Annotated[

@@ -51,12 +51,12 @@ def cell_of(study: Study, where: list[str] | None) -> dict[str, str]:
     return found
 
 
-@app.command()
+@app.command(name="quota")
 def cap(
     study: StudyName,
     most: Annotated[int | None, typer.Argument(metavar="[MOST]", help="How many; 0 lets nobody new in.", min=0)] = None,
     where: Where = None,
-    none: Annotated[bool, typer.Option("--none", help="As many as come.")] = False,
+    none: Annotated[bool, typer.Option("--unlimited", help="As many as come.")] = False,
 ) -> None:
     """Say how many are wanted who complete a study or take part, in all or in a cell; 0 switches a cell off."""
     database = open_database(settings_in_use().database_url)
@@ -69,13 +69,15 @@ def cap(
         words = escape(cell_key(held.where)) or "all participants"
         out.print(f"{words}: {'nobody new' if not held.most else f'at most {held.most:,}'}", highlight=False)
     if not caps:
-        out.print(f"No cap is set: parley cap {found.name} MOST [--where factor=value]", highlight=False, markup=False)
+        out.print(
+            f"No cap is set: parley quota {found.name} MOST [--where factor=value]", highlight=False, markup=False
+        )
 
 
 @app.command()
 def pause(
     study: StudyName,
-    why: Annotated[str, typer.Option(help="A note for yourself; participants do not read it.")] = "paused",
+    why: Annotated[str, typer.Option("--reason", help="A note for yourself; participants do not read it.")] = "paused",
 ) -> None:
     """Let nobody new begin; those who have begun go on."""
     said = "Nobody new can begin. Those who have begun go on. `parley open` lets people begin again."
@@ -85,7 +87,7 @@ def pause(
 @app.command()
 def close(
     study: StudyName,
-    why: Annotated[str, typer.Option(help="A note for yourself; participants do not read it.")] = "closed",
+    why: Annotated[str, typer.Option("--reason", help="A note for yourself; participants do not read it.")] = "closed",
 ) -> None:
     """End a study: nobody new can begin, and those who have begun go on."""
     said = "The study is closed: nobody new can begin. Those who have begun go on. `parley open` opens it again."

@@ -51,14 +51,15 @@ def report_(
         typer.Option(help="Whose sessions: person, import, bot or pilot. People's, or else what the study has."),
     ] = None,
     against: Annotated[
-        str, typer.Option(metavar="PAPER", help=f"Show a paper's figures beside: {', '.join(PAPERS)}.")
+        str,
+        typer.Option("--compare-with", metavar="PAPER", help=f"Show a paper's figures beside: {', '.join(PAPERS)}."),
     ] = "",
     called: Annotated[
         list[str] | None,
         typer.Option(
-            "--as",
+            "--match-model",
             metavar="MINE=THEIRS",
-            help="With --against: a model of the study stands for one of the paper's, my-gpt=gpt-4o. May be repeated.",
+            help="With --compare-with: a model of the study and the paper's model it matches. Can be repeated.",
         ),
     ] = None,
 ) -> None:
@@ -71,7 +72,9 @@ def report_(
 
     chosen = _format(form, to)
     if called and not against:
-        raise PublishedUnknown(f"--as {called[0]}: say which paper's models are meant: --against {PAPERS[0]}")
+        raise PublishedUnknown(
+            f"--match-model {called[0]}: say which paper's models are meant: --compare-with {PAPERS[0]}"
+        )
     papers = paper(against, called or ()) if against else None
     database, name = open_database(settings_in_use().database_url), name_of(study)
     meant = origin or _first(database, name)

@@ -25,7 +25,7 @@ from storage.reports.screen_times import Shown, Told, Typical, screens, typical
 COLUMNS = ("session", "origin", "path", "step", "shown_at", "seconds", *Told.__dataclass_fields__)
 
 
-@app.command(name="times")
+@app.command(name="screen-times")
 def times_(
     study: Annotated[str, typer.Argument(metavar="STUDY", help="The study's name, or its file.")],
     to: Annotated[

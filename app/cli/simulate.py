@@ -114,5 +114,5 @@ def _tell_stopped(done: _Done) -> None:
     for one in done.stopped[:MOST_TOLD]:
         out.print(f"  {one.stream}: {one.why}", markup=False, highlight=False)
     if len(done.stopped) > MOST_TOLD:
-        out.print(f"  and {len(done.stopped) - MOST_TOLD} more; `parley attempts` shows what was asked")
+        out.print(f"  and {len(done.stopped) - MOST_TOLD} more; `parley model-calls` shows what was asked")
     raise typer.Exit(1)

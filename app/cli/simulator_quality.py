@@ -29,18 +29,21 @@ LEAST = 5
 """The analysis's own, told here so that the help needs no analysis."""
 
 
-@app.command(name="simulators")
+@app.command(name="simulator-quality")
 def simulators_(
     study: StudyName,
     against: Annotated[
         str,
         typer.Option(
+            "--compare-with",
             metavar="NAME",
             help="Whose people they are held against: another study or imported release of this database, or the "
             "address of another database with a study of the same name. The study's own unless given.",
         ),
     ] = "",
-    least: Annotated[int, typer.Option(help="How many people must have answered a question.", min=1)] = LEAST,
+    least: Annotated[
+        int, typer.Option("--min-answers", help="How many people must have answered a question.", min=1)
+    ] = LEAST,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Say how well simulated users do as people did: accuracy by question, and first prompts (ChatBench, section 5)."""
@@ -75,7 +78,7 @@ def _whose(database: Database, study: str) -> str:
     found = next((origin for origin in PEOPLE if origin in known), None)
     if found is None:
         raise StorageError(
-            f"{study!r} has no people to hold simulated users against. Name a study that has: --against NAME; "
+            f"{study!r} has no people to hold simulated users against. Name a study that has: --compare-with NAME; "
             f"`parley import chatbench FOLDER --study NAME` reads the published one"
         )
     return found

@@ -39,7 +39,9 @@ Hash = Annotated[str | None, typer.Option(metavar="HASH", help="A version, by th
 @app.command()
 def new(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to make; the study is called as it is.")],
-    template: Annotated[str, typer.Option("--from", help=f"The study to begin with: {', '.join(shipped())}.")] = "demo",
+    template: Annotated[
+        str, typer.Option("--template", help=f"The study to begin with: {', '.join(shipped())}.")
+    ] = "demo",
 ) -> None:
     """Make a study of one's own from one that comes with Parley."""
     path = make(folder, template)

@@ -23,7 +23,7 @@ WIDTH = 10_000
 """So that no text is wrapped which is not wrapped in the study."""
 
 
-@app.command()
+@app.command(name="translations")
 def texts(
     study: Annotated[str, typer.Argument(metavar="STUDY", help="A study file, or the name of one of Parley's own.")],
     language: Annotated[str, typer.Option("--language", "-l", help="The language to translate into: de, ar, ...")],
@@ -48,7 +48,7 @@ def tell_languages(study: Study, reference: str) -> None:
         if lacking:
             out.print(
                 f"[yellow]{tag}: {_count(lacking)} of the study without a translation: {_first(lacking)}. "
-                f"List them all: parley texts {escape(reference)} --language {tag}[/yellow]"
+                f"List them all: parley translations {escape(reference)} --language {tag}[/yellow]"
             )
         if vain:
             out.print(f"[yellow]{tag}: translates {_count(vain)} that the study does not have: {_first(vain)}[/yellow]")

@@ -59,7 +59,7 @@ def _unproven(study: Study) -> Iterator[str]:
         yield (
             f"recruitment.again: {wanted.again} holds for whom a proof or their browser knows, and an id in a link of "
             f"{' or '.join(known_to_others)} proves nothing: whoever comes by it in another browser begins a session. "
-            "Give people signed links (`parley links --sign`; at Prolific, secure external URLs) and write `proof: "
+            "Give people signed links (`parley links --ids`; at Prolific, secure external URLs) and write `proof: "
             "required`, or go by the flag same_id."
         )
 

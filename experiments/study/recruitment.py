@@ -59,7 +59,7 @@ class Recruitment(Config):
     whom the browser's cookie or a proof knows; who comes with an id alone, in another browser, begins a session."""
     proof: Literal["optional", "required"] = "optional"
     """What an id needs that comes in a link. optional: nothing, and it begins a session that the data mark as not
-    proven. required: a proof, which is a personal link, a signed link (`parley links --sign`) or Prolific's token; who
+    proven. required: a proof, which is a personal link, a signed link (`parley links --ids`) or Prolific's token; who
     comes without one reads that the link does not say who they are."""
 
 

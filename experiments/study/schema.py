@@ -197,7 +197,7 @@ class StudyFile(Config):
     """The languages in which it is offered; people choose on the start page. Only its own `language` unless given."""
     translations: Translations = {}
     """For each further language: each text of the study, as it stands here, with its translation; or the name of a YAML
-    file beside the study's that holds them. `parley texts` lists what is to be translated."""
+    file beside the study's that holds them. `parley translations` lists what is to be translated."""
     contact: str = ""
     """Whom participants may write to; shown on every screen."""
     records: tuple[str, ...] = ()
@@ -219,7 +219,7 @@ class StudyFile(Config):
     factors: dict[Slug, Factor] = {}
     """Given to each participant on arrival: balanced over all combinations, by who has completed or is taking part."""
     caps: tuple[Cap, ...] = ()
-    """How many are wanted, in all and with certain factors. `parley cap` changes them in a running study."""
+    """How many are wanted, in all and with certain factors. `parley quota` changes them in a running study."""
     recruitment: Recruitment = Recruitment()
     """Where participants come from, and what becomes of who comes a second time."""
     outcomes: dict[OutcomeName, Ending] = {}
@@ -232,11 +232,11 @@ class StudyFile(Config):
     """Whether times of reading and typing, pasting, copying and leaving the page are recorded, without any content; the
     consent tells it, and nothing is recorded before that is given."""
     alone: Alone | None = None
-    """How models are asked the same questions without people: `parley alone`."""
+    """How models are asked the same questions without people: `parley ai-alone`."""
     annotators: dict[Slug, Annotating] | None = None
     """Annotators of one's own, by name: what a model is asked about each finished conversation (`parley annotate`)."""
     bonus: tuple[Bonus, ...] = ()
-    """What is paid on top, by rules; `parley pay` works it out."""
+    """What is paid on top, by rules; `parley payments` works it out."""
     flow: tuple[Node, ...]
     """What happens: phases, loops and steps, in order; the last is a `finish`."""
     schema_: str | None = Field(default=None, alias="$schema")

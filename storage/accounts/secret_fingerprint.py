@@ -28,7 +28,7 @@ def recognise(database: Database, secret: str, clock_us: Callable[[], int]) -> N
         raise StorageError(
             "the secret (PARLEY_SECRET, or the file beside an SQLite database) is not the one that this database was "
             "used with. With another one nobody who has begun can go on, and no recruiter's id can be read. Give "
-            "Parley the one from before, and all its processes the same. If that one is lost: parley db new-secret"
+            "Parley the one from before, and all its processes the same. If that one is lost: parley db accept-secret"
         )
 
 

@@ -1,7 +1,7 @@
 """Who is to be paid in a study, and what was paid before: facts `paid {amount, file}` in each session's own stream.
 
 A payment takes the next number of the stream as it was read when the payment was worked out. Whatever came between (a
-withdrawal, another `parley pay`) has that number already, so nobody is paid twice by two who work it out at once.
+withdrawal, another `parley payments`) has that number already, so nobody is paid twice by two who work it out at once.
 """
 
 from __future__ import annotations

@@ -155,7 +155,7 @@ def whole(repeats: int) -> Row:
             "PARLEY_OPENAI_BASE_URL": server.base_url,
             "PARLEY_OPENAI_API_KEY": "sk-none",
         }
-        run = ["alone", "run", str(study), "--repeats", str(repeats), "--concurrency", "128"]
+        run = ["ai-alone", "run", str(study), "--repeats", str(repeats), "--concurrency", "128"]
         begun, used = time.perf_counter(), _children_s()
         ran = _parley(run, environment)
         seconds, cpu_s = time.perf_counter() - begun, _children_s() - used

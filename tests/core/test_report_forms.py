@@ -181,7 +181,10 @@ def test_models_called_otherwise_are_compared_with_those_that_they_stand_for() -
     report = made_up(found, against=paper)
     assert [one.estimate.name for one in report.compared] == names[:2]
     assert "v1.5 stands for the paper's llama-3.1-8b." in report.told_against
-    assert "Without a counterpart: other.1; the paper's are gpt-4o and llama-3.1-8b (--as MINE" in report.told_against
+    assert (
+        "Without a counterpart: other.1; the paper's are gpt-4o and llama-3.1-8b (--match-model MINE"
+        in report.told_against
+    )
     assert json.loads(as_json(report))["against"]["without_counterpart"] == ["other.1"]
     single = made_up(finding("chatbench.accuracy", [figure("x.y", "g", Interval(0.5), model="all models")]))
     assert against("chatbench").alone(single.results.findings) == ("all models",), "which can be named, too"

@@ -48,7 +48,7 @@ def used(lab: Path) -> str:
         for command in (f"check {study}.yaml --bots 1", f"simulate {study}.yaml -n {PEOPLE}",
                         f"export {study} --schema {schema} -o {study}")
     ]  # fmt: skip
-    lines = re.findall(r"^    parley (alone .+)$", PAGE.read_text(encoding="utf-8"), re.M)
+    lines = re.findall(r"^    parley (ai-alone .+)$", PAGE.read_text(encoding="utf-8"), re.M)
     assert len(lines) == 2
     (lab / "rivers-2.txt").write_text("Which river flows through Cairo?\n")
     (lab / "wrong.yaml").write_text(STUDIES["rivers"].replace("rivers.txt", "rivers-2.txt"))

@@ -109,7 +109,7 @@ def test_the_researchers_models_answer_alone(tmp_path: Path, soak: bool):
     (tmp_path / "sums.yaml").write_text(yaml_text(whole(block)), encoding="utf-8")
     section = RESEARCHER.read_text(encoding="utf-8").split("## Ask the same questions without people")[1]
     lines = re.findall(r"^    parley (.+)$", section.split("\n## ")[0], re.M)
-    assert [line.split()[0] for line in lines] == ["alone", "alone", "alone", "export"]
+    assert [line.split()[0] for line in lines] == ["ai-alone", "ai-alone", "ai-alone", "export"]
     some = [line if soak else re.sub(r"--repeats 3", "--repeats 1", line) for line in lines]
     parley(tmp_path, *some, "validate chatbench data/ai_alone_answers.csv")
     assert len((tmp_path / "data" / "ai_alone_answers.csv").read_text(encoding="utf-8").splitlines()) == 1 + 60
@@ -118,7 +118,7 @@ def test_the_researchers_models_answer_alone(tmp_path: Path, soak: bool):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_a_page_names_only_commands_and_settings_that_exist(page: Path):
     text = page.read_text(encoding="utf-8")
-    commands = set(re.findall(r"(?:^    (?:PARLEY_\S+ )?|`)parley ([a-z]+)", text, re.M))
+    commands = set(re.findall(r"(?:^    (?:PARLEY_\S+ )?|`)parley ([a-z][a-z-]*)", text, re.M))
     assert commands <= set(typer.main.get_command(command_line).commands)
     variables = set(re.findall(r"\bPARLEY_[A-Z_]+\b", text))
     assert variables <= {env_name(name) for name in Settings.model_fields}

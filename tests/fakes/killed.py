@@ -1,4 +1,4 @@
-"""`parley pay` killed at every moment that could matter, each time over a copy of one database."""
+"""`parley payments` killed at every moment that could matter, each time over a copy of one database."""
 
 from __future__ import annotations
 

@@ -13,11 +13,11 @@ from app.studies.loader import STUDIES, read_yaml
 from storage.yaml_text import yaml_text
 from tests.fakes.commanding import Done, parley
 
-FEW = ("--repeats", "2", "--problems", "1", "--model", "tutor-a")
+FEW = ("--repeats", "2", "--max-problems", "1", "--model", "tutor-a")
 
 
 def alone(folder: Path, *words: str, study: str = "chatbench") -> Done:
-    return parley("alone", words[0], study, *words[1:], folder=folder)
+    return parley("ai-alone", words[0], study, *words[1:], folder=folder)
 
 
 def read(folder: Path, query: str) -> list[tuple[Any, ...]]:
@@ -66,7 +66,7 @@ def test_more_repeats_ask_for_what_is_missing_and_another_temperature_for_all(tm
 
 def test_the_file_stands_beside_people_s_answers_and_validates(tmp_path: Path) -> None:
     parley("simulate", "chatbench", "-n", "1", folder=tmp_path)
-    alone(tmp_path, "run", "--repeats", "1", "--problems", "2")
+    alone(tmp_path, "run", "--repeats", "1", "--max-problems", "2")
     out = tmp_path / "out"
     done = parley("export", "chatbench", "--schema", "chatbench", "-o", str(out), folder=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -120,17 +120,17 @@ def facts(database: Database) -> int:
 
 
 def test_a_study_is_annotated_once_and_again_by_another_model(tmp_path: Path, database: Database) -> None:
-    dry = annotate(tmp_path, "talk", "--with", "user_effort", "--model", "judge:good", "--dry-run")
+    dry = annotate(tmp_path, "talk", "--annotator", "user_effort", "--model", "judge:good", "--dry-run")
     assert (dry.returncode, "6 calls now" in dry.stdout, ASKED, facts(database)) == (0, True, [], 0)
-    done = annotate(tmp_path, "talk", "--with", "user_effort", "--model", "judge:good")
+    done = annotate(tmp_path, "talk", "--annotator", "user_effort", "--model", "judge:good")
     assert (done.returncode, len(ASKED), facts(database)) == (0, 6, 6), done.stderr
     assert "6 new annotations, 0 that were there" in done.stdout
     assert efforts(database) == ["tried"] * 6
-    again = annotate(tmp_path, "run", "talk", "--with", "user_effort", "--model", "judge:good")
+    again = annotate(tmp_path, "run", "talk", "--annotator", "user_effort", "--model", "judge:good")
     assert "0 new annotations, 6 that were there" in again.stdout
     assert (len(ASKED), facts(database)) == (6, 6), "nothing is asked or written twice"
     BY_MODEL["other"] = '{"user_effort": "known"}'
-    annotate(tmp_path, "talk", "--with", "user_effort", "--model", "judge:other")
+    annotate(tmp_path, "talk", "--annotator", "user_effort", "--model", "judge:other")
     assert (efforts(database), facts(database)) == (["known"] * 6, 12)
     assert list(differences(database)) == []
     status = annotate(tmp_path, "status", "talk").stdout
@@ -147,7 +147,7 @@ def test_unparsed_refused_and_failed_are_three_things_and_none_is_filled_in(tmp_
         return told[met.index(prompt)]
 
     BY_MODEL["odd"] = by_prompt
-    done = annotate(tmp_path, "talk", "--with", "user_effort", "--model", "judge:odd", "--concurrency", "1")
+    done = annotate(tmp_path, "talk", "--annotator", "user_effort", "--model", "judge:odd", "--concurrency", "1")
     assert done.returncode == 0, done.stderr
     assert "2 new annotations" in done.stdout
     assert "unparsed: 2" in done.stdout
@@ -164,7 +164,7 @@ def test_unparsed_refused_and_failed_are_three_things_and_none_is_filled_in(tmp_
 def test_what_needs_no_model_and_what_cannot_be_judged_is_told(tmp_path: Path, database: Database) -> None:
     BY_MODEL["good"] = '{"corrected": false, "corrections": []}'
     short = sum(len(one.said) <= 2 for one in conversations(database, "talk", "bot"))
-    done = annotate(tmp_path, "talk", "--with", "corrected", "--model", "judge:good")
+    done = annotate(tmp_path, "talk", "--annotator", "corrected", "--model", "judge:good")
     assert (len(ASKED), f"{short} are known without asking" in done.stdout) == (6 - short, short > 0), done.stdout
     assert facts(database) == 6
     assert "(nobody was asked)" in annotate(tmp_path, "status", "talk").stdout
@@ -183,11 +183,11 @@ def test_one_of_ones_own_comes_from_the_study_file_or_from_another(tmp_path: Pat
     own = studies.write(tmp_path, {"study": "own", "annotators": {"hedging": OWN}})
     raw = marked(own.read_text()).value
     own.write_text(yaml_text({"annotators": raw["annotators"]}))
-    done = annotate(tmp_path, "talk", "--from", str(own))
+    done = annotate(tmp_path, "talk", "--annotators-file", str(own))
     assert (done.returncode, facts(database)) == (0, 6), done.stderr
     inside = marked((tmp_path / "talk.yaml").read_text()).value | {"annotators": {"hedging": OWN}}
     file = studies.write(tmp_path, inside)
-    again = annotate(tmp_path, str(file), "--with", "hedging")
+    again = annotate(tmp_path, str(file), "--annotator", "hedging")
     assert "0 new annotations, 6 that were there" in again.stdout, again.stderr
 
 
@@ -196,13 +196,13 @@ def test_what_is_wrong_is_told_with_what_is_allowed(tmp_path: Path, monkeypatch:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bad.yaml").write_text(yaml_text({"annotators": {"a": OWN | {"prompt": "?"}}}))
     for words, told in (
-        (("talk", "--with", "user_efort", "--model", "judge:good"), "'user_effort'"),
-        (("talk", "--with", "user_effort"), "has no model"),
-        (("talk", "--model", "judge:good"), "--with"),
-        (("talk", "--with", "user_effort", "--model", "gpt"), "no model of the study"),
-        (("tallk", "--with", "user_effort", "--model", "judge:good"), "'talk'"),
-        (("sample", "talk", "--with", "user_effort", "-o", "x"), "nothing of 'talk'"),
-        (("talk", "--from", "bad.yaml"), "names neither"),
+        (("talk", "--annotator", "user_efort", "--model", "judge:good"), "'user_effort'"),
+        (("talk", "--annotator", "user_effort"), "has no model"),
+        (("talk", "--model", "judge:good"), "--annotator"),
+        (("talk", "--annotator", "user_effort", "--model", "gpt"), "no model of the study"),
+        (("tallk", "--annotator", "user_effort", "--model", "judge:good"), "'talk'"),
+        (("sample", "talk", "--annotator", "user_effort", "-o", "x"), "nothing of 'talk'"),
+        (("talk", "--annotators-file", "bad.yaml"), "names neither"),
     ):
         done = annotate(tmp_path, *words)
         assert (done.returncode, told in " ".join(done.stderr.split())) == (2, True), done.stderr
@@ -235,9 +235,11 @@ def words_of(screen: Any) -> str:
 
 def test_people_verify_a_random_sample_and_the_agreement_is_told(tmp_path: Path, database: Database) -> None:
     BY_MODEL["good"] = lambda prompt: json.dumps({"user_effort": LABELS[len(prompt) % 2]})
-    annotate(tmp_path, "talk", "--with", "user_effort", "--model", "judge:good")
+    annotate(tmp_path, "talk", "--annotator", "user_effort", "--model", "judge:good")
     folder = tmp_path / "verify"
-    drawn = annotate(tmp_path, "sample", "talk", "--with", "user_effort", "-n", "4", "--seed", "7", "-o", str(folder))
+    drawn = annotate(
+        tmp_path, "sample", "talk", "--annotator", "user_effort", "-n", "4", "--seed", "7", "-o", str(folder)
+    )
     assert drawn.returncode == 0, drawn.stderr
     first = (folder / "conversations.jsonl").read_text()
     written = "".join(path.read_text() for path in folder.iterdir())
@@ -247,7 +249,7 @@ def test_people_verify_a_random_sample_and_the_agreement_is_told(tmp_path: Path,
     assert not any(name in written for name in (*streams, *workers)), "nothing but what was said and asked"
     sampled = [json.loads(line) for line in first.splitlines()]
     assert {tuple(sorted(one)) for one in sampled} == {("dataset", "dialogue", "id", "text")}
-    annotate(tmp_path, "sample", "talk", "--with", "user_effort", "-n", "4", "--seed", "7", "-o", str(folder))
+    annotate(tmp_path, "sample", "talk", "--annotator", "user_effort", "-n", "4", "--seed", "7", "-o", str(folder))
     assert (folder / "conversations.jsonl").read_text() == first, "the same seed draws the same"
 
     told = annotated_in(database, "talk", "user_effort")
@@ -261,7 +263,7 @@ def test_people_verify_a_random_sample_and_the_agreement_is_told(tmp_path: Path,
         return "low effort"
 
     asyncio.run(_labelled(tmp_path, folder / "study.yaml", [agrees, agrees]))
-    same = ("agreement", "talk", "--with", "user_effort", "--study", "verify-user_effort")
+    same = ("agreement", "talk", "--annotator", "user_effort", "--label-study", "verify-user_effort")
     found = json.loads(annotate(tmp_path, *same, "--json").stdout)["user_effort"]
     assert (found["n"], found["conversations"], found["raters"], found["agreement"]["value"]) == (8, 4, 2, 1.0)
     asyncio.run(_labelled(tmp_path, folder / "study.yaml", [contradicts, contradicts]))
@@ -292,7 +294,7 @@ def test_what_came_about_somebody_after_they_withdrew_is_deleted(tmp_path: Path,
         return json.dumps({"user_effort": "tried"})
 
     BY_MODEL["good"] = reply
-    done = annotate(tmp_path, "talk", "--with", "user_effort", "--model", "judge:good", "--concurrency", "1")
+    done = annotate(tmp_path, "talk", "--annotator", "user_effort", "--model", "judge:good", "--concurrency", "1")
     assert done.returncode == 0, done.stderr
     assert "of who withdrew: 1" in done.stdout
     assert facts(database) == len(streams) - 1

@@ -128,7 +128,7 @@ def test_costs_are_estimated_told_and_bounded(tmp_path: Path) -> None:
     over = parley("simulate", "dear.yaml", "-n", "4", folder=tmp_path)
     assert over.returncode == 2
     assert "Nobody new can begin dear at the moment (budget)." in over.stderr
-    assert "No budget is set" in parley("budget", "dear", "--none", folder=tmp_path).stdout
+    assert "No budget is set" in parley("budget", "dear", "--unlimited", folder=tmp_path).stdout
     assert "Nobody new can begin" in parley("pause", "dear", folder=tmp_path).stdout
     assert "Paused (paused)" in parley("budget", "dear", "9", folder=tmp_path).stdout
     assert "People can begin" in parley("open", "dear", folder=tmp_path).stdout
@@ -136,11 +136,11 @@ def test_costs_are_estimated_told_and_bounded(tmp_path: Path) -> None:
 
 def test_attempts_are_shown_and_written(tmp_path: Path) -> None:
     parley("simulate", "arena", "-n", "1", folder=tmp_path)
-    shown = parley("attempts", "arena", "--last", "2", folder=tmp_path).stdout
-    assert "careful" in shown + parley("attempts", "arena", folder=tmp_path).stdout
-    lines = parley("attempts", "arena", "-o", "-", folder=tmp_path).stdout.splitlines()
+    shown = parley("model-calls", "arena", "--last", "2", folder=tmp_path).stdout
+    assert "careful" in shown + parley("model-calls", "arena", folder=tmp_path).stdout
+    lines = parley("model-calls", "arena", "-o", "-", folder=tmp_path).stdout.splitlines()
     first = json.loads(lines[0])
     assert {"session", "model", "request", "text", "version", "first_token_us", "cost", "cause"} <= set(first)
-    assert f"{len(lines)} attempts" in parley("attempts", "arena", "-o", "all.jsonl", folder=tmp_path).stdout
+    assert f"{len(lines)} attempts" in parley("model-calls", "arena", "-o", "all.jsonl", folder=tmp_path).stdout
     assert (tmp_path / "all.jsonl").read_text(encoding="utf-8").splitlines() == lines
-    assert parley("attempts", "arena", "--failed", "-o", "-", folder=tmp_path).stdout == ""
+    assert parley("model-calls", "arena", "--failed", "-o", "-", folder=tmp_path).stdout == ""

@@ -192,7 +192,7 @@ def test_prolifics_statuses_say_who_stays_and_each_step_is_counted(tmp_path: Pat
         f"s{n},{PID.format(name)},{status}" for n, (name, status) in enumerate((STATUSES | {"who": "APPROVED"}).items())
     ]
     (tmp_path / "prolific.csv").write_text("\ufeffSubmission id,Participant id,Status\n" + "\n".join(lines) + "\n")
-    words = ("export", "chatbench", "--schema", "chatbench", "--status", "prolific.csv", "-o")
+    words = ("export", "chatbench", "--schema", "chatbench", "--prolific-export", "prolific.csv", "-o")
     told = parley(tmp_path, *words, "out", PARLEY_SECRET=SECRET).decode()
     whole, filtered = rows(tmp_path / "out" / ANSWERS), rows(tmp_path / "out" / FILTERED)
     assert {row["worker_id"] for row in whole} == set(workers.values())

@@ -68,7 +68,7 @@ def test_an_annotator_that_cannot_be_loaded_stops_no_other_command(tmp_path: Pat
     folder = installed(tmp_path, "parley.annotators", "sorry", "import sys\nsys.exit(0)\n")
     assert parley(folder, "annotate", "run", "--help").returncode == 0
     assert parley(folder, "simulate", "demo", "-n", "1").returncode == 0
-    asked = parley(folder, "annotate", "demo", "--with", "user_effort", "--model", "scripted:x", "--dry-run")
+    asked = parley(folder, "annotate", "demo", "--annotator", "user_effort", "--model", "scripted:x", "--dry-run")
     assert asked.returncode == 2
     assert "'mine', which the package far-lab offers as one of parley.annotators" in asked.stderr
 

@@ -1,4 +1,4 @@
-"""`parley pay`: what the files hold to the byte, and that nobody is paid twice, whenever it is killed."""
+"""`parley payments`: what the files hold to the byte, and that nobody is paid twice, whenever it is killed."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def pay(place: Path, monkeypatch: pytest.MonkeyPatch) -> Pay:
     settings = {"PARLEY_DATABASE_URL": "sqlite:///parley.db", "PARLEY_SECRET": SECRET, "COLUMNS": "200"}
     for name, value in settings.items():
         monkeypatch.setenv(name, value)
-    return lambda *words: CliRunner().invoke(app, ["pay", "paid", "-o", "out", *words])
+    return lambda *words: CliRunner().invoke(app, ["payments", "paid", "-o", "out", *words])
 
 
 def found(folder: Path) -> dict[str, bytes]:
@@ -171,7 +171,7 @@ def test_prolifics_statuses_decide_who_is_left_out(
     lines += [(BOB, "APPROVED"), (CAT, "AWAITING REVIEW"), (pid(4), "RETURNED"), (pid(77), "APPROVED")]
     with Path("status.csv").open("w", encoding="utf-8-sig", newline="") as file:
         csv.writer(file).writerows([("Submission id", "Participant id", "Status"), *((1, *line) for line in lines)])
-    pay("--status", "status.csv")
+    pay("--prolific-export", "status.csv")
     files = found(place / "out")
     assert files[BONUS] == (f"{ANN},0.40\n" if paid else "").encode() + f"{BOB},0.20\n".encode()
     assert files[APPROVE] == (f"{ANN}\n" if approved else "").encode() + f"{CAT}\n".encode()

@@ -179,7 +179,7 @@ async def test_who_is_returned_by_prolific_makes_room(tmp_path: Path) -> None:
     with (tmp_path / "export.csv").open("w", newline="") as file:
         rows = [("aa1", "RETURNED"), ("aa2", "APPROVED"), ("aa3", "TIMED-OUT")]
         csv.writer(file).writerows([("Participant id", "Status"), *rows])
-    told = place.command("returns", "small", str(tmp_path / "export.csv")).stdout
+    told = place.command("release-places", "small", str(tmp_path / "export.csv")).stdout
     assert "1 places are free again" in told
     assert "1 of these ids belong to no session" in told
     place.clock.advance(5)

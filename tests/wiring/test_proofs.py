@@ -195,7 +195,7 @@ async def test_signed_links_are_written_for_a_file_of_ids_and_are_their_owners_a
     path = study(tmp_path, recruitment={"by": ["sona", "lab"], "proof": "required"})
     (tmp_path / "ids.txt").write_text("4711\n\n4712\n4711\n", encoding="utf-8")
     async with serving(settings_for(tmp_path), path) as served:
-        words = ("links", "small", "--sign", "ids.txt", "-o", "links.csv")
+        words = ("links", "small", "--ids", "ids.txt", "-o", "links.csv")
         done = parley(*words, folder=tmp_path, PARLEY_SECRET=SECRET)
         assert done.returncode == 0, done.stderr
         assert stat.S_IMODE((tmp_path / "links.csv").stat().st_mode) == 0o600
@@ -223,7 +223,7 @@ async def test_what_cannot_be_signed_is_refused(tmp_path: Path) -> None:
             ("4711\n", "sonar", "sona"),
         ):
             (tmp_path / "ids.txt").write_text(ids, encoding="utf-8")
-            words = ("links", "small", "--sign", "ids.txt", "--recruiter", recruiter)
+            words = ("links", "small", "--ids", "ids.txt", "--recruiter", recruiter)
             done = parley(*words, folder=tmp_path, PARLEY_SECRET=SECRET)
             assert (done.returncode, named in done.stderr) == (2, True), done.stderr
 
@@ -271,7 +271,7 @@ async def test_of_sessions_under_one_id_one_is_paid_by_itself(tmp_path: Path, li
     path = study(tmp_path, recruitment={"by": ["prolific"]}, bonus=[{"each": "complete", "amount": 1}])
     async with serving(settings_for(tmp_path), path) as served:
         streams = await each_to_the_end(served, links)
-        parley("pay", "small", "-o", "out", folder=tmp_path, PARLEY_SECRET=SECRET)
+        parley("payments", "small", "-o", "out", folder=tmp_path, PARLEY_SECRET=SECRET)
         found = payees(served.database, Participants(served.database, SECRET), "small")
         assert [payee.stream for payee in found if payee.paid] == [streams[paid]]
         assert [payee.stream for payee in found if payee.second] == [s for s in streams if s != streams[paid]]
@@ -280,7 +280,7 @@ async def test_of_sessions_under_one_id_one_is_paid_by_itself(tmp_path: Path, li
         (approve,) = (tmp_path / "out").glob("prolific-approve-*")
         assert approve.read_text(encoding="utf-8") == "abc123\n"
         await each_to_the_end(served, [PLAIN, PROVEN])
-        parley("pay", "small", "-o", "out", folder=tmp_path, PARLEY_SECRET=SECRET)
+        parley("payments", "small", "-o", "out", folder=tmp_path, PARLEY_SECRET=SECRET)
         found = payees(served.database, Participants(served.database, SECRET), "small")
         assert [payee.stream for payee in found if payee.paid] == [streams[paid]], "nor the next time"
 
@@ -291,10 +291,10 @@ async def test_who_was_paid_and_withdrew_is_not_paid_again_under_the_same_id(tmp
         async with HttpBot(served.url, "1") as bot:
             await bot.arrive("small", PLAIN)
             await bot.finish()
-            parley("pay", "small", "-o", "out", folder=tmp_path, PARLEY_SECRET=SECRET)
+            parley("payments", "small", "-o", "out", folder=tmp_path, PARLEY_SECRET=SECRET)
             await bot.do("withdraw", {})
         await each_to_the_end(served, [PLAIN])
-        parley("pay", "small", "-o", "out", folder=tmp_path, PARLEY_SECRET=SECRET)
+        parley("payments", "small", "-o", "out", folder=tmp_path, PARLEY_SECRET=SECRET)
         assert len(list((tmp_path / "out").glob("prolific-bonus-*"))) == 1
 
 
@@ -303,6 +303,6 @@ async def test_an_unfinished_session_elsewhere_keeps_nobody_from_being_paid(tmp_
     async with serving(settings_for(tmp_path), path) as served, HttpBot(served.url, "phone") as phone:
         await phone.arrive("small", PLAIN)
         (laptop,) = await each_to_the_end(served, [PLAIN])
-        parley("pay", "small", "-o", "out", folder=tmp_path, PARLEY_SECRET=SECRET)
+        parley("payments", "small", "-o", "out", folder=tmp_path, PARLEY_SECRET=SECRET)
         found = payees(served.database, Participants(served.database, SECRET), "small")
         assert [payee.stream for payee in found if payee.paid] == [laptop]

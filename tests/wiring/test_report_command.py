@@ -78,8 +78,8 @@ def test_json_has_the_figures_that_the_functions_give_and_an_import_has_those_th
         (("demo", "--origin", "person"), "bot"),
         (("demo", "--format", "pdf"), "html"),
         (("demo", "-o", "report.docx"), "report.docx"),
-        (("demo", "--against", "chatbenk"), "'chatbench'"),
-        (("demo", "--as", "hasty=gpt-4o"), "--against chatbench"),
+        (("demo", "--compare-with", "chatbenk"), "'chatbench'"),
+        (("demo", "--match-model", "hasty=gpt-4o"), "--compare-with chatbench"),
         (("demo", "-o", "no/such/folder/report.html"), "no/such/folder"),
     ],
 )

@@ -39,11 +39,11 @@ def test_where_it_is_lost_another_is_taken_by_hand(tmp_path: Path) -> None:
     database = open_database(settings.database_url)
     before = secret_for(settings, database)
     file.unlink()
-    with pytest.raises(StorageError, match=f"{REFUSED}.*parley db new-secret"):
+    with pytest.raises(StorageError, match=f"{REFUSED}.*parley db accept-secret"):
         secret_for(settings, database)
     refused = parley("links", "demo", folder=tmp_path)
     assert refused.returncode == 2
-    assert "present secret" in parley("db", "new-secret", folder=tmp_path).stdout
+    assert "present secret" in parley("db", "accept-secret", folder=tmp_path).stdout
     assert secret_for(settings, database) == secret_of(settings) != before
     database.dispose()
 

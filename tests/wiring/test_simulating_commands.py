@@ -66,11 +66,11 @@ def test_conversations_become_examples_live_and_imported(study: str, folder: Pat
 
 
 def test_users_are_held_against_people(folder: Path) -> None:
-    words = ("simulators", "chatbench", "--against", "published", "--least", "1")
+    words = ("simulator-quality", "chatbench", "--compare-with", "published", "--min-answers", "1")
     found = {(one["who"], one["model"]): one for one in json.loads(parley(*words, "--json", folder=folder).stdout)}
     itself = found["random", "all models"]
     assert itself["fit"]["r"] == pytest.approx(1), "what was imported was played by the random user"
     assert itself["fit"]["mae"] == pytest.approx(0)
     assert found["two_step (ann)", "all models"]["fit"]["mae"] > 0
-    alone = parley("simulators", "chatbench", folder=folder)
+    alone = parley("simulator-quality", "chatbench", folder=folder)
     assert (alone.returncode, "has no people" in alone.stderr) == (2, True)

@@ -145,7 +145,7 @@ def test_the_commands_lead_from_a_template_to_its_second_version(tmp_path: Path)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    assert f"parley check {file}" in run("new", str(tmp_path / "mine"), "--from", "arena")
+    assert f"parley check {file}" in run("new", str(tmp_path / "mine"), "--template", "arena")
     assert "Nobody can begin yet" in run("publish", str(file))
     assert '"state": "draft"' in run("status", "mine", "--json")
     run("open", "mine")
@@ -156,7 +156,7 @@ def test_the_commands_lead_from_a_template_to_its_second_version(tmp_path: Path)
     assert "the current version already" in run("publish", str(file))
     assert len(re.findall(r"\d{4}-\d\d-\d\d \d\d:\d\d", run("versions", "mine"))) == 2
     assert "-  title: Which assistant is better?" in run("diff", "mine")
-    run("close", "mine", "--why", "enough")
+    run("close", "mine", "--reason", "enough")
     assert "Closed (enough)" in run("status", "mine")
     assert "no version of" in parley("diff", "mine", "--before", "zzz", folder=tmp_path).stderr
     assert "is there already" in parley("new", str(tmp_path / "mine"), folder=tmp_path).stderr

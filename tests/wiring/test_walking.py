@@ -121,7 +121,7 @@ async def test_only_links_of_ours_to_pilots_open_anything(served: Served, monkey
 async def test_the_command_prints_a_link_that_serves(tmp_path: Path) -> None:
     path = studies.short(tmp_path)
     done = await asyncio.to_thread(
-        parley, "walk", str(path), "--step", "question[*]/with_ai", folder=tmp_path, PARLEY_SECRET=SECRET
+        parley, "preview", str(path), "--step", "question[*]/with_ai", folder=tmp_path, PARLEY_SECRET=SECRET
     )
     assert done.returncode == 0, done.stderr
     token = done.stdout.splitlines()[0].rpartition("/walk/")[2]
@@ -135,5 +135,5 @@ async def test_the_command_prints_a_link_that_serves(tmp_path: Path) -> None:
         (("--where", "condition=x"), "there is no such factor"),
         (("--language", "fr"), "is none of this study's"),
     ):
-        failed = await asyncio.to_thread(parley, "walk", str(path), *words, folder=tmp_path, PARLEY_SECRET=SECRET)
+        failed = await asyncio.to_thread(parley, "preview", str(path), *words, folder=tmp_path, PARLEY_SECRET=SECRET)
         assert (failed.returncode, said in failed.stderr) == (2, True), failed.stderr

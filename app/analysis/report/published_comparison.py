@@ -1,7 +1,7 @@
-"""Figures as a paper printed them, beside those of a study: `parley report mine --against chatbench`.
+"""Figures as a paper printed them, beside those of a study: `parley report mine --compare-with chatbench`.
 
 A paper's figures have the names of our own, so whatever a study and a paper both have is compared, and nothing else.
-Models that a study calls otherwise are told with `--as my-gpt=gpt-4o`.
+Models that a study calls otherwise are told with `--match-model my-gpt=gpt-4o`.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Against:
         """How many of its figures were compared, and which models, in words."""
         stand = "".join(f" {mine} stands for the paper's {theirs}." for mine, theirs in self.called.items())
         alone = self.alone(findings)
-        theirs = f"; the paper's are {' and '.join(self.models)} (--as MINE=THEIRS)" if alone else ""
+        theirs = f"; the paper's are {' and '.join(self.models)} (--match-model MINE=THEIRS)" if alone else ""
         without = f" Without a counterpart: {', '.join(alone)}{theirs}." if alone else ""
         return (
             f"{len(found):,} of the {len(self.figures):,} figures that are known of {self.title} have a counterpart in "
@@ -78,7 +78,7 @@ class Against:
         known = self.of_study(findings)
         for mine in self.called:
             if slug(mine) not in map(slug, known):
-                raise PublishedUnknown(f"--as: the study has no model {mine!r}{allowed(mine, known)}")
+                raise PublishedUnknown(f"--match-model: the study has no model {mine!r}{allowed(mine, known)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ def against(name: str, called: Sequence[str] = ()) -> Against:
     stands = dict(_stands(one, models) for one in called)
     if len(stands) < len(called):
         raise PublishedUnknown(
-            f"--as {' --as '.join(called)}: each of the study's models stands for one of the paper's"
+            f"--match-model {' --match-model '.join(called)}: each of the study's models stands for one of the paper's"
         )
     own = {theirs: [mine for mine in stands if stands[mine] == theirs] for theirs in models}
     own = {theirs: mine or [theirs] for theirs, mine in own.items() if mine or theirs not in stands}
@@ -137,7 +137,7 @@ def _stands(text: str, models: Sequence[str]) -> tuple[str, str]:
     found = {slug(model): model for model in models}.get(slug(theirs))
     if not mine or found is None:
         wrong = f"{theirs!r} is no model of the paper" if mine else "it takes MINE=THEIRS"
-        raise PublishedUnknown(f"--as {text}: {wrong}{allowed(theirs, models)}")
+        raise PublishedUnknown(f"--match-model {text}: {wrong}{allowed(theirs, models)}")
     return mine, found
 
 

@@ -1,6 +1,6 @@
 """What the tutor says where nobody talks to it: prompts that want a letter, a reading, or a yes.
 
-They are those of `parley alone`: so that it can be tried offline, with replies of the form that real models give.
+They are those of `parley ai-alone`: so that it can be tried offline, with replies of the form that real models give.
 """
 
 import json
