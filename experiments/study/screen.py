@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from experiments.study.fields import Field, draft_chars
 from experiments.study.recruitment import Paste
@@ -18,6 +18,7 @@ from problems import problem
 class Text:
     """A passage of the researcher's, in Markdown."""
 
+    kind: ClassVar[str] = "text"
     text: str
 
 
@@ -25,6 +26,7 @@ class Text:
 class Asked:
     """The problem being worked on; `options` are shown greyed where they are not a field of the form."""
 
+    kind: ClassVar[str] = "problem"
     text: str
     options: tuple[tuple[str, str], ...] = ()
     copying: bool = True
@@ -51,6 +53,7 @@ class Transcript:
     in for the latter; with `judged` the last message is marked as what the form is about.
     """
 
+    kind: ClassVar[str] = "transcript"
     title: str
     messages: tuple[Message, ...]
     problem: str = ""
@@ -64,6 +67,7 @@ class Transcript:
 class Notice:
     """What has to be said about the answers that were given: a sentence, and the questions that it is about."""
 
+    kind: ClassVar[str] = "notice"
     text: str
     about: tuple[str, ...] = ()
 
@@ -72,6 +76,7 @@ class Notice:
 class Code:
     """A code, and where to take it; `complete` if it is that of the whole study done."""
 
+    kind: ClassVar[str] = "code"
     code: str
     url: str = ""
     complete: bool = True

@@ -285,7 +285,7 @@ def _block(plain: dict[str, Any]) -> Block:
     match plain.pop("block"):
         case "text":
             return Text(**plain)
-        case "asked":
+        case "problem":
             return Asked(**{**plain, "options": tuple((key, text) for key, text in plain["options"])})
         case "transcript":
             ratings = tuple(FIELDS.validate_python(turn) for turn in plain["ratings"])

@@ -326,7 +326,7 @@ def screen_json(screen: Screen) -> dict[str, Any]:
     """A screen as plain JSON values, for bots."""
     plain: dict[str, Any] = orjson.loads(orjson.dumps(asdict(screen), default=_plain))
     for block, told in zip(screen.panel.blocks, plain["panel"]["blocks"], strict=True):
-        told["block"] = type(block).__name__.lower()
+        told["block"] = block.kind
     return plain
 
 

@@ -171,7 +171,7 @@ def _left(screen: Screen, study: StudyLook) -> Part:
             "path": screen.path,
             "panel": panel,
             "study": study,
-            "blocks": [(type(block).__name__.lower(), block) for block in panel.blocks],
+            "blocks": panel.blocks,
             "groups": groups(view for view in views if view.name not in rated),
             "judged": any(block.judged for block in talks),
             "ratings": {view.name: view for view in views if view.name in rated},
@@ -181,7 +181,7 @@ def _left(screen: Screen, study: StudyLook) -> Part:
             "ends": ends,
         }
 
-    kinds = [type(block).__name__ for block in panel.blocks]
+    kinds = [block.kind for block in panel.blocks]
     about = (panel.title, kinds, panel.blocks, panel.fields, panel.button, panel.decline, ends)
     return Part("left.html.j2", about, values, (study, bool(screen.outcome)), bool(panel.fields))
 
