@@ -1,17 +1,17 @@
-"""When the clock acts on a session: limits of steps and of the whole, and least times; all read from the facts.
+"""Time limits of steps and sessions, minimum times of steps, and how long each screen was shown, all from the events.
 
-A screen is shown by the last fact that changed it, whoever's that is, so a reload does not turn a clock back. Nothing
-here reads a clock: the world says what time it is when it asks for what is due.
+A screen counts as shown from the last event that changed it, whoever caused that event, so a reload does not restart
+its clock. Nothing here reads a clock: the caller passes the current time when it asks for what is due.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from experiments.errors import Refused
-from experiments.events import NOTES, Action, Fact, is_life
+from experiments.events import NOTES, Action, Event, Fact, is_life
 from experiments.session.position import here
 from experiments.session.state import Place, State, once
 from experiments.study.i18n import say
@@ -23,7 +23,7 @@ SECOND_US = 1_000_000
 GRACE_US = 2 * SECOND_US
 """How long a click of the last moment may be on its way."""
 HURRIED = "Please take a little more time here; you can go on in {seconds} s."
-LEAVING = frozenset({"submit", "skip"})
+LEAVING_ACTIONS = frozenset({"submit", "skip"})
 """Actions that leave a screen behind, for which a least time holds."""
 
 
@@ -82,7 +82,7 @@ def extendable(place: Place) -> bool:
 def refuse_haste(place: Place, action: Action) -> None:
     """Raise Refused where a screen is left before its least time."""
     least_s = place.node.least_s if isinstance(place.node, Step) else 0
-    if not least_s or action.kind not in LEAVING:
+    if not least_s or action.kind not in LEAVING_ACTIONS:
         return
     left_us = shown_us(place) + _us(least_s) - action.at_us
     if left_us > 0:
@@ -120,3 +120,22 @@ def _limit(place: Place | None) -> Limit | None:
 
 def _us(seconds: float) -> int:
     return round(seconds * SECOND_US)
+
+
+LEAVING_EVENTS = frozenset({"submitted", "skipped", "expired"})
+"""Kinds of facts by which a screen is left behind."""
+
+
+def spans(events: Iterable[Event]) -> dict[str, float]:
+    """Seconds on each screen of a session that was left, by its path; only times, paths and kinds are looked at."""
+    shown_us: dict[str, int] = {}
+    left: dict[str, float] = {}
+    before_us: int | None = None
+    for event in events:
+        if event.kind in NOTES:
+            continue
+        shown = shown_us.setdefault(event.path, event.at_us if before_us is None else before_us)
+        if event.kind in LEAVING_EVENTS and event.path not in left:
+            left[event.path] = (event.at_us - shown) / 1e6
+        before_us = event.at_us
+    return left

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from experiments.session.state import Place
-from experiments.study.choice import ANSWER, choice
-from experiments.study.fields import Field
+from experiments.study.fields import ANSWER, Field, choice
 from experiments.study.screen import Asked, Panel, Text
 from experiments.study.step import Step, step
 

@@ -28,8 +28,7 @@ from experiments.session.conversation import (
 from experiments.session.limits import messages_left
 from experiments.session.state import Place
 from experiments.study.base_model import Config
-from experiments.study.choice import ANSWER, choice
-from experiments.study.fields import Field, Scale, Written
+from experiments.study.fields import ANSWER, Field, Scale, Written, choice
 from experiments.study.recruitment import Ending, Paste
 from experiments.study.screen import Asked, Chat, Panel, Text
 from experiments.study.step import Step, read_or_refuse, step

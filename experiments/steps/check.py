@@ -17,8 +17,7 @@ from experiments.errors import allowed
 from experiments.events import Action, Data, Event, Fact, Job
 from experiments.session.state import Place
 from experiments.study.answer_key import Wanted, example, impossible, passes
-from experiments.study.choice import ANSWER, choice
-from experiments.study.fields import AnyField, Field
+from experiments.study.fields import ANSWER, AnyField, Field, choice
 from experiments.study.i18n import say
 from experiments.study.screen import Asked, Block, Notice, Panel, Text
 from experiments.study.step import Step, read_or_refuse, step

@@ -13,8 +13,7 @@ from pydantic import Discriminator, PlainValidator, Tag, WithJsonSchema, model_v
 
 from experiments.errors import allowed
 from experiments.study.base_model import Config, typed
-from experiments.study.field import Field, Invalid
-from experiments.study.fields import LARGEST, Multiple, Number, Optioned, Slider, Tick
+from experiments.study.fields import LARGEST, Field, Invalid, Multiple, Number, Optioned, Slider, Tick
 from experiments.study.template import names
 
 SHAPES = "needs an answer, a list of answers, or `{minimum: ..., maximum: ...}`"

@@ -24,12 +24,11 @@ from experiments.instruments.scales import QUESTIONS, SCALES
 from experiments.study.admission import admitting
 from experiments.study.base_model import Config
 from experiments.study.latin_square import order_factors
-from experiments.study.lenient_parsing import apart, mended
 from experiments.study.model_spec import Model
 from experiments.study.schema import Each, Factor, Groups, Node, Phase, Pick, ProtocolFile, StudyFile, models
 from experiments.study.step import Step
 from experiments.study.validation import check
-from experiments.study.validation_errors import faults_of
+from experiments.study.validation_errors import apart, faults_of, mended
 from problems.problem import Problem
 
 Json = Any

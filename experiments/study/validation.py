@@ -2,29 +2,33 @@
 
 Runs over the resolved tree with the names that are in scope at each place, in the order of the flow, and gathers every
 fault. Whether each path through the study can be finished is tried out by simulated participants (`parley check`).
+
+A system prompt is filled where its model replies, so each name in it must be known at every such place. A prompt for
+each value of a factor or of a loop's variable must cover all values that are possible there. A fallback model is given
+the prompt of the model that it replaces.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from experiments.errors import Fault, allowed
-from experiments.study import system_prompts
 from experiments.study.ai_alone import alone_faults
 from experiments.study.cells import MOST_CELLS, beyond
 from experiments.study.fields import KINDS, Field
 from experiments.study.latin_square import LATIN, of_companions, of_items, size_of
+from experiments.study.model_spec import Model, PickText
 from experiments.study.schema import Each, Node, OneOf, Phase, Pick, weights
 from experiments.study.scope import Asked, Names, Values, as_words, drawn_values, factor_values
 from experiments.study.step import Step
-from experiments.study.system_prompts import may_reply
-from experiments.study.template import names
+from experiments.study.template import SLOT, names
 from problems.problem import Problem
 
 if TYPE_CHECKING:
     from experiments.study.resolve import Study
+
 
 MOST_ROWS = 26
 PROBLEM_NAMES = ("id", "text", "dataset")
@@ -44,7 +48,7 @@ def check(study: Study) -> list[Fault]:
     faults = [*_fallbacks(study), *_prices(study), *factors, *cells, *_caps(study), *_bonus(study)]
     faults += alone_faults(study)
     scope, found = _flow(study, study.flow, Names(known, frozenset(), have, values), "flow")
-    faults += [*found, *system_prompts.faults(study.file.models, scope.asked)]
+    faults += [*found, *prompt_faults(study.file.models, scope.asked)]
     last = study.flow[-1] if study.flow else None
     if getattr(last, "step", None) != "finish":
         faults.append(Fault("flow", "must end with a `finish` step, which shows the completion code"))
@@ -302,3 +306,74 @@ def _pick(study: Study, pick: Pick, at: str) -> Iterator[Fault]:
             yield Fault(f"{at}.do.pick", f"has no protocol for {pick.by} = {value!r}")
         for value in [value for value in pick.pick if value not in weights(factor)]:
             yield Fault(f"{at}.do.pick", f"{value!r} is no value of {pick.by}{allowed(value, list(weights(factor)))}")
+
+
+def may_reply(texts: Sequence[str], models: Sequence[str], scope: Names) -> tuple[str, ...]:
+    """The models that a step's own words for them can mean at a place."""
+    found: dict[str, None] = {}
+    for text in texts:
+        slot = SLOT.fullmatch(text.strip())
+        if slot and slot[1] in scope.values:
+            found |= dict.fromkeys(scope.possible(slot[1]))
+        else:
+            found |= dict.fromkeys(models if "{{" in text else [text])
+    return tuple(model for model in found if model in models)
+
+
+def prompt_faults(models: Mapping[str, Model], asked: Sequence[Asked]) -> Iterator[Fault]:
+    """What is wrong with the system prompts of the models that reply somewhere, each thing once."""
+    told: set[tuple[str, str]] = set()
+    for use in asked:
+        for where, name, fault in (
+            *_unknown_in_prompt(models[use.model], use),
+            *_picked_prompt(models[use.model], use),
+        ):
+            if (where, name) not in told:
+                told.add((where, name))
+                yield Fault(where, fault)
+    for model in dict.fromkeys(use.model for use in asked):
+        yield from _stray_prompts(model, models[model], [use.names for use in asked if use.model == model])
+
+
+def _prompt_texts(model: Model, where: str) -> Iterator[tuple[str, str]]:
+    """The prompts, each with its place in the file."""
+    if isinstance(model.system, str):
+        yield where, model.system
+    else:
+        yield from ((f"{where}.pick.{value}", text) for value, text in model.system.pick.items())
+
+
+def _unknown_in_prompt(model: Model, use: Asked) -> Iterator[tuple[str, str, str]]:
+    for where, text in _prompt_texts(model, _prompt_at(use.model)):
+        for name in names(text):
+            if name not in use.names.known:
+                hint = allowed(name, use.names.known)
+                yield where, name, f"{{{{{name}}}}} means nothing at {use.at}, where the model replies{hint}"
+
+
+def _picked_prompt(model: Model, use: Asked) -> Iterator[tuple[str, str, str]]:
+    if not isinstance(model.system, PickText):
+        return
+    by, where = model.system.by, _prompt_at(use.model)
+    if by not in use.names.values:
+        hint = allowed(by, use.names.values)
+        yield f"{where}.by", by, f"no factor or loop is called {by!r} at {use.at}, where the model replies{hint}"
+        return
+    for value in use.names.possible(by):
+        if value not in model.system.pick:
+            yield f"{where}.pick", value, f"has no prompt for {by} = {value!r}"
+
+
+def _stray_prompts(name: str, model: Model, scopes: Sequence[Names]) -> Iterator[Fault]:
+    """Prompts for values that there are nowhere."""
+    if not isinstance(model.system, PickText):
+        return
+    by = model.system.by
+    known = {value for scope in scopes for value in scope.values.get(by, ())}
+    for value in model.system.pick if known else ():
+        if value not in known:
+            yield Fault(f"{_prompt_at(name)}.pick.{value}", f"{value!r} is no value of {by}{allowed(value, known)}")
+
+
+def _prompt_at(model: str) -> str:
+    return f"models.{model}.system"

@@ -21,8 +21,8 @@ from typing import Any
 
 from experiments.events import Event
 from experiments.session.position import reached
-from experiments.session.spans import spans
 from experiments.session.state import Place, State
+from experiments.session.timing import spans
 from experiments.study.fields import Field, Scale, Single, Slider, Tick
 from experiments.study.resolve import Study
 from experiments.study.step import Step

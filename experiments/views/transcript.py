@@ -18,16 +18,15 @@ from experiments.events import NOTES, Event
 from experiments.session.annotations import ANNOTATED
 from experiments.session.engine import evolve, fold, owed, screen
 from experiments.session.position import here, reached
-from experiments.session.spans import LEAVING
 from experiments.session.state import Place, State, language_of
-from experiments.session.timing import shown_us
+from experiments.session.timing import LEAVING_EVENTS, shown_us
 from experiments.study.resolve import Study
 from experiments.study.screen import Screen, Transcript
 from experiments.study.step import Step
 from experiments.views.answers import Answered, answered
 from experiments.views.conversations import Talk, talks
 
-OVER = LEAVING | {"declined", "finished"}
+OVER = LEAVING_EVENTS | {"declined", "finished"}
 """Kinds of facts by which a place is left, also where the session ends with it."""
 PAGES = OVER | {"turned", "missed"}
 """Kinds of facts by which a page is left."""

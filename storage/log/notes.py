@@ -13,7 +13,7 @@ from typing import Literal
 
 from experiments.events import Action
 from experiments.session.engine import decide, fold
-from experiments.study.field import Invalid, read_text
+from experiments.study.fields import Invalid, read_text
 from storage.errors import Conflict, StorageError
 from storage.log.event_log import Log
 from storage.log.seat_projection import seat_changes, seat_of

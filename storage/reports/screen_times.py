@@ -15,10 +15,9 @@ from sqlalchemy import select
 
 from experiments.session.engine import fold
 from experiments.session.position import reached
-from experiments.session.spans import LEAVING
 from experiments.session.state import Place, State
 from experiments.session.telemetry import folded
-from experiments.session.timing import shown_us
+from experiments.session.timing import LEAVING_EVENTS, shown_us
 from experiments.study.resolve import Study
 from experiments.study.step import Step
 from storage import tables
@@ -103,7 +102,7 @@ def _shown(
 
 
 def _seconds(place: Place) -> float | None:
-    left = next((fact for fact in place.facts if fact.kind in LEAVING), None)
+    left = next((fact for fact in place.facts if fact.kind in LEAVING_EVENTS), None)
     return None if left is None else (left.at_us - shown_us(place)) / 1e6
 
 

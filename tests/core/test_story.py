@@ -14,7 +14,7 @@ from experiments.session.engine import decide, fold, owed, screen
 from experiments.session.state import State
 from experiments.session.timing import GRACE_US
 from experiments.study.resolve import Study, resolve
-from experiments.views.transcript import LEAVING, PAGES, Story, Visit, moments, state_at, story
+from experiments.views.transcript import LEAVING_EVENTS, PAGES, Story, Visit, moments, state_at, story
 from tests.fakes.examples import SEEDS, examples
 from tests.fakes.sessions import NAMES, enrolment, study, whole
 
@@ -196,4 +196,4 @@ def test_notes_flags_and_exclusions_stand_at_the_place_of_their_time() -> None:
 
 
 def test_every_kind_of_fact_that_leaves_a_place_leaves_its_page() -> None:
-    assert set(LEAVING) <= PAGES
+    assert set(LEAVING_EVENTS) <= PAGES

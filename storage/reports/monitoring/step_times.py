@@ -12,8 +12,8 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, select
 
 from experiments.events import Event
-from experiments.session.spans import spans
 from experiments.session.telemetry import folded
+from experiments.session.timing import spans
 from storage import tables
 from storage.log.seats import OURS
 
