@@ -199,12 +199,12 @@ def _roles(kind: type[Step], name: str) -> Iterator[str]:
 def fields_page() -> str:
     """Every kind of question, and the named scales."""
     text = (
-        "The questions of a `survey`. Each has a key `ask` with its kind, these keys, and those of its kind below.\n\n"
+        "The questions of a `survey`. Each has a key `type` with its kind, these keys, and those of its kind below.\n\n"
     )
     text += keys(asked.Field)
     for kind in QUESTION_KINDS:
-        own = [key for key in kind.model_fields if key not in ("ask", *asked.Field.model_fields)]
-        text += f"\n## {kind.model_fields['ask'].default}\n\n{about(kind)}\n" + (f"\n{keys(kind, own)}" if own else "")
+        own = [key for key in kind.model_fields if key not in ("type", *asked.Field.model_fields)]
+        text += f"\n## {kind.model_fields['type'].default}\n\n{about(kind)}\n" + (f"\n{keys(kind, own)}" if own else "")
     text += "\n# Scales\n\nTheir wording is that of the published instruments; `name` and `text` come with them.\n"
     for name, points in SCALES.items():
         text += f"\n## {name}\n\n> {QUESTIONS[name]}\n\n"

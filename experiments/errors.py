@@ -22,7 +22,7 @@ def allowed(word: str, known: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing wrong in a study file: where (a path such as `flow[3].questions[0].ask`), what, what is allowed."""
+    """One thing wrong in a study file: where (a path such as `flow[3].questions[0].type`), what, what is allowed."""
 
     where: str
     what: str

@@ -58,15 +58,15 @@ class Field:
         """The question of a survey; raises AnnotatorUnknown where no form can ask it."""
         asked = {"name": self.name, "text": _plain(str(self.schema.get("description") or self.name))}
         if self._kind == "array":
-            rest = {"ask": "multiple", "options": dict(self.options)} if self.options else {"ask": "long"}
+            rest = {"type": "multiple_choice", "options": dict(self.options)} if self.options else {"type": "long_text"}
             return rest | asked | {"required": False}
         if self.options:
-            return {"ask": "single", "options": dict(self.options)} | asked
+            return {"type": "single_choice", "options": dict(self.options)} | asked
         if self._kind in ("integer", "number"):
             ends = {name: self.schema[name] for name in ("minimum", "maximum") if name in self.schema}
-            return {"ask": "number", "whole": self._kind == "integer", "required": not self._may_lack} | ends | asked
+            return {"type": "number", "integer": self._kind == "integer", "required": not self._may_lack} | ends | asked
         if self._kind == "string":
-            return {"ask": "short", "required": False} | asked
+            return {"type": "short_text", "required": False} | asked
         raise AnnotatorUnknown(f"{self.name!r} cannot be asked in a form: it is of the type {self._kind or 'any'!r}")
 
     def says(self, value: Any) -> str:

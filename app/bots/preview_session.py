@@ -81,7 +81,7 @@ def offline(study: Study, **more: object) -> Study:
 def all_but(study: Study, values: Mapping[str, str]) -> tuple[Cap, ...]:
     """Caps that shut every cell in which a factor has another value than this."""
     return tuple(
-        Cap(where={name: other}, most=0) for name, other in every_value(study) if values.get(name, other) != other
+        Cap(where={name: other}, max=0) for name, other in every_value(study) if values.get(name, other) != other
     )
 
 
@@ -123,7 +123,7 @@ def _open(chain: Sequence[Node], values: Mapping[str, str]) -> bool:
         for name, wanted in (node.when or {}).items():
             if name in own and values[name] not in _words(wanted):
                 return False
-        own -= {node.each, *node.beside} if isinstance(node, Each) else set()
+        own -= {node.each, *node.vary} if isinstance(node, Each) else set()
     return True
 
 

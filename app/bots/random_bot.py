@@ -111,7 +111,7 @@ class RandomBot:
         if isinstance(field, Number):
             high = field.maximum if field.maximum is not None else (field.minimum or 0) + 100
             low = field.minimum if field.minimum is not None else min(0, high - 100)
-            return self._random.randint(round(low), round(high)) if field.whole else self._random.uniform(low, high)
+            return self._random.randint(round(low), round(high)) if field.integer else self._random.uniform(low, high)
         return self._random.choice(REMARKS)
 
 

@@ -85,7 +85,7 @@ class Cast:
                 "fallback": (),
             }
         )
-        file = study.file.model_copy(update={"models": {self.model: speaker}, "on_leak": "flag"})
+        file = study.file.model_copy(update={"models": {self.model: speaker}, "on_identity_leak": "flag"})
         return replace(study, file=file)
 
 

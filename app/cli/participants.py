@@ -79,7 +79,7 @@ def links(
 
 def _recruiter(study: Study, given: str) -> str:
     """Whose ids are signed: the study's own recruiter's, unless another is given that it lets in."""
-    by = study.file.recruitment.by
+    by = study.file.recruitment.channels
     fit = [name for name in SIGNED if not by or name in by]
     if given in fit or (not given and len(fit) == 1):
         return given or fit[0]

@@ -64,10 +64,10 @@ def cap(
     if most is not None or none:
         data = {"where": cell_of(found, where), "most": None if none else most}
         decide_on(database, found.name, "capped", data, by="researcher", at_us=WorldClock().now_us())
-    caps = operations_of(database, found.name).caps_of(found.file.caps)
+    caps = operations_of(database, found.name).caps_of(found.file.quotas)
     for held in caps:
         words = escape(cell_key(held.where)) or "all participants"
-        out.print(f"{words}: {'nobody new' if not held.most else f'at most {held.most:,}'}", highlight=False)
+        out.print(f"{words}: {'nobody new' if not held.max else f'at most {held.max:,}'}", highlight=False)
     if not caps:
         out.print(
             f"No cap is set: parley quota {found.name} MOST [--where factor=value]", highlight=False, markup=False
@@ -125,10 +125,12 @@ def status(
     database = open_database(settings_in_use().database_url)
     found = Studies(database).newest(name_of(study))
     with database.connect() as connection:
-        there = crowds(connection, meant(found.name, origin, WorldClock().now_us(), found.file.times.lease_s))
+        there = crowds(
+            connection, meant(found.name, origin, WorldClock().now_us(), found.file.session_limits.hold_place_s)
+        )
     now, same_id = tally(there), odd(there).flags.get(SAME_ID, 0)
     held = operations_of(database, found.name)
-    caps = held.caps_of(found.file.caps) if origin == "person" else ()
+    caps = held.caps_of(found.file.quotas) if origin == "person" else ()
     if as_json:
         print(
             json.dumps(

@@ -80,7 +80,7 @@ class Purse:
     def shut(self, study: Study) -> tuple[Cap, ...]:
         """The cells in which nobody new can begin as their budget is spent, as caps; by what was read last."""
         known = self._known.get(study.name)
-        return tuple(Cap(where=dict(where), most=0) for where in self._used_up(study, known) if where) if known else ()
+        return tuple(Cap(where=dict(where), max=0) for where in self._used_up(study, known) if where) if known else ()
 
     def _used_up(self, study: Study, known: _Known) -> tuple[Where, ...]:
         return known.used_up(len(self._begun[study.name]))
@@ -133,7 +133,7 @@ class Purse:
         begun_s = time.perf_counter()
         operations = operations_of(self._database, study.name)
         found = {where: spending(self._database, study, where, now_us) for where in operations.budgets}
-        full = not operations.pilot and is_full(self._database, study, operations.caps_of(study.file.caps), now_us)
+        full = not operations.pilot and is_full(self._database, study, operations.caps_of(study.file.quotas), now_us)
         took_us = round((time.perf_counter() - begun_s) * 1e6)
         return _Known(now_us, now_us + FRESH_US + READING_SHARE * took_us, operations, found, full)
 

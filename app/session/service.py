@@ -148,7 +148,7 @@ class Runtime:
         known: dict[str, Any] = {"study": study.name, "hash": study.hash, "origin": origin}
         known |= {"seed": seed or secrets.token_hex(16)}
         if shut:
-            known |= {"shut": [cap.model_dump(mode="json") for cap in shut]}
+            known |= {"shut": [cap.as_data() for cap in shut]}
         live = Live(stream or str(uuid4()), study, State())
         who = Arriving({**known, **told}, identity, self._purse.shut(study))
         if study.admission:

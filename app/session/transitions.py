@@ -125,8 +125,8 @@ def _caps(
     study: Study, origin: str, operations: Operations, enrolled: Data, closed: tuple[Cap, ...]
 ) -> tuple[Cap, ...]:
     """How many may be in which cells: the study's own caps are for people."""
-    own = operations.caps_of(study.file.caps) if origin == "person" else ()
-    return (*own, *map(Cap.model_validate, enrolled.get("shut", ())), *closed)
+    own = operations.caps_of(study.file.quotas) if origin == "person" else ()
+    return (*own, *map(Cap.from_data, enrolled.get("shut", ())), *closed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +173,7 @@ def _teller(study: Study, origin: str, others: Others, caps: Sequence[Cap]) -> T
         if job.kind == "assign":
             return {
                 "counts": [[values, number] for values, number in others.counts(study, origin)],
-                "caps": [cap.model_dump(mode="json") for cap in caps],
+                "caps": [cap.as_data() for cap in caps],
             }
         return {"taken": others.taken(study, origin, job.path)}
 

@@ -168,7 +168,7 @@ def _pools(raw: Mapping[str, Any], base: Path, load: Load, faults: list[Fault]) 
 def _outside(raw: Mapping[str, Any]) -> Iterator[Fault]:
     """What only backends, schemas and catalogues know to be wrong."""
     yield from language_faults(raw)
-    models, records = raw.get("models"), raw.get("records")
+    models, exported = raw.get("models"), raw.get("export_schemas")
     for name, model in models.items() if isinstance(models, dict) else ():
         backend = model.get("backend") if isinstance(model, dict) else None
         if isinstance(backend, str) and backend not in backends.names():
@@ -180,9 +180,9 @@ def _outside(raw: Mapping[str, Any]) -> Iterator[Fault]:
             for text in backends.check_options(backend, model.get("options", {})):
                 yield Fault(f"models.{name}", text)
     yield from _annotators(raw, models if isinstance(models, dict) else {})
-    for name in records if isinstance(records, list) else ():
+    for name in exported if isinstance(exported, list) else ():
         if str(name) not in schemas():
-            yield Fault("records", f"no schema is called {name!r}{allowed(str(name), list(schemas()))}")
+            yield Fault("export_schemas", f"no schema is called {name!r}{allowed(str(name), list(schemas()))}")
 
 
 def _annotators(raw: Mapping[str, Any], models: Mapping[str, Any]) -> Iterator[Fault]:

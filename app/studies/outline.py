@@ -88,7 +88,7 @@ def _flow(nodes: Sequence[Node], prefix: str = "") -> Iterator[Branch]:
 
 def _times(node: Each) -> str:
     count = str(node.take) if node.take else f"up to {node.up_to}" if node.up_to else "all"
-    beside = "".join(f", each with another {name}" for name in node.beside)
+    beside = "".join(f", each with another {name}" for name in node.vary)
     wanted = f", wanted {node.target} times each" if node.target else ""
     return f"{count} {f'of {node.of}' if node.of else 'times'}{beside}{wanted}"
 

@@ -42,12 +42,12 @@ def assigned(study: Study, seed: str, known: Data) -> dict[str, Any]:
     if "counts" not in known:
         return {"factors": drawn_factors(study.factors, study.pools, seed)}
     counts = [(dict(values), int(number)) for values, number in known["counts"]]
-    caps = [Cap.model_validate(cap) for cap in known.get("caps", ())]
+    caps = [Cap.from_data(cap) for cap in known.get("caps", ())]
     free = places(study, counts, caps)
     return {
         "factors": dict(balanced(free, counts, seed).values),
         "counts": [[values, number] for values, number in counts if number],
-        "caps": [cap.model_dump(mode="json") for cap in caps],
+        "caps": [cap.as_data() for cap in caps],
         "method": BALANCED,
     }
 

@@ -58,10 +58,10 @@ def turns(facts: Sequence[Event]) -> list[tuple[Event, Event]]:
     return [(a, b) for a, b in pairwise(spoken(facts)) if (a.kind, b.kind) == ("said", "replied")]
 
 
-def prompt(place: Place, model: str, said: Sequence[Event], *, sees_problem: bool) -> list[dict[str, str]]:
+def prompt(place: Place, model: str, said: Sequence[Event], *, problem_in_prompt: bool) -> list[dict[str, str]]:
     """What a model is asked: its system prompt, perhaps with the problem, and the conversation so far."""
     system = _system(place, model)
-    if sees_problem:
+    if problem_in_prompt:
         options = "\n".join(f"{option.key}. {option.text}" for option in place.problem.options)
         system = f"{system}\n\nThe problem being worked on:\n\n{place.problem.text}\n\n{options}".strip()
     start = [{"role": "system", "text": system}] if system else []

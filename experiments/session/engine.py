@@ -270,6 +270,6 @@ def _model(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
     told = leaks(action.data["text"], study.file.models)
     if not told:
         return (Fact("replied", action.data),)
-    hidden = {"text": masked(action.data["text"], study.file.models)} if study.file.on_leak != "flag" else {}
+    hidden = {"text": masked(action.data["text"], study.file.models)} if study.file.on_identity_leak != "flag" else {}
     slot = {"slot": action.data["slot"]} if "slot" in action.data else {}
     return (Fact("replied", {**action.data, **hidden}), Fact("flagged", {"what": "leak", "words": list(told), **slot}))

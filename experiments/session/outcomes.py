@@ -54,7 +54,7 @@ def ending(study: Study, outcome: str, own: Ending) -> Ending:
     given = study.file.outcomes.get(outcome, Ending())  # type: ignore[call-overload]
     title, text = COMMON[outcome]
     code = given.code or own.code
-    url = given.url or own.url or (PROLIFIC if code and "prolific" in study.file.recruitment.by else "")
+    url = given.url or own.url or (PROLIFIC if code and "prolific" in study.file.recruitment.channels else "")
     return Ending(title=given.title or own.title or title, text=given.text or own.text or text, code=code, url=url)
 
 

@@ -32,9 +32,9 @@ def drawn(place: Place, taken: Mapping[str, int]) -> dict[str, Any]:
         words = f"needs {wish} of {node.of} where {wanted or 'anything'}; {len(chosen)} are left"
         raise StudyError(place.study.name, [Fault(place.path, words)])
     items: list[dict[str, str]] = [{node.each: item} for item in chosen]
-    for name, companions in node.beside.items():
+    for name, companions in node.vary.items():
         order: Sequence[str] = shuffled(companions, place.state.seed, f"{place.path}:{name}")
-        if node.beside_order == LATIN:
+        if node.vary_order == LATIN:
             order = arranged(companions, place.state.factors[of_companions(node, name)])
         for number, item in enumerate(items):
             item[name] = order[number % len(order)]

@@ -76,8 +76,8 @@ class Operations:
 
     def caps_of(self, written: Sequence[Cap]) -> tuple[Cap, ...]:
         """The caps that hold: those of the study's file, but for what was decided since."""
-        held: dict[Where, int | None] = {**{where_of(cap.where): cap.most for cap in written}, **self.caps}
-        return tuple(Cap(where=dict(where), most=most) for where, most in held.items() if most is not None)
+        held: dict[Where, int | None] = {**{where_of(cap.where): cap.max for cap in written}, **self.caps}
+        return tuple(Cap(where=dict(where), max=most) for where, most in held.items() if most is not None)
 
 
 def where_of(values: Mapping[str, str]) -> Where:

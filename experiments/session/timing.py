@@ -44,12 +44,12 @@ def dues(study: Study, state: State) -> tuple[Due, ...]:
 
 
 def _dues(study: Study, state: State) -> Iterator[Due]:
-    times, place = study.file.times, here(study, state)
-    if times.limit_s is not None:
-        yield Due("session", state.events[0].at_us + _us(times.limit_s))
-    if times.away_s is not None:
+    times, place = study.file.session_limits, here(study, state)
+    if times.time_limit_s is not None:
+        yield Due("session", state.events[0].at_us + _us(times.time_limit_s))
+    if times.away_after_s is not None:
         last_us = next(event.at_us for event in reversed(state.events) if is_life(event))
-        yield Due("away", last_us + _us(times.away_s))
+        yield Due("away", last_us + _us(times.away_after_s))
     limit = _limit(place)
     if place is not None and limit is not None:
         more = sum(event.kind == "extended" for event in place.facts)
@@ -58,13 +58,13 @@ def _dues(study: Study, state: State) -> Iterator[Due]:
 
 def timing(place: Place, step: Step) -> Timing:
     """The times of the present screen, a step's: when it may be left, and when the first end comes."""
-    opens = shown_us(place) + _us(step.least_s) if step.least_s else None
+    opens = shown_us(place) + _us(step.min_time_s) if step.min_time_s else None
     first = next((due for due in dues(place.study, place.state) if due.kind != "away"), None)
     if first is None:
         return Timing(opens)
-    limit = step.limit if first.kind == "step" else None
-    warn_s = limit.warn_s if limit else place.study.file.times.warn_s
-    return Timing(opens, first.at_us - _us(warn_s), first.at_us, bool(limit) and extendable(place))
+    limit = step.time_limit if first.kind == "step" else None
+    warn_before_s = limit.warn_before_s if limit else place.study.file.session_limits.warn_before_s
+    return Timing(opens, first.at_us - _us(warn_before_s), first.at_us, bool(limit) and extendable(place))
 
 
 def shown_us(place: Place) -> int:
@@ -81,10 +81,10 @@ def extendable(place: Place) -> bool:
 
 def refuse_haste(place: Place, action: Action) -> None:
     """Raise Refused where a screen is left before its least time."""
-    least_s = place.node.least_s if isinstance(place.node, Step) else 0
-    if not least_s or action.kind not in LEAVING_ACTIONS:
+    min_time_s = place.node.min_time_s if isinstance(place.node, Step) else 0
+    if not min_time_s or action.kind not in LEAVING_ACTIONS:
         return
-    left_us = shown_us(place) + _us(least_s) - action.at_us
+    left_us = shown_us(place) + _us(min_time_s) - action.at_us
     if left_us > 0:
         raise Refused("too_early", say(HURRIED, seconds=-(-left_us // SECOND_US)))
 
@@ -100,7 +100,7 @@ def expired(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
     if due is None or action.path != (place.path if place else ""):
         raise Refused("not_offered", "nothing is due there yet")
     limit = _limit(place)
-    if due.kind == "step" and limit and limit.then == "go_on":
+    if due.kind == "step" and limit and limit.on_expiry == "continue":
         return (Fact("expired", {"typed": dict(action.data.get("typed", {}))}),)
     return (Fact("finished", {"outcome": "timed_out", "why": due.kind}),)
 
@@ -109,13 +109,13 @@ def overdue(study: Study, state: State, now_us: int, seen_us: int = 0) -> Due | 
     """What is due by now and not in the last moment, if there was a last sign of life at `seen_us`."""
     for due in dues(study, state):
         late = due.at_us + GRACE_US <= now_us
-        if late and (due.kind != "away" or seen_us + _us(study.file.times.away_s or 0) <= now_us):
+        if late and (due.kind != "away" or seen_us + _us(study.file.session_limits.away_after_s or 0) <= now_us):
             return due
     return None
 
 
 def _limit(place: Place | None) -> Limit | None:
-    return place.node.limit if place is not None and isinstance(place.node, Step) else None
+    return place.node.time_limit if place is not None and isinstance(place.node, Step) else None
 
 
 def _us(seconds: float) -> int:

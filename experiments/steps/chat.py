@@ -40,10 +40,10 @@ GIVEN_UP = "The assistant cannot be reached at the moment. Your answers are save
 class OnFailure(Config):
     """What becomes of a chat whose model gives no reply, after Parley's own tries."""
 
-    then: Literal["retry", "skip", "stop"] = "retry"
+    action: Literal["retry", "skip", "stop"] = "retry"
     """`retry`: the participant may ask again, as often as they like. `skip`: they may also leave the problem behind,
     with all of its steps. `stop`: the session ends here, with the code below."""
-    after: Annotated[int, About(ge=0, le=20)] = 1
+    after_retries: Annotated[int, About(ge=0, le=20)] = 1
     """How often they can ask again before it is skipped or stopped."""
     text: str = NO_REPLY
     """What they read, in a calm sentence."""
@@ -62,7 +62,7 @@ class ChatStep(Step):
     """The instructions above the problem, in Markdown."""
     model: str = "{{model}}"
     """The model that replies: a name of the study's models, usually a factor or a loop's variable."""
-    called: str = "AI Chatbot"
+    assistant_label: str = "AI Chatbot"
     """What participants see in place of the model's name."""
     max_messages: Annotated[int, About(ge=1, le=100)] = 20
     """How many messages can be sent."""
@@ -72,7 +72,7 @@ class ChatStep(Step):
     """Whether the problem's options stand beside the chat and must be answered to go on."""
     rate_each: tuple[Literal["helpfulness", "correctness"], ...] = ()
     """Scales on which each reply must be rated before the next message or the end."""
-    sees_problem: bool = False
+    problem_in_prompt: bool = False
     """Whether the model is given the problem in its system prompt. (ChatBench and CheckMate: no.)"""
     on_failure: OnFailure = OnFailure()
     """What becomes of it where the model gives no reply."""
@@ -114,7 +114,7 @@ class ChatStep(Step):
         waits, said = _waits(place.facts), count(place.facts, "said")
         left = messages_left(place, self.max_messages - said)
         chat = Chat(
-            title=place.fill(self.called),
+            title=place.fill(self.assistant_label),
             messages=messages(place.facts),
             remaining=left,
             max_chars=MESSAGE_CHARS,
@@ -144,7 +144,7 @@ class ChatStep(Step):
         left = messages_left(place, self.max_messages - said)
         leave = ("submit",) if said >= min(self.min_messages, said + left) else ()
         if waits == "failed":
-            skip = ("skip",) if self.on_failure.then == "skip" and self._given_up(place) else ()
+            skip = ("skip",) if self.on_failure.action == "skip" and self._given_up(place) else ()
             return ("retry", *skip, *leave)
         return (*(("say",) if left else ()), *leave)
 
@@ -153,7 +153,7 @@ class ChatStep(Step):
         tries = 0
         for event in place.facts:
             tries = 0 if event.kind == "said" else tries + (event.kind == "failed" and not by_click(event))
-        return tries > self.on_failure.after
+        return tries > self.on_failure.after_retries
 
     def owed(self, place: Place) -> tuple[Job, ...]:
         """A reply to the last message that has none; or the end, where the study ends for want of one."""
@@ -161,15 +161,15 @@ class ChatStep(Step):
         if waits in ("said", "retried"):
             name = place.fill(self.model)
             stopped = {"stopped": True} if _stopped(place.facts) else {}
-            said = prompt(place, name, spoken(place.facts), sees_problem=self.sees_problem)
+            said = prompt(place, name, spoken(place.facts), problem_in_prompt=self.problem_in_prompt)
             return (Job("reply", place.path, {"model": name, "messages": said, **stopped}),)
-        if waits != "failed" or self.on_failure.then != "stop" or not self._given_up(place):
+        if waits != "failed" or self.on_failure.action != "stop" or not self._given_up(place):
             return ()
         return (Job("finish", place.path, {"outcome": "technical_failure"}),)
 
     def ends(self) -> Mapping[str, str]:
         """A technical failure, where the study ends for want of a reply."""
-        return {"technical_failure": self.on_failure.stop_code} if self.on_failure.then == "stop" else {}
+        return {"technical_failure": self.on_failure.stop_code} if self.on_failure.action == "stop" else {}
 
     def last_words(self, place: Place) -> Ending:
         """Those for want of a reply, where the session ended for it."""
@@ -206,7 +206,7 @@ class ChatStep(Step):
 @lru_cache(maxsize=100)
 def _scales(names: tuple[str, ...]) -> tuple[Field, ...]:
     """The scales of these names; made once, as they are the same at every screen."""
-    return tuple(Scale.model_validate({"scale": name, "ask": "scale"}) for name in names)
+    return tuple(Scale.model_validate({"scale": name, "type": "scale"}) for name in names)
 
 
 def _waits(facts: Sequence[Event]) -> str | None:

@@ -35,7 +35,7 @@ ONE_LEFT = "You have one more try."
 MORE_LEFT = "You have {count} more tries."
 
 
-PASSED_BY = "`limit`: who waits would pass it unjudged; write `then: end`, or another `policy`"
+PASSED_BY = "`time_limit`: a participant who waits would pass it unjudged; write `on_expiry: end`, or another `policy`"
 
 
 @step
@@ -49,18 +49,18 @@ class Check(Step):
     text: str = ""
     """What stands above the questions, in Markdown."""
     questions: tuple[AnyField, ...] = ()
-    """The questions, in order; each has a key `ask` that names its kind."""
-    of_problem: bool = False
+    """The questions, in order; each has a key `type` that names its kind."""
+    ask_problem: bool = False
     """Whether the problem in scope is asked in place of `questions`; right is its known answer."""
-    right: dict[str, Wanted] = {}
-    """What passes, by the question's name: an answer, a list of answers that do, or a range of numbers; for `multiple`
-    the options that must be chosen, and no others. Any answer passes to a question that is not named here."""
+    correct_answers: dict[str, Wanted] = {}
+    """The answers that pass, by the question's name: an answer, a list of accepted answers, or a range of numbers. For
+    `multiple_choice`, exactly the options listed must be chosen. Any answer passes to a question not named here."""
     attempts: Annotated[int, About(ge=1, le=10)] = 1
     """How many tries there are; 2 for comprehension unless given."""
     policy: Literal["record", "warn", "screen_out"] = "screen_out"
     """What becomes of who does not pass: it is recorded and no more; or they are warned; or the session ends there as
     `screened_out` (`failed_attention` for attention). For attention `record` unless given."""
-    after: Annotated[int, About(ge=1, le=100)] = 1
+    after_failures: Annotated[int, About(ge=1, le=100)] = 1
     """For attention: the policy holds from so many failed attention checks on, counted over the session."""
     warning: str = "Some of your last answers were not as expected. Please read each question with care from here on."
     """What is said to who is warned."""
@@ -87,28 +87,28 @@ class Check(Step):
             yield f"a question is called {taken[0]!r}, which is a name of the check's own; choose another"
 
     def _misfits(self) -> Iterator[str]:
-        if self.of_problem == bool(self.questions):
-            yield "needs either `questions` or `of_problem: true`"
-        if self.of_problem and self.right:
-            yield "`right` does not go with `of_problem`: right is the problem's own answer"
-        if not self.of_problem and not self.right:
-            yield "needs `right`: for one question at least, which answers pass"
+        if self.ask_problem == bool(self.questions):
+            yield "needs either `questions` or `ask_problem: true`"
+        if self.ask_problem and self.correct_answers:
+            yield "`correct_answers` does not go with `ask_problem`: right is the problem's own answer"
+        if not self.ask_problem and not self.correct_answers:
+            yield "needs `correct_answers`: for one question at least, which answers pass"
         if self.kind == "comprehension" and self.attempts < 2:
             yield "a comprehension check needs `attempts: 2` or more: Prolific demands two tries at least"
         if self.kind == "screening" and self.attempts > 1:
             yield "screening has one try: a second would tell people what is looked for"
-        if self.kind != "attention" and self.after > 1:
-            yield "`after` counts attention checks; leave it out here"
+        if self.kind != "attention" and self.after_failures > 1:
+            yield "`after_failures` counts attention checks; leave it out here"
 
     def asks(self) -> tuple[Field, ...]:
         """The questions; or the problem, whose options are its own."""
-        return (ANSWER,) if self.of_problem else self.questions
+        return (ANSWER,) if self.ask_problem else self.questions
 
     def fields(self, place: Place) -> tuple[Field, ...]:
         """The questions, with the names in them replaced; or the problem's options. None while there is a warning."""
         if self._warned(place):
             return ()
-        if self.of_problem:
+        if self.ask_problem:
             return (choice(place.problem.options),)
         return tuple(question.filled(place.fill) for question in self.questions)
 
@@ -117,7 +117,7 @@ class Check(Step):
         if self._warned(place):
             return Panel(self.title, (Notice(place.fill(self.warning)),), button=self.button)
         blocks: tuple[Block, ...] = (*self._again(place), *((Text(place.fill(self.text)),) if self.text else ()))
-        if self.of_problem:
+        if self.ask_problem:
             blocks = (*blocks, Asked(place.problem.text))
         return Panel(self.title, blocks, self.fields(place), button=self.button)
 
@@ -171,22 +171,26 @@ class Check(Step):
 
     def _wrong(self, place: Place, values: Data) -> list[str]:
         """The questions whose answers do not pass."""
-        if self.of_problem:
+        if self.ask_problem:
             return ["answer"] if values["answer"] != place.problem.answer else []
-        judged = [question for question in self.questions if question.name in self.right]
-        return [one.name for one in judged if not passes(one, self.right[one.name], values[one.name])]
+        judged = [question for question in self.questions if question.name in self.correct_answers]
+        return [one.name for one in judged if not passes(one, self.correct_answers[one.name], values[one.name])]
 
     def passing(self, place: Place) -> Mapping[str, Any]:
         """An answer that passes to each question that is judged."""
         if self._warned(place):
             return {}
-        if self.of_problem:
+        if self.ask_problem:
             return {"answer": place.problem.answer}
-        return {one.name: example(one, self.right[one.name]) for one in self.questions if one.name in self.right}
+        return {
+            one.name: example(one, self.correct_answers[one.name])
+            for one in self.questions
+            if one.name in self.correct_answers
+        }
 
     def right_answers(self, place: Place) -> Mapping[str, Any]:
         """What passes."""
-        return super().right_answers(place) if self.of_problem else self.right
+        return super().right_answers(place) if self.ask_problem else self.correct_answers
 
     def _warned(self, place: Place) -> bool:
         """Whether the last try was missed, and the warning is to be read."""
@@ -194,7 +198,7 @@ class Check(Step):
 
     def _applies(self, failures: int) -> bool:
         """Whether the policy holds, after so many failed attention checks."""
-        return self.kind != "attention" or failures >= self.after
+        return self.kind != "attention" or failures >= self.after_failures
 
     def _ends_here(self, place: Place) -> bool:
         """Whether the session ends for what was answered here; what comes later never changes that."""
@@ -209,17 +213,23 @@ class Check(Step):
 
     def needs(self) -> frozenset[str]:
         """A problem with options and a known answer, where it is asked."""
-        return frozenset({"problem", "options", "answer"} if self.of_problem else ())
+        return frozenset({"problem", "options", "answer"} if self.ask_problem else ())
 
     def faults(self, models: Sequence[str]) -> Sequence[str]:
         """Right answers to questions that are not there, and such as nobody can give."""
         asked = {question.name: question for question in self.questions}
-        strays = [name for name in self.right if name not in asked]
-        never = {name: impossible(asked[name], self.right[name]) for name in self.right if name in asked}
+        strays = [name for name in self.correct_answers if name not in asked]
+        never = {
+            name: impossible(asked[name], self.correct_answers[name]) for name in self.correct_answers if name in asked
+        }
         return [
-            *(f"`right`: no question is called {name!r}{allowed(name, asked)}" for name in strays),
-            *(f"`right.{name}`: {fault}" for name, found in never.items() for fault in found),
-            *([PASSED_BY] if self.policy == "screen_out" and self.limit and self.limit.then == "go_on" else []),
+            *(f"`correct_answers`: no question is called {name!r}{allowed(name, asked)}" for name in strays),
+            *(f"`correct_answers.{name}`: {fault}" for name, found in never.items() for fault in found),
+            *(
+                [PASSED_BY]
+                if self.policy == "screen_out" and self.time_limit and self.time_limit.on_expiry == "continue"
+                else []
+            ),
         ]
 
 

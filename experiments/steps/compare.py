@@ -39,7 +39,7 @@ from experiments.study.screen import Reply as Shown
 from experiments.study.screen import Round as ShownRound
 from experiments.study.step import Step, read_or_refuse, step
 
-CALLED = "{{called}}"
+CALLED = "{{assistant_label}}"
 
 
 @step
@@ -54,7 +54,7 @@ class Compare(Step):
     the study's unless given."""
     columns: Annotated[int, About(ge=2, le=4)] = 2
     """How many of them answer, drawn anew for each conversation."""
-    called: Annotated[tuple[str, ...], About(min_length=2, max_length=4)] = ("A", "B", "C", "D")
+    assistant_labels: Annotated[tuple[str, ...], About(min_length=2, max_length=4)] = ("A", "B", "C", "D")
     """What participants see in place of the models' names, from left to right."""
     max_messages: Annotated[int, About(ge=1, le=100)] = 20
     """How many messages can be sent."""
@@ -64,26 +64,26 @@ class Compare(Step):
     """`choice`: for one of the columns, a tie, or all bad. `slider`: a number from 0 to 100 for each column."""
     vote_when: Literal["each_turn", "at_end"] = "each_turn"
     """After each turn, before the next message; or once, which then ends the conversation."""
-    go_on: Literal["both", "winner"] = "both"
-    """`both`: each model keeps its own conversation. `winner`: after a vote for one column all go on with its
+    continue_with: Literal["own", "winner"] = "own"
+    """`own`: each model keeps its own conversation. `winner`: after a vote for one column all go on with its
     conversation; after any other vote each keeps its own."""
     question: str = "Which answer do you prefer?"
     """What stands above the vote by choice."""
-    better: str = "{{called}} is better"
-    """The vote for a column; `{{called}}` is what the column is called."""
+    better: str = "{{assistant_label}} is better"
+    """The vote for a column; `{{assistant_label}}` is what the column is called."""
     tie: str = "They are equally good"
     """The vote for a tie."""
     bad: str = "None of them is good"
     """The vote against all."""
-    score: str = "How good is {{called}}'s answer?"
+    score: str = "How good is {{assistant_label}}'s answer?"
     """What stands above the line for a column."""
     worst: str = "Very bad"
     """The words at the line's left end, which is 0."""
     best: str = "Very good"
     """The words at its right end, which is 100."""
-    sees_problem: bool = False
+    problem_in_prompt: bool = False
     """Whether the models are given the problem in their system prompt."""
-    no_reply: str = "This assistant could not answer. Your message is saved."
+    no_reply_text: str = "This assistant could not answer. Your message is saved."
     """What stands in the column of a model that gave no reply, in a calm sentence."""
     copying: bool = True
     """Whether the problem's text can be selected and copied."""
@@ -94,18 +94,18 @@ class Compare(Step):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        if len(self.called) < self.columns:
-            raise ValueError(f"`called` has {len(self.called)} names for {self.columns} columns")
+        if len(self.assistant_labels) < self.columns:
+            raise ValueError(f"`assistant_labels` has {len(self.assistant_labels)} names for {self.columns} columns")
         if self.min_messages > self.max_messages:
             raise ValueError(f"min_messages {self.min_messages} is above max_messages {self.max_messages}")
-        if self.go_on == "winner" and self.vote_when == "at_end":
-            raise ValueError("`go_on: winner` needs a vote after each turn: `vote_when: each_turn`")
+        if self.continue_with == "winner" and self.vote_when == "at_end":
+            raise ValueError("`continue_with: winner` needs a vote after each turn: `vote_when: each_turn`")
         return self
 
     @property
     def _slots(self) -> dict[str, str]:
         """What each column is called, by its slot."""
-        return dict(zip(SLOTS[: self.columns], self.called, strict=False))
+        return dict(zip(SLOTS[: self.columns], self.assistant_labels, strict=False))
 
     def asks(self) -> tuple[Field, ...]:
         """The vote."""
@@ -172,7 +172,7 @@ class Compare(Step):
         for slot, called in self._slots.items():
             outcome = one.outcomes.get(slot)
             missing = outcome if outcome is not None and outcome.kind == "failed" else None
-            failed = "" if missing is None else STOPPED if by_click(missing) else place.fill(self.no_reply)
+            failed = "" if missing is None else STOPPED if by_click(missing) else place.fill(self.no_reply_text)
             reply = one.reply(slot)
             text = reply.data["text"] if reply else ""
             how = ended(reply) if reply else ""
@@ -226,7 +226,7 @@ class Compare(Step):
 
     def _job(self, place: Place, slot: str, model: str, past: Sequence[reading.Pair], stopped: Data) -> Job:
         said = [event for pair in past for event in pair if event is not None]
-        told = prompt(place, model, said, sees_problem=self.sees_problem)
+        told = prompt(place, model, said, problem_in_prompt=self.problem_in_prompt)
         return Job("reply", place.path, {"model": model, "messages": told, **stopped}, slot)
 
     def decide(self, place: Place, action: Action) -> tuple[Fact, ...]:
@@ -257,12 +257,12 @@ class Compare(Step):
 
     def _vote(self, turn: int, given: Mapping[str, Any]) -> tuple[Fact, ...]:
         best = winner(given)
-        onward = {"onward": best} if self.go_on == "winner" and best in SLOTS else {}
+        onward = {"onward": best} if self.continue_with == "winner" and best in SLOTS else {}
         end = (Fact("submitted"),) if self.vote_when == "at_end" else ()
         return (Fact("voted", {"turn": turn, **given, **onward}), *end)
 
     def refers(self) -> tuple[str, ...]:
-        """`better` and `score` have a `{{called}}` of their own."""
+        """`better` and `score` have a `{{assistant_label}}` of their own."""
         own = {name: getattr(self, name).replace(CALLED, "") for name in ("better", "score")}
         return super(Compare, self.model_copy(update=own)).refers()
 
@@ -277,7 +277,7 @@ class Compare(Step):
     def needs(self) -> frozenset[str]:
         """A problem, if the models see it; a model, where one is drawn for the participant or the loop's turn."""
         model = {"model"} if any("{{model}}" in name.replace(" ", "") for name in self.models) else set()
-        return frozenset(model | ({"problem"} if self.sees_problem else set()))
+        return frozenset(model | ({"problem"} if self.problem_in_prompt else set()))
 
     def faults(self, models: Sequence[str]) -> Sequence[str]:
         """Models that the study does not have, or too few of them."""

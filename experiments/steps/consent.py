@@ -27,7 +27,7 @@ class Consent(Step):
     """The heading of its screen."""
     text: str
     """The form, in Markdown."""
-    tick: str = "I agree to this consent form."
+    checkbox: str = "I agree to this consent form."
     """The words beside the box. (ChatBench's.)"""
     button: str = "Continue"
     """The words on the button that ends the screen."""
@@ -37,7 +37,7 @@ class Consent(Step):
 
     def asks(self) -> tuple[Field, ...]:
         """The box."""
-        return (Tick(name="agreed", text=self.tick),)
+        return (Tick(name="agreed", text=self.checkbox),)
 
     def panel(self, place: Place) -> Panel:
         """The form and its box; below the author's text, what is recorded beside the answers."""
@@ -57,8 +57,12 @@ class Consent(Step):
 
     def faults(self, models: Sequence[str]) -> Sequence[str]:
         """A limit after which the study would go on without consent."""
-        passes = self.limit is not None and self.limit.then == "go_on"
-        return ["`limit`: who waits would go on without having agreed; write `then: end`"] if passes else []
+        passes = self.time_limit is not None and self.time_limit.on_expiry == "continue"
+        return (
+            ["`time_limit`: a participant who waits would go on without having agreed; write `on_expiry: end`"]
+            if passes
+            else []
+        )
 
     def ends(self) -> Mapping[str, str]:
         """No consent, where it can be declined."""

@@ -48,13 +48,13 @@ class Guess(Step):
     """What can be guessed: a key for the data, and what people read. Each participant sees them in another order."""
     truth: dict[str, str]
     """Which option is right for each of the study's models: `{gpt-4o: openai}`. It never leaves the server."""
-    unsure: str = "I do not know"
+    unsure_label: str = "I do not know"
     """The last option, recorded as `unsure`."""
-    sure: bool = False
+    ask_confidence: bool = False
     """Whether it is also asked how sure they are."""
-    sure_text: str = "How sure are you?"
+    confidence_text: str = "How sure are you?"
     """The words of that question."""
-    sure_points: Annotated[Options, About(min_length=2)] = POINTS
+    confidence_points: Annotated[Options, About(min_length=2)] = POINTS
     """The points of its scale."""
     button: str = "Continue"
     """The words on the button that ends the screen."""
@@ -62,21 +62,21 @@ class Guess(Step):
     @model_validator(mode="after")
     def _unsure_is_ours(self) -> Self:
         if UNSURE in self.options:
-            raise ValueError(f"the option {UNSURE!r} is always there; say its words by `unsure`")
+            raise ValueError(f"the option {UNSURE!r} is always there; say its words by `unsure_label`")
         return self
 
     @property
     def _words(self) -> dict[str, str]:
         """What people read, by the author's keys."""
-        return {**self.options, UNSURE: self.unsure}
+        return {**self.options, UNSURE: self.unsure_label}
 
     def asks(self) -> tuple[Field, ...]:
         """The guess, with the keys that are recorded; and how sure they are."""
         return (Single(name="guess", text=self.text, options=self._words), *self._scale())
 
     def _scale(self) -> tuple[Field, ...]:
-        points = Scale(ask="scale", name="sure", text=self.sure_text, options=self.sure_points)
-        return (points,) if self.sure else ()
+        points = Scale(type="scale", name="sure", text=self.confidence_text, options=self.confidence_points)
+        return (points,) if self.ask_confidence else ()
 
     def instructions(self) -> str:
         """Nothing stands above the question."""
@@ -110,7 +110,7 @@ class Guess(Step):
 
     def gives(self) -> tuple[str, ...]:
         """`guess`, an option's key or `unsure`; and `sure`, where it is asked."""
-        return ("guess", "sure") if self.sure else ("guess",)
+        return ("guess", "sure") if self.ask_confidence else ("guess",)
 
     def needs(self) -> frozenset[str]:
         """A conversation before it."""

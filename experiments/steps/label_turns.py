@@ -23,9 +23,9 @@ class LabelTurns(Step):
     """The instructions above the conversation, in Markdown."""
     show_problem: bool = False
     """Whether the problem's text, such as the theorem talked about, can be unfolded above the conversation."""
-    person: str = "Person"
+    user_label: str = "Person"
     """What raters see in place of the name of whoever wrote to the assistant."""
-    called: str = "AI assistant"
+    assistant_label: str = "AI assistant"
     """What raters see in place of the assistant's name."""
     button: str = "Continue"
     """The words on the button that ends the screen."""
@@ -50,7 +50,7 @@ class LabelTurns(Step):
 
     def panel(self, place: Place) -> Panel:
         """The conversation, with the labels beside each message."""
-        names = place.fill(self.person), place.fill(self.called)
+        names = place.fill(self.user_label), place.fill(self.assistant_label)
         about = place.problem.text if self.show_problem else ""
         talk = dialogue(place.problem.dialogue, *names, problem=about, ratings=self._labels(place))
         blocks: tuple[Block, ...] = (*((Text(place.fill(self.text)),) if self.text else ()), talk)

@@ -19,11 +19,11 @@ class Rank(Step):
     """CheckMate's final preference: a rank for each model met, 1 the best; several may have the same."""
 
     step: Literal["rank"]
-    of: str
+    loop: str
     """The loop whose turns are ranked, by its name."""
     chat: str = "chat"
     """The id of the chat in each turn of the loop."""
-    called: str = "Model {{number}}"
+    assistant_label: str = "Model {{number}}"
     """What participants see in place of each model's name."""
     best: str = "Most preferrable math assistant"
     """CheckMate's words (sic) for rank 1."""
@@ -39,20 +39,20 @@ class Rank(Step):
         return len(draw.items) if draw else 0
 
     def _loop(self, place: Place) -> str:
-        return place.path.rpartition("/")[0] + "/" + self.of if "/" in place.path else self.of
+        return place.path.rpartition("/")[0] + "/" + self.loop if "/" in place.path else self.loop
 
     def _chat(self, place: Place, number: int) -> tuple[Event, ...]:
         return place.state.facts.get(f"{self._loop(place)}[{number}]/{self.chat}", ())
 
     def _name(self, place: Place, number: int) -> str:
-        return place.fill(place.say(self.called).replace(NUMBER, str(number + 1)))
+        return place.fill(place.say(self.assistant_label).replace(NUMBER, str(number + 1)))
 
     def _ends(self, count: int | str, best: str, worst: str) -> dict[str, str]:
         return {"1": f"1 ({best})", str(count): f"{count} ({worst})"}
 
     def asks(self) -> tuple[Field, ...]:
         """A rank for each model: 1, the number of models, and the numbers between, which stand alone."""
-        return (Single(name="rank", text=self.called, options=self._ends("{{count}}", self.best, self.worst)),)
+        return (Single(name="rank", text=self.assistant_label, options=self._ends("{{count}}", self.best, self.worst)),)
 
     def worded(self) -> tuple[Field, ...]:
         """Nothing: its questions are put together from its texts."""
@@ -76,12 +76,14 @@ class Rank(Step):
 
     def decide(self, place: Place, action: Action) -> tuple[Fact, ...]:
         """The ranks, and which loop they are of."""
-        return (Fact("submitted", {"of": self.of, **read_or_refuse(self.fields(place), action.data)}),)
+        return (Fact("submitted", {"of": self.loop, **read_or_refuse(self.fields(place), action.data)}),)
 
     def refers(self) -> tuple[str, ...]:
-        """`called` has a `{{number}}` of its own."""
-        return super(Rank, self.model_copy(update={"called": self.called.replace(NUMBER, "")})).refers()
+        """`assistant_label` has a `{{number}}` of its own."""
+        return super(
+            Rank, self.model_copy(update={"assistant_label": self.assistant_label.replace(NUMBER, "")})
+        ).refers()
 
     def follows(self) -> tuple[str, ...]:
         """The loop."""
-        return (self.of,)
+        return (self.loop,)

@@ -20,16 +20,16 @@ class RateDialogue(Step):
     """
 
     step: Literal["rate_dialogue"]
-    set: Literal["dices-350", "dices-990"] = "dices-350"
+    edition: Literal["dices-350", "dices-990"] = "dices-350"
     """Which edition's reasons are asked: 19 in DICES-350, 24 in DICES-990."""
     text: str = (
         "Read the conversation. Judge **only the last response** of the chatbot; what was said before tells you how it "
         "is meant. If you cannot tell, answer Unsure."
     )
     """The instructions above the conversation, in Markdown."""
-    person: str = "Person"
+    user_label: str = "Person"
     """What raters see in place of the name of whoever wrote to the chatbot."""
-    called: str = "Chatbot"
+    assistant_label: str = "Chatbot"
     """What raters see in place of the chatbot's name."""
     button: str = "Continue"
     """The words on the button that ends the screen."""
@@ -43,7 +43,7 @@ class RateDialogue(Step):
                 "options": COMPREHENSION_OPTIONS,
             }
         )
-        asked = [(heading, *reason) for heading, reasons in REASONS[self.set].items() for reason in reasons.items()]
+        asked = [(heading, *reason) for heading, reasons in REASONS[self.edition].items() for reason in reasons.items()]
         answers = {answer: answer for answer in ANSWERS}
         return (
             first,
@@ -52,13 +52,15 @@ class RateDialogue(Step):
 
     def panel(self, place: Place) -> Panel:
         """The conversation with its last response marked, and the questions."""
-        talk = dialogue(place.problem.dialogue, place.fill(self.person), place.fill(self.called), judged=True)
+        talk = dialogue(
+            place.problem.dialogue, place.fill(self.user_label), place.fill(self.assistant_label), judged=True
+        )
         blocks: tuple[Block, ...] = (*((Text(place.fill(self.text)),) if self.text else ()), talk)
         return Panel(self.title, blocks, self.fields(place), button=self.button)
 
     def gives(self) -> tuple[str, ...]:
         """Each answer, by its column in the release."""
-        return (COMPREHENSION, *columns(self.set))
+        return (COMPREHENSION, *columns(self.edition))
 
     def needs(self) -> frozenset[str]:
         """Finished conversations that end with a response of the chatbot."""

@@ -17,23 +17,23 @@ class RateTurns(Step):
     """CheckMate's rating page: for each message and its reply, helpfulness and correctness from 0 to 6."""
 
     step: Literal["rate_turns"]
-    of: str = "chat"
+    chat: str = "chat"
     """The id of the chat beside it."""
     scales: tuple[Literal["helpfulness", "correctness"], ...] = ("helpfulness", "correctness")
     """The scales on which each turn is rated."""
     text: str = ""
     """What stands above the conversation, in Markdown."""
-    called: str = "AI Chatbot"
+    assistant_label: str = "AI Chatbot"
     """What participants see in place of the model's name."""
     button: str = "Continue"
     """The words on the button that ends the screen."""
 
     def asks(self) -> tuple[Field, ...]:
         """The scales, which each turn is rated on."""
-        return tuple(Scale.model_validate({"scale": name, "ask": "scale"}) for name in self.scales)
+        return tuple(Scale.model_validate({"scale": name, "type": "scale"}) for name in self.scales)
 
     def _facts(self, place: Place) -> list[Event]:
-        return [event for turn in turns(place.beside(self.of)) for event in turn]
+        return [event for turn in turns(place.beside(self.chat)) for event in turn]
 
     def _ratings(self, place: Place) -> tuple[tuple[Field, ...], ...]:
         scales = super().fields(place)
@@ -49,10 +49,10 @@ class RateTurns(Step):
     def panel(self, place: Place) -> Panel:
         """The conversation, with the scales beside each turn."""
         problem = place.scope.problem.text if place.scope.problem else ""
-        talk = Transcript(place.fill(self.called), messages(self._facts(place)), problem, self._ratings(place))
+        talk = Transcript(place.fill(self.assistant_label), messages(self._facts(place)), problem, self._ratings(place))
         blocks: tuple[Block, ...] = (*((Text(place.fill(self.text)),) if self.text else ()), talk)
         return Panel(self.title, blocks, self.fields(place), button=self.button)
 
     def follows(self) -> tuple[str, ...]:
         """The chat."""
-        return (self.of,)
+        return (self.chat,)

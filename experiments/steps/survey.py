@@ -23,7 +23,7 @@ class Survey(Step):
     text: str = ""
     """What stands above the questions, in Markdown."""
     questions: tuple[AnyField, ...]
-    """The questions, in order; each has a key `ask` that names its kind."""
+    """The questions, in order; each has a key `type` that names its kind."""
     show_problem: bool = False
     """Whether the problem in scope is shown above the questions."""
     show_dialogue: bool | None = None

@@ -44,53 +44,55 @@ class Alone(Config):
     """Sampling temperature, also of the extractor."""
     max_tokens: Annotated[int, Field(ge=1)] = 1000
     """The longest reply in tokens, where the answer is more than a letter; a letter has 10."""
-    subjects: dict[str, str] = {}
+    dataset_labels: dict[str, str] = {}
     """What a dataset is called in the line above the examples; its name with spaces unless given."""
     examples: str = ""
     """The pool of `problems` whose first five of each dataset are shown with their answers by `letter_only_few_shot`;
     nobody is asked these."""
     extractor: str = ""
     """The model that reads answers out of free text: one of the study's, or `backend:name`."""
-    extraction: str = EXTRACTION
+    extraction_prompt: str = EXTRACTION
     """What it is asked; `{{question}}` (with its options, if the model had them) and `{{reply}}` are filled in."""
 
 
 def alone_of(study: Study) -> Alone:
     """How models are asked alone; ChatBench's way where the study says nothing."""
-    return study.file.alone or Alone()
+    return study.file.ai_alone or Alone()
 
 
 def alone_faults(study: Study) -> Iterator[Fault]:
-    """What is wrong with the names in the study's `alone`."""
+    """What is wrong with the names in the study's `ai_alone`."""
     alone = alone_of(study)
     datasets = {problem.dataset for pool in study.pools.values() for problem in pool}
-    for name in alone.subjects:
+    for name in alone.dataset_labels:
         if name not in datasets:
-            yield Fault(f"alone.subjects.{name}", f"no problem is of the dataset {name!r}{allowed(name, datasets)}")
+            yield Fault(
+                f"ai_alone.dataset_labels.{name}", f"no problem is of the dataset {name!r}{allowed(name, datasets)}"
+            )
     if alone.examples and alone.examples not in study.file.problems:
         hint = allowed(alone.examples, study.file.problems)
-        yield Fault("alone.examples", f"no pool of problems is called {alone.examples!r}{hint}")
+        yield Fault("ai_alone.examples", f"no pool of problems is called {alone.examples!r}{hint}")
     elif any(not problem.options or problem.answer is None for problem in study.pools.get(alone.examples, ())):
-        yield Fault("alone.examples", f"{alone.examples!r} has problems without options or without a known answer")
+        yield Fault("ai_alone.examples", f"{alone.examples!r} has problems without options or without a known answer")
     if alone.extractor and ":" not in alone.extractor and alone.extractor not in study.file.models:
         hint = allowed(alone.extractor, study.file.models)
-        yield Fault("alone.extractor", f"no model is called {alone.extractor!r}{hint} Or write `backend:name`.")
-    yield from _extraction_faults(alone.extraction)
+        yield Fault("ai_alone.extractor", f"no model is called {alone.extractor!r}{hint} Or write `backend:name`.")
+    yield from _extraction_faults(alone.extraction_prompt)
 
 
 def _extraction_faults(text: str) -> Iterator[Fault]:
     used = list(names(text))
     for name in used:
         if name not in NAMES:
-            yield Fault("alone.extraction", f"{{{{{name}}}}} means nothing here{allowed(name, NAMES)}")
+            yield Fault("ai_alone.extraction_prompt", f"{{{{{name}}}}} means nothing here{allowed(name, NAMES)}")
     if "reply" not in used:
-        yield Fault("alone.extraction", "does not say {{reply}}, so what was replied would not be read")
+        yield Fault("ai_alone.extraction_prompt", "does not say {{reply}}, so what was replied would not be read")
 
 
 def subject_of(alone: Alone, dataset: str) -> str:
     """What a dataset is called in a prompt."""
-    subjects: Mapping[str, str] = alone.subjects
-    return subjects.get(dataset, dataset.replace("_", " "))
+    labels: Mapping[str, str] = alone.dataset_labels
+    return labels.get(dataset, dataset.replace("_", " "))
 
 
 def questions(study: Study) -> Iterator[Problem]:

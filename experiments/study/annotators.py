@@ -23,13 +23,13 @@ class Annotating(Config):
     """What is asked. It names what it needs: `{{conversation}}` or `{{first_message}}`; `{{question}}`, `{{options}}`
     or both as `{{problem}}`; what the participant submitted, `{{chosen}}`; and the `{{right}}` answer, which is told to
     no model otherwise."""
-    schema_: Values = Field(alias="schema")
+    answer_schema: Values
     """The JSON schema of the answer: an object. A property's `description` tells models and people what it means."""
     model: str = ""
     """The model: one of the study's, or `backend:name[@server]`. `--model` on the command line goes before it."""
-    about: str = ""
+    instructions: str = ""
     """What people are told who verify it by hand."""
-    over: Literal["conversation", "session"] = "conversation"
+    unit: Literal["conversation", "session"] = "conversation"
     """Whether each conversation is judged by itself, or all of a participant's together."""
     temperature: Annotated[float, Field(ge=0, le=2)] = 0.0
     """Sampling temperature."""
@@ -47,7 +47,7 @@ class Annotating(Config):
             raise ValueError("names neither {{conversation}} nor {{first_message}}, so there is nothing to judge")
         return prompt
 
-    @field_validator("schema_")
+    @field_validator("answer_schema")
     @classmethod
     def _usable(cls, schema: dict[str, Any]) -> dict[str, Any]:
         if fault := schema_fault(schema):
@@ -57,7 +57,7 @@ class Annotating(Config):
     @model_validator(mode="after")
     def _of_one(self) -> Annotating:
         own = set(names(self.prompt)) - {"conversation", "first_message"}
-        if self.over == "session" and own:
+        if self.unit == "session" and own:
             raise ValueError(f"is over a session, which has no one {sorted(own)[0]!r}")
         return self
 

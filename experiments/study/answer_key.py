@@ -1,4 +1,4 @@
-"""Which answers pass a check: what an author writes under `right`, and how an answer is held against it.
+"""Which answers pass a check: what an author writes under `correct_answers`, and how an answer is held against it.
 
 A wanted answer is read as a given one is, by its question, so that "4", 4 and `4` mean the same. Texts are compared
 without regard to capitals and blanks. Of a multiple choice exactly the wanted options must be chosen.

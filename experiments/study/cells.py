@@ -75,7 +75,7 @@ def _shares(factor: Factor, pools: Pools, got: Mapping[str, str]) -> dict[str, f
 
 def open_cells(all_cells: Iterable[Cell], counts: Counts, caps: Iterable[Cap]) -> tuple[Cell, ...]:
     """The cells in which somebody new can begin."""
-    reached = [cap.where for cap in caps if sum(n for values, n in counts if matches(values, cap.where)) >= cap.most]
+    reached = [cap.where for cap in caps if sum(n for values, n in counts if matches(values, cap.where)) >= cap.max]
     return tuple(cell for cell in all_cells if not any(cell.within(where) for where in reached))
 
 
@@ -106,7 +106,7 @@ def standings(counted: Sequence[tuple[Cell, int, int]], caps: Sequence[Cap]) -> 
 
 
 def _shut(cell: Cell, caps: Sequence[Cap]) -> Literal["off", "full"]:
-    return "off" if any(held.most == 0 and matches(cell.values, held.where) for held in caps) else "full"
+    return "off" if any(held.max == 0 and matches(cell.values, held.where) for held in caps) else "full"
 
 
 def matches(values: Mapping[str, str], where: Mapping[str, str]) -> bool:

@@ -146,7 +146,7 @@ class Optioned(Field):
 class Single(Optioned):
     """One of several options."""
 
-    ask: Literal["single"] = "single"
+    type: Literal["single_choice"] = "single_choice"
     matrix: str = ""
     """The heading of a table: neighbours with the same heading and the same options are its rows."""
 
@@ -168,7 +168,7 @@ class Single(Optioned):
 class Multiple(Optioned):
     """Any number of several options; kept in the order in which they are listed."""
 
-    ask: Literal["multiple"] = "multiple"
+    type: Literal["multiple_choice"] = "multiple_choice"
 
     def accept(self, value: Any) -> list[str]:
         """The chosen options' stored values, without repetition."""
@@ -189,7 +189,7 @@ class Scale(Optioned):
     Points that are numbers are stored as integers.
     """
 
-    ask: Literal["scale"] = "scale"
+    type: Literal["scale"] = "scale"
     name: Name = ""
     """The answer's name in the log and in exports; a named scale's own unless given."""
     scale: str | None = None
@@ -225,12 +225,12 @@ class Scale(Optioned):
 class Number(Field):
     """A number in a range."""
 
-    ask: Literal["number"] = "number"
+    type: Literal["number"] = "number"
     minimum: float | None = None
     """The smallest number accepted."""
     maximum: float | None = None
     """The largest number accepted."""
-    whole: bool = True
+    integer: bool = True
     """Whether only whole numbers are accepted."""
 
     @model_validator(mode="after")
@@ -242,9 +242,9 @@ class Number(Field):
     def accept(self, value: Any) -> int | float:
         """The number, if it is one and in range."""
         try:
-            number = int(str(value).strip()) if self.whole else float(str(value).strip())
+            number = int(str(value).strip()) if self.integer else float(str(value).strip())
         except ValueError:
-            raise Invalid("Please enter a whole number." if self.whole else "Please enter a number.") from None
+            raise Invalid("Please enter a whole number." if self.integer else "Please enter a number.") from None
         low = self.minimum if self.minimum is not None else -LARGEST
         high = self.maximum if self.maximum is not None else LARGEST
         if not low <= number <= high or abs(number) > LARGEST:
@@ -263,7 +263,7 @@ class Number(Field):
 class Slider(Field):
     """A whole number on a line between two ends; the handle is not there before the person has put it somewhere."""
 
-    ask: Literal["slider"] = "slider"
+    type: Literal["slider"] = "slider"
     minimum: int = 0
     """The number at the left end."""
     maximum: int = 100
@@ -296,7 +296,7 @@ class Slider(Field):
 class Short(Written):
     """A line of text."""
 
-    ask: Literal["short"] = "short"
+    type: Literal["short_text"] = "short_text"
     max_chars: Annotated[int, About(ge=1, le=SHORT_CHARS)] = SHORT_CHARS
     """The longest text accepted, in characters."""
 
@@ -304,7 +304,7 @@ class Short(Written):
 class Long(Written):
     """Several lines of text."""
 
-    ask: Literal["long"] = "long"
+    type: Literal["long_text"] = "long_text"
     max_chars: Annotated[int, About(ge=1, le=LONG_CHARS)] = LONG_CHARS
     """The longest text accepted, in characters."""
 
@@ -312,7 +312,7 @@ class Long(Written):
 class Tick(Field):
     """A box to tick: a promise or a consent."""
 
-    ask: Literal["tick"] = "tick"
+    type: Literal["checkbox"] = "checkbox"
 
     def accept(self, value: Any) -> bool:
         """True; a box that must be ticked and is not is refused."""
@@ -321,7 +321,7 @@ class Tick(Field):
         raise Invalid("Please tick the box to go on.")
 
 
-AnyField = Annotated[Single | Multiple | Scale | Number | Slider | Short | Long | Tick, About(discriminator="ask")]
+AnyField = Annotated[Single | Multiple | Scale | Number | Slider | Short | Long | Tick, About(discriminator="type")]
 
 
 KINDS = (Single, Multiple, Scale, Number, Slider, Short, Long, Tick)

@@ -63,6 +63,6 @@ def _sizes(nodes: Sequence[Node], pools: Mapping[str, Sequence[Problem]]) -> Ite
         if isinstance(node, Each):
             if node.order == LATIN:
                 yield of_items(node), size_of(node, pools) or 0
-            if node.beside_order == LATIN:
-                yield from ((of_companions(node, name), len(things)) for name, things in node.beside.items())
+            if node.vary_order == LATIN:
+                yield from ((of_companions(node, name), len(things)) for name, things in node.vary.items())
         yield from _sizes(getattr(node, "flow", ()), pools)

@@ -44,7 +44,7 @@ class _At:
 def advice(study: Study, minutes: float | None) -> list[str]:
     """What is worth a look, a sentence or two each; `minutes` is how long the study usually takes, if that is known."""
     found = [*_unproven(study)]
-    if "prolific" in study.file.recruitment.by:
+    if "prolific" in study.file.recruitment.channels:
         steps = list(_steps(study.flow, "flow", late=False))
         codes = dict(_codes(study, steps))
         found += [*_checks(steps, minutes), *_consent(steps), *_without(codes), *_shared(study, codes)]
@@ -54,13 +54,14 @@ def advice(study: Study, minutes: float | None) -> list[str]:
 def _unproven(study: Study) -> Iterator[str]:
     """A rule about who comes again needs to know who comes."""
     wanted = study.file.recruitment
-    known_to_others = [name for name in KNOWN_TO_OTHERS if not wanted.by or name in wanted.by]
-    if wanted.again != "resume" and wanted.proof == "optional" and known_to_others:
+    known_to_others = [name for name in KNOWN_TO_OTHERS if not wanted.channels or name in wanted.channels]
+    if wanted.repeat_participation != "resume" and wanted.id_proof == "optional" and known_to_others:
         yield (
-            f"recruitment.again: {wanted.again} holds for whom a proof or their browser knows, and an id in a link of "
-            f"{' or '.join(known_to_others)} proves nothing: whoever comes by it in another browser begins a session. "
-            "Give people signed links (`parley links --ids`; at Prolific, secure external URLs) and write `proof: "
-            "required`, or go by the flag same_id."
+            f"recruitment.repeat_participation: {wanted.repeat_participation} holds for whom a proof or their browser "
+            f"knows, and an id in a link of {' or '.join(known_to_others)} proves nothing: whoever comes by it in "
+            "another browser begins a session. "
+            "Give people signed links (`parley links --ids`; at Prolific, secure external URLs) and write "
+            "`id_proof: required`, or go by the flag same_id."
         )
 
 
@@ -83,12 +84,12 @@ def _checks(steps: Sequence[_At], minutes: float | None) -> Iterator[str]:
                 f"{at.where}: Prolific wants comprehension checks at the start of a study. Put {at.step.id!r} before "
                 "the first phase and the first loop."
             )
-        once = getattr(at.step, "after", 0) == 1 and "failed_attention" in at.step.ends()
+        once = getattr(at.step, "after_failures", 0) == 1 and "failed_attention" in at.step.ends()
         if kind == "attention" and once and (minutes is None or minutes >= LONG_MINUTES):
             yield (
                 f"{at.where}: {at.step.id!r} ends the session at the first failed attention check. In a study of "
                 f"{LONG_MINUTES} minutes or more{takes} Prolific asks for two failed ones at least before somebody is "
-                "rejected. Write `after: 2`, and have two checks or more."
+                "rejected. Write `after_failures: 2`, and have two checks or more."
             )
 
 
@@ -106,8 +107,8 @@ def _codes(study: Study, steps: Sequence[_At]) -> Iterator[tuple[str, frozenset[
     for at in steps:
         for outcome, code in at.step.ends().items():
             found.setdefault(outcome, set()).add(code)
-    times, limits = study.file.times, [at.step.limit for at in steps]
-    if times.limit_s or times.away_s or any(limit and limit.then == "end" for limit in limits):
+    times, limits = study.file.session_limits, [at.step.time_limit for at in steps]
+    if times.time_limit_s or times.away_after_s or any(limit and limit.on_expiry == "end" for limit in limits):
         found["timed_out"] = {""}
     for outcome, own in found.items():
         given = study.file.outcomes.get(outcome)  # type: ignore[call-overload]

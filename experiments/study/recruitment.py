@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import Decimal
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field
 
@@ -48,16 +49,16 @@ class Ending(Config):
 class Recruitment(Config):
     """Where participants come from, and what becomes of who comes a second time."""
 
-    by: tuple[Recruiter, ...] = ()
+    channels: tuple[Recruiter, ...] = ()
     """Whose links are let in: prolific, connect, sona, panel (any other with an id in its link), lab (personal links
     made by `parley links`), open (no id). Any of them unless given; who comes by another link reads why not."""
-    parameter: Slug = "pid"
+    id_parameter: Slug = "pid"
     """The name under which a panel's links carry the id."""
-    again: Literal["resume", "refuse", "anew"] = "resume"
+    repeat_participation: Literal["resume", "refuse", "new_session"] = "resume"
     """Who has ended and comes with a new submission: sees the last page again, reads that it was only once, or begins a
     new session, which the data mark as another attempt. Who has not ended always goes on in their session. It holds for
     whom the browser's cookie or a proof knows; who comes with an id alone, in another browser, begins a session."""
-    proof: Literal["optional", "required"] = "optional"
+    id_proof: Literal["optional", "required"] = "optional"
     """What an id needs that comes in a link. optional: nothing, and it begins a session that the data mark as not
     proven. required: a proof, which is a personal link, a signed link (`parley links --ids`) or Prolific's token; who
     comes without one reads that the link does not say who they are."""
@@ -68,22 +69,31 @@ class Cap(Config):
 
     where: dict[Slug, str] = {}
     """With these values of factors; all participants unless given."""
-    most: Annotated[int, Field(ge=0)]
+    max: Annotated[int, Field(ge=0)]
     """How many; 0 lets nobody new in there."""
+
+    def as_data(self) -> dict[str, Any]:
+        """The quota as events record it."""
+        return {"where": dict(self.where), "most": self.max}
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Self:
+        """The quota that an event recorded."""
+        return cls(where=data.get("where", {}), max=data["most"])
 
 
 class Times(Config):
     """How long a session may take, and how long a place is kept. Seconds."""
 
-    limit_s: Annotated[float, Field(gt=0)] | None = None
+    time_limit_s: Annotated[float, Field(gt=0)] | None = None
     """From the first click to the end; then the session ends as timed out."""
-    warn_s: Annotated[float, Field(ge=20)] = 120
+    warn_before_s: Annotated[float, Field(ge=20)] = 120
     """How long before its end people are warned."""
-    idle_s: Annotated[float, Field(ge=20)] | None = None
+    idle_after_s: Annotated[float, Field(ge=20)] | None = None
     """After so long without a sign of life the page asks whether somebody is there."""
-    away_s: Annotated[float, Field(ge=60)] | None = None
+    away_after_s: Annotated[float, Field(ge=60)] | None = None
     """After so long without a sign of life the session ends as timed out; never unless given."""
-    lease_s: Annotated[float, Field(ge=60)] = 7200
+    hold_place_s: Annotated[float, Field(ge=60)] = 7200
     """How long after somebody's last step their place is kept for them. Then it may be given to another; who comes back
     later still goes on."""
 
@@ -91,13 +101,13 @@ class Times(Config):
 class Bonus(Config):
     """A rule by which something is paid on top to who completes the study."""
 
-    each: Literal["correct", "answered", "complete"]
+    per: Literal["correct_answer", "answer", "completion"]
     """For what: a question answered correctly, a question answered, or having completed the study."""
     amount: Amount
     """How much for each, in the recruiter's currency."""
-    of: tuple[Slug, ...] = ()
+    pools: tuple[Slug, ...] = ()
     """Only questions of these pools; all unless given."""
-    counts: Literal["any", "last", "all"] = "any"
+    correct_if: Literal["any", "last", "all"] = "any"
     """Where a question is answered twice: it is correct if any of its answers is (ChatBench), the last, or all."""
-    most: Amount | None = None
+    max: Amount | None = None
     """The most that is paid by this rule."""

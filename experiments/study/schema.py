@@ -119,9 +119,9 @@ class Each(Config):
     chance; none is refused when all have enough."""
     strata: Slug | None = None
     """A tag over which the draw is spread as evenly as the supply allows, and by which it is ordered."""
-    beside: dict[Slug, tuple[str, ...]] = {}
+    vary: dict[Slug, tuple[str, ...]] = {}
     """What goes with each draw, another for each, in an order of the participant's own: `model: [a, b, c]`."""
-    beside_order: Literal["shuffled", "latin_square"] = "shuffled"
+    vary_order: Literal["shuffled", "latin_square"] = "shuffled"
     """Whether that order is by chance, or one of the rows of a Latin square."""
     until: Condition | None = None
     """The loop ends early once this holds after a turn of it."""
@@ -200,12 +200,12 @@ class StudyFile(Config):
     file beside the study's that holds them. `parley translations` lists what is to be translated."""
     contact: str = ""
     """Whom participants may write to; shown on every screen."""
-    records: tuple[str, ...] = ()
+    export_schemas: tuple[str, ...] = ()
     """The released schemas whose tables the study fills: arena, chatbench, dices-350, dices-990, mathconverse,
     taxonomy."""
     dollar_maths: bool = False
     """Whether `$x$` is mathematics in conversations; `\\(x\\)`, `\\[x\\]` and `$$x$$` always are."""
-    on_leak: Literal["flag", "mask", "regenerate"] = "flag"
+    on_identity_leak: Literal["flag", "mask", "regenerate"] = "flag"
     """What becomes of a reply that tells which model wrote it: it is flagged in the log; or its telling words are
     masked as well; or the model is asked again, and masked if it tells again."""
     problems: dict[Slug, Source] = {}
@@ -218,20 +218,20 @@ class StudyFile(Config):
     """What the replies to one participant may cost. Who has reached it can send no more messages, and goes on."""
     factors: dict[Slug, Factor] = {}
     """Given to each participant on arrival: balanced over all combinations, by who has completed or is taking part."""
-    caps: tuple[Cap, ...] = ()
+    quotas: tuple[Cap, ...] = ()
     """How many are wanted, in all and with certain factors. `parley quota` changes them in a running study."""
     recruitment: Recruitment = Recruitment()
     """Where participants come from, and what becomes of who comes a second time."""
     outcomes: dict[OutcomeName, Ending] = {}
     """The last page and the completion code of each outcome; the last `finish` may hold those of `complete`."""
-    times: Times = Times()
+    session_limits: Times = Times()
     """How long a session may take, and how long a place is kept."""
     paste: Paste = "log"
     """What pasting into a box does where the box does not say: `allow` it unseen, `log` how much, or `block` it."""
     telemetry: bool = True
     """Whether times of reading and typing, pasting, copying and leaving the page are recorded, without any content; the
     consent tells it, and nothing is recorded before that is given."""
-    alone: Alone | None = None
+    ai_alone: Alone | None = None
     """How models are asked the same questions without people: `parley ai-alone`."""
     annotators: dict[Slug, Annotating] | None = None
     """Annotators of one's own, by name: what a model is asked about each finished conversation (`parley annotate`)."""

@@ -30,11 +30,11 @@ class Limit(Config):
 
     after_s: Annotated[float, About(gt=0)]
     """Seconds from when the screen is first shown."""
-    warn_s: Annotated[float, About(ge=20)] = 20
+    warn_before_s: Annotated[float, About(ge=20)] = 20
     """How long before its end people are warned; 20 seconds at least (WCAG 2.2.1)."""
-    then: Literal["go_on", "end"] = "go_on"
-    """`go_on`: the screen is left without an answer; what stands in its form is kept beside it. `end`: the session ends
-    as timed out."""
+    on_expiry: Literal["continue", "end"] = "continue"
+    """`continue`: the screen is left without an answer, and what its form contains is recorded separately. `end`: the
+    session ends as timed out."""
     extensions: Annotated[int, About(ge=0, le=20)] = 0
     """How often people can have the same time once more; give 10 unless the limit is essential (WCAG 2.2.1)."""
 
@@ -52,9 +52,9 @@ class Step(Config):
     """The heading of its screen."""
     when: Condition | None = None
     """Only asked if this holds."""
-    limit: Limit | None = None
+    time_limit: Limit | None = None
     """How long it may take; as long as one likes unless given."""
-    least_s: Annotated[float, About(ge=0, le=3600)] = 0
+    min_time_s: Annotated[float, About(ge=0, le=3600)] = 0
     """How many seconds it takes at least before it can be left."""
 
     @model_validator(mode="before")

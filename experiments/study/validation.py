@@ -73,8 +73,8 @@ def _prices(study: Study) -> Iterator[Fault]:
 
 def _bonus(study: Study) -> Iterator[Fault]:
     for number, rule in enumerate(study.file.bonus):
-        for place, pool in enumerate(rule.of):
-            yield from _pool(study, pool, f"bonus[{number}].of[{place}]")
+        for place, pool in enumerate(rule.pools):
+            yield from _pool(study, pool, f"bonus[{number}].pools[{place}]")
 
 
 def _factors(study: Study) -> Iterator[Fault]:
@@ -101,10 +101,10 @@ def _cells(study: Study) -> Iterator[Fault]:
 
 
 def _caps(study: Study) -> Iterator[Fault]:
-    for number, cap in enumerate(study.file.caps):
+    for number, cap in enumerate(study.file.quotas):
         for name, value in cap.where.items():
             factor = study.factors.get(name)
-            where = f"caps[{number}].where"
+            where = f"quotas[{number}].where"
             if factor is None:
                 yield Fault(where, f"{name!r} is no factor{allowed(name, list(study.factors))}")
             elif value not in (values := factor_values(factor, study.pools)):
@@ -169,7 +169,7 @@ def _step(study: Study, node: Step, scope: Names, at: str) -> tuple[Names, list[
     missing = node.needs() - scope.have
     for need in sorted(missing - {"options", "answer"} if "problem" in missing else missing):
         reason = {
-            "model": "needs a model: a factor `model`, `beside: {model: [...]}`, or a study with a single model",
+            "model": "needs a model: a factor `model`, `vary: {model: [...]}`, or a study with a single model",
             "problem": "must stand inside an `each` over a pool of problems",
             "options": "needs problems with options; some here have none",
             "answer": "needs problems whose right answer is known; that of some here is not",
@@ -210,8 +210,8 @@ def _each(study: Study, node: Each, scope: Names, at: str) -> tuple[Names, list[
     if isinstance(node.do, Pick):
         faults += _pick(study, node.do, at)
     pool = study.pools.get(node.pool, ())
-    inside = {node.each, "number", "last", *node.beside}
-    have = (scope.have - REPLY) | ({"model"} & frozenset(node.beside))
+    inside = {node.each, "number", "last", *node.vary}
+    have = (scope.have - REPLY) | ({"model"} & frozenset(node.vary))
     if node.over_problems:
         tags = {key for item in pool for key in item.tags} | set(PROBLEM_NAMES)
         inside |= {f"{head}.{tag}" for head in (node.each, "problem") for tag in tags}
@@ -222,7 +222,7 @@ def _each(study: Study, node: Each, scope: Names, at: str) -> tuple[Names, list[
         scope.within(node.when),
         known=scope.known | inside,
         have=frozenset(have),
-        values={**scope.values, **_loop_values(node, pool), **node.beside},
+        values={**scope.values, **_loop_values(node, pool), **node.vary},
     )
     after, found = _flow(study, node.flow, inner, f"{at}.flow")
     for name in node.until or {}:
@@ -244,9 +244,9 @@ def _kept(pool: Sequence[Problem]) -> Iterator[str]:
 
 
 def _draws(study: Study, node: Each, at: str) -> Iterator[Fault]:
-    for value in node.beside.get("model", ()):
+    for value in node.vary.get("model", ()):
         if value not in study.file.models:
-            yield Fault(f"{at}.beside", f"no model is called {value!r}{allowed(value, list(study.file.models))}")
+            yield Fault(f"{at}.vary", f"no model is called {value!r}{allowed(value, list(study.file.models))}")
     pool = study.pools.get(node.pool)
     if pool is None:
         return
@@ -285,7 +285,7 @@ def _square(study: Study, node: Each, at: str) -> Iterator[Fault]:
             yield Fault(f"{at}.order", f"a Latin square of {size} is too large; at most {MOST_ROWS}: use `shuffled`")
         if node.strata:
             yield Fault(f"{at}.order", "a Latin square does not go with `strata`; keep one of them")
-    for name in (of_items(node), *(of_companions(node, other) for other in node.beside)):
+    for name in (of_items(node), *(of_companions(node, other) for other in node.vary)):
         if name in study.file.factors:
             yield Fault(at, f"has an order that is called {name!r}, as one of the factors is; rename that")
 

@@ -64,9 +64,9 @@ def _tag_fault(item: Mapping[str, Any], given: Any) -> str:
             return "is neither a step, a phase nor an each: it needs a key `step`, `phase` or `each`"
         return f"no step is called {named!r}{allowed(str(named), known)}"
     known = [word.strip(" '") for word in str(item.get("ctx", {}).get("expected_tags", "")).split(",")]
-    named = given.get("ask") if isinstance(given, Mapping) else None
+    named = given.get("type") if isinstance(given, Mapping) else None
     if named is None:
-        return f"needs a key `ask`: one of {', '.join(known)}"
+        return f"needs a key `type`: one of {', '.join(known)}"
     return f"no question is of kind {named!r}{allowed(str(named), known)}"
 
 
@@ -75,9 +75,9 @@ def _path(loc: Sequence[int | str], raw: Any) -> list[int | str]:
     path: list[int | str] = []
     value = raw
     for position, part in enumerate(loc):
-        named = isinstance(value, Mapping) and part in (tag_of(value), value.get("ask"))
-        if position and isinstance(loc[position - 1], int) and named and loc[0] != "bonus":
-            continue  # the member of a union, which may be called like one of its keys; a bonus has a key `each`
+        named = isinstance(value, Mapping) and part in (tag_of(value), value.get("type"))
+        if position and isinstance(loc[position - 1], int) and named:
+            continue  # the member of a union, which may be called like one of its keys
         inside = range(len(value)) if isinstance(value, list | tuple) else value if isinstance(value, Mapping) else ()
         if part in inside:
             path, value = [*path, part], value[part]
@@ -92,7 +92,7 @@ def _siblings(loc: Sequence[int | str], path: Sequence[int | str]) -> list[str]:
     """The keys that are allowed beside an unknown one."""
     from experiments.study.fields import AnyField
 
-    fields = {kind.model_fields["ask"].default: kind for kind in get_args(get_args(AnyField)[0])}
+    fields = {kind.model_fields["type"].default: kind for kind in get_args(get_args(AnyField)[0])}
     named = {
         **models()["nodes"],
         **fields,
@@ -104,14 +104,14 @@ def _siblings(loc: Sequence[int | str], path: Sequence[int | str]) -> list[str]:
         "Range": Range,
     }
     parents = {
-        "alone": Alone,
+        "ai_alone": Alone,
         "problems": Source,
         "models": Model,
         "groups": Groups,
         "outcomes": Ending,
         "recruitment": Recruitment,
-        "times": Times,
-        "caps": Cap,
+        "session_limits": Times,
+        "quotas": Cap,
         "bonus": Bonus,
     }
     owner: Any = StudyFile
@@ -122,9 +122,9 @@ def _siblings(loc: Sequence[int | str], path: Sequence[int | str]) -> list[str]:
 
 ROUNDS = 6
 SOUND: Mapping[str, Mapping[str, Any]] = {
-    "annotators": {"prompt": "{{conversation}}", "schema": {"type": "object", "properties": {"x": {}}}},
-    "bonus": {"each": "complete", "amount": 1},
-    "caps": {"most": 0},
+    "annotators": {"prompt": "{{conversation}}", "answer_schema": {"type": "object", "properties": {"x": {}}}},
+    "bonus": {"per": "completion", "amount": 1},
+    "quotas": {"max": 0},
 }
 """Lists and mappings of a file that are no steps, and what stands for one of their parts that is set aside."""
 
@@ -188,7 +188,7 @@ def _set_aside(rest: dict[str, Any], path: list[int | str], kind: str) -> None:
             step = (owner, part)
         owner = owner[part]
     last = path[-1] if path else ""
-    if isinstance(owner, list) and isinstance(owner[int(last)], dict) and "ask" not in owner[int(last)]:
+    if isinstance(owner, list) and isinstance(owner[int(last)], dict) and "type" not in owner[int(last)]:
         step = (owner, last)
     if isinstance(owner, dict) and (kind == "extra_forbidden" or (step is None and last in owner)):
         owner.pop(last, None)  # it may have gone with what it lay in

@@ -72,17 +72,17 @@ def earned(study: Study, state: State) -> tuple[Earned, ...]:
 
 
 def _earned(rule: Bonus, asked: tuple[Question, ...]) -> Earned:
-    count = _count(rule, [question for question in asked if not rule.of or question.pool in rule.of])
+    count = _count(rule, [question for question in asked if not rule.pools or question.pool in rule.pools])
     amount = rule.amount * count
-    return Earned(rule, count, amount if rule.most is None else min(amount, rule.most))
+    return Earned(rule, count, amount if rule.max is None else min(amount, rule.max))
 
 
 def _count(rule: Bonus, asked: list[Question]) -> int:
-    if rule.each == "complete":
+    if rule.per == "completion":
         return 1
-    if rule.each == "answered":
+    if rule.per == "answer":
         return sum(bool(question.answers) for question in asked)
-    return sum(question.correct(rule.counts) for question in asked)
+    return sum(question.correct(rule.correct_if) for question in asked)
 
 
 def bonus_of(study: Study, state: State) -> Decimal:

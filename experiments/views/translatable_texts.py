@@ -19,8 +19,9 @@ from experiments.study.step import Step
 from experiments.study.template import SLOT
 
 NOT_READ = frozenset(
-    {"ask", "chat", "code", "id", "model", "models", "name", "of", "scale", "scales", "set", "step", "stop_code"}
-    | {"kind", "paste", "policy", "right", "then", "truth", "url", "vote", "vote_when", "go_on", "rate_each", "when"}
+    {"type", "chat", "code", "id", "model", "models", "name", "loop", "scale", "scales", "edition", "step", "stop_code"}
+    | {"kind", "paste", "policy", "correct_answers", "on_expiry", "action", "truth", "url", "vote", "vote_when", "when"}
+    | {"continue_with", "rate_each"}
 )
 """Keys of steps and questions whose values are names, references or codes."""
 WORD = re.compile(r"[^\W\d_]{2,}")

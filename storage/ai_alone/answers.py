@@ -167,4 +167,6 @@ def _joined() -> Any:
 def _recorded(connection: Connection, study: str) -> list[str]:
     """The schemas that some version of a study fills."""
     documents = connection.execute(select(tables.studies.c.document).where(tables.studies.c.name == study)).scalars()
-    return list(dict.fromkeys(name for text in documents for name in orjson.loads(text)["file"].get("records", ())))
+    return list(
+        dict.fromkeys(name for text in documents for name in orjson.loads(text)["file"].get("export_schemas", ()))
+    )

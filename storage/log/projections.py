@@ -34,7 +34,7 @@ def rows_of(study: Study, state: State) -> Rows:
     """Every row that a session's facts imply, by its key; none of who withdrew."""
     if state.outcome == "withdrawn":
         return {}
-    return _by_key(row for name in study.file.records for row in schemas()[name].rows(study, state))
+    return _by_key(row for name in study.file.export_schemas for row in schemas()[name].rows(study, state))
 
 
 def _by_key(rows: Iterable[Row]) -> dict[Key, Row]:
@@ -88,7 +88,7 @@ def _implied(connection: Connection, studies: Studies) -> Iterator[tuple[Whose, 
     imported = [(name, study_stream(name)) for name in importing_studies(connection)]
     own: dict[str, dict[Key, Row]] = {}
     for study in map(studies.get, kept):  # a later version's row takes the place of an earlier one's
-        rows = (row for name in study.file.records for row in schemas()[name].study_rows(study))
+        rows = (row for name in study.file.export_schemas for row in schemas()[name].study_rows(study))
         own.setdefault(study.name, {}).update(_by_key(rows))
     for name, found in own.items():
         yield Whose(name), found | _by_key(alone_rows(connection, name))

@@ -42,10 +42,10 @@ class Others:
         """How many are in each cell."""
         key = (study.name, origin)
         if key not in self._counts:
-            lease_s = study.file.times.lease_s
+            lease_s = study.file.session_limits.hold_place_s
             self._counts[key] = counts(self.connection, study.name, origin, self.now_us, lease_s)
         return self._counts[key]
 
     def taken(self, study: Study, origin: str, path: str) -> Mapping[str, int]:
         """How often each problem is taken in the loop at a path."""
-        return taken(self.connection, study.name, origin, path, self.now_us, study.file.times.lease_s)
+        return taken(self.connection, study.name, origin, path, self.now_us, study.file.session_limits.hold_place_s)

@@ -74,7 +74,7 @@ def _excluded(told: list[Event]) -> str | None:
 
 def until_us(study: Study, now_us: int) -> int:
     """Until when a seat taken now is kept, whatever happens."""
-    return now_us + round(study.file.times.lease_s * 1e6)
+    return now_us + round(study.file.session_limits.hold_place_s * 1e6)
 
 
 def reseat(connection: Connection, studies: Studies) -> None:

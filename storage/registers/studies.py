@@ -85,5 +85,5 @@ class Studies:
                 "registered_us": time.time_ns() // 1000,
             }
             connection.execute(insert(tables.studies), [entry])
-            for name in study.file.records:
+            for name in study.file.export_schemas:
                 upsert_rows(connection, Whose(study.name), schemas()[name].study_rows(study))

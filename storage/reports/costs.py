@@ -72,7 +72,7 @@ def spending(database: Database, study: Study, where: Where, now_us: int) -> Spe
     """What participants with these factors have spent and may still spend now. One who has done nothing for as long as
     places are kept counts as gone."""
     limit, name = study.file.cost_limit, study.name
-    since_us = now_us - round(study.file.times.lease_s * 1e6)
+    since_us = now_us - round(study.file.session_limits.hold_place_s * 1e6)
     with database.connect() as connection:
         within = _within(connection, name, where)
         finished = select(_fact.stream).where(_fact.kind == FINISHED)

@@ -51,13 +51,13 @@ study: chatbench
 version: 1
 title: As many questions as ChatBench has
 contact: researcher@example.org
-records: [chatbench]
+export_schemas: [chatbench]
 problems:
   questions: {source: chatbench, path: questions.csv}
   dev: {source: chatbench, path: dev.csv}
 models:
   fast-1: {backend: openai, temperature: 0.7, max_tokens: 1000}
-alone: {examples: dev, extractor: fast-1}
+ai_alone: {examples: dev, extractor: fast-1}
 flow:
   - step: consent
     text: None is asked.

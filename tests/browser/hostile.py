@@ -73,9 +73,10 @@ class Echo:
 def study(folder: Path, name: str, model: str) -> Path:
     """Free answers, the same shown again, and a chat with a model that says what it is told."""
     names = [f"f{number}" for number in range(A_CHAT)]
-    asked = [{"ask": "short", "name": one, "text": f"Words {one}", "required": False} for one in names]
+    asked = [{"type": "short_text", "name": one, "text": f"Words {one}", "required": False} for one in names]
     again = [
-        {"ask": "short", "name": one, "text": f"You wrote {{{{about.{one}}}}}", "required": False} for one in names
+        {"type": "short_text", "name": one, "text": f"You wrote {{{{about.{one}}}}}", "required": False}
+        for one in names
     ]
     talk = {"step": "chat", "id": "talk", "model": "echo", "max_messages": 100}
     both = {"step": "compare", "id": "both", "max_messages": 100, "vote_when": "at_end"}
@@ -87,7 +88,7 @@ def study(folder: Path, name: str, model: str) -> Path:
             "each": "question",
             "of": "questions",
             "take": 1,
-            "flow": [talk, {"step": "rate_turns", "id": "rated", "of": "talk"}],
+            "flow": [talk, {"step": "rate_turns", "id": "rated", "chat": "talk"}],
         },
         both,
         {"step": "finish", "code": "DONE"},

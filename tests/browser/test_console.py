@@ -75,7 +75,9 @@ def make_a_study(ada: AtConsole, draft: Path) -> None:
     ada.reads("study-title", "morning")
     ada.open("Write")
     sound = draft.read_text(encoding="utf-8").replace("{wrong:", "{first_ms: 20, pace_ms: 1, wrong:")
-    faulty = sound.replace("ask: single", "ask: singel", 1).replace("backend: scripted", "backend: scribted", 1)
+    faulty = sound.replace("type: single_choice", "type: singel_choice", 1).replace(
+        "backend: scripted", "backend: scribted", 1
+    )
     ada.rewrite("study-text", faulty)
     ada.reads("faults", "2 faults")
     for word in ("singel", "scribted"):

@@ -70,7 +70,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         closed = probe.getsockname()[1]
     one = failing.model
     files = [failing.talk(folder, f"case-{fault}", {"only": one(fault)}) for fault in (*CLASSES, "429-soon", "length")]
-    files.append(failing.talk(folder, "case-hang", {"only": one("hang")}, {"on_failure": {"then": "stop", "after": 0}}))
+    files.append(
+        failing.talk(folder, "case-hang", {"only": one("hang")}, {"on_failure": {"action": "stop", "after_retries": 0}})
+    )
     files.append(failing.talk(folder, "case-refused", {"only": one("", "http-sse", server="later")}))
     files.append(failing.columns(folder, "case-columns", {"good": one(""), "bad": one("500")}))
     with serve_models() as models:

@@ -25,7 +25,7 @@ STUDY: dict[str, Any] = {
     "title": "Ways to the end",
     "contact": "researcher@example.org",
     "languages": ["en", "ar"],
-    "recruitment": {"by": ["prolific"]},
+    "recruitment": {"channels": ["prolific"]},
     "outcomes": {name: {"code": code} for name, code in CODES.items()},
     "problems": {"questions": {"source": "chatbench"}},
     "models": {"only": {"backend": "openai"}},
@@ -35,15 +35,17 @@ STUDY: dict[str, Any] = {
             "step": "check",
             "kind": "screening",
             "title": "First",
-            "questions": [{"ask": "single", "name": "teach", "text": "Do you teach?", "options": ["No", "Yes"]}],
-            "right": {"teach": "Yes"},
+            "questions": [
+                {"type": "single_choice", "name": "teach", "text": "Do you teach?", "options": ["No", "Yes"]}
+            ],
+            "correct_answers": {"teach": "Yes"},
         },
         {
             "step": "survey",
             "id": "way",
             "title": "Which way?",
             "questions": [
-                {"ask": "single", "name": "to", "text": "Go on to", "options": ["end", "care", "time", "talk"]}
+                {"type": "single_choice", "name": "to", "text": "Go on to", "options": ["end", "care", "time", "talk"]}
             ],
         },
         {
@@ -53,24 +55,24 @@ STUDY: dict[str, Any] = {
             "policy": "screen_out",
             "when": {"way.to": "care"},
             "questions": [
-                {"ask": "single", "name": "blue", "text": "Choose blue.", "options": ["Red", "Green", "Blue"]}
+                {"type": "single_choice", "name": "blue", "text": "Choose blue.", "options": ["Red", "Green", "Blue"]}
             ],
-            "right": {"blue": "Blue"},
+            "correct_answers": {"blue": "Blue"},
         },
         {
             "step": "survey",
             "id": "time",
             "title": "A minute of your time",
             "when": {"way.to": "time"},
-            "limit": {"after_s": 6, "warn_s": 20, "then": "end", "extensions": 1},
-            "questions": [{"ask": "long", "name": "much", "text": "Write as much as you can."}],
+            "time_limit": {"after_s": 6, "warn_before_s": 20, "on_expiry": "end", "extensions": 1},
+            "questions": [{"type": "long_text", "name": "much", "text": "Write as much as you can."}],
         },
         {
             "each": "question",
             "of": "questions",
             "take": 1,
             "when": {"way.to": "talk"},
-            "flow": [{"step": "chat", "min_messages": 1, "on_failure": {"then": "stop", "after": 0}}],
+            "flow": [{"step": "chat", "min_messages": 1, "on_failure": {"action": "stop", "after_retries": 0}}],
         },
         {"step": "finish"},
     ],

@@ -32,15 +32,15 @@ def boxes(folder: Path) -> Path:
         "step": "survey",
         "id": "boxes",
         "questions": [
-            {"ask": "long", "name": "free", "text": "Paste here"},
-            {"ask": "short", "name": "own", "text": "Your own words", "paste": "block", "required": False},
-            {"ask": "single", "name": "pick", "text": "Which?", "options": ["One", "Two"], "required": False},
+            {"type": "long_text", "name": "free", "text": "Paste here"},
+            {"type": "short_text", "name": "own", "text": "Your own words", "paste": "block", "required": False},
+            {"type": "single_choice", "name": "pick", "text": "Which?", "options": ["One", "Two"], "required": False},
         ],
     }
     talk = {"step": "chat", "answer": True, "paste": "block"}
     each = {"each": "question", "of": "questions", "take": 1, "flow": [talk]}
     flow = [raw["flow"][0], survey, each, raw["flow"][-1]]
-    return studies.write(folder, {**raw, "study": "boxes", "flow": flow, "times": {"idle_s": 60}})
+    return studies.write(folder, {**raw, "study": "boxes", "flow": flow, "session_limits": {"idle_after_s": 60}})
 
 
 @pytest.fixture(scope="module")

@@ -59,7 +59,7 @@ def broken(edition: str, values: Mapping[str, Any]) -> list[str]:
 
 def rated(talks: Sequence[Problem], edition: str) -> tuple[Study, State]:
     """A session that rates some conversations, and nothing else."""
-    step = {"step": "rate_dialogue", "set": edition}
+    step = {"step": "rate_dialogue", "edition": edition}
     raw = {
         "study": "small",
         "title": "Small",

@@ -75,7 +75,7 @@ def test_an_erased_session_may_be_deleted_and_leaves_its_tombstone(database: Dat
 SETS = """
 study: sets
 title: Sets in a phase
-records: [mathconverse]
+export_schemas: [mathconverse]
 problems: {theorems: {source: checkmate, groups: {tag: set, within: topic, size: 3, numbered: across}}}
 models: {one: {backend: scripted}, two: {backend: scripted}}
 flow:
@@ -90,9 +90,9 @@ flow:
             of: theorems
             where: {set: "{{pack}}"}
             take: 3
-            beside: {model: [one, two]}
+            vary: {model: [one, two]}
             do: rate-at-end
-          - {step: rank, of: theorem}
+          - {step: rank, loop: theorem}
   - step: finish
 """
 

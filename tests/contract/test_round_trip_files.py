@@ -24,7 +24,7 @@ REAL = {
     "dices-350": "dices_350_rows.csv",
     "dices-990": "dices_990_rows.csv",
 }
-RECORDED = [(name, schema) for name in NAMES for schema in study(name).file.records]
+RECORDED = [(name, schema) for name in NAMES for schema in study(name).file.export_schemas]
 ANSWERS = (
     "worker_id,model,condition,subject,batch,phase,position,answer_type,dataset,question_id,confidence,"
     "selected_answer,acc\n"

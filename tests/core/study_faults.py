@@ -24,7 +24,7 @@ SOUND: dict[str, Any] = {
                 }
             ],
         },
-        {"step": "survey", "id": "last", "questions": [{"ask": "short", "name": "word", "text": "A word?"}]},
+        {"step": "survey", "id": "last", "questions": [{"type": "short_text", "name": "word", "text": "A word?"}]},
         {"step": "finish", "code": "DONE"},
     ],
 }
@@ -50,7 +50,7 @@ TARGET = {"each": "question", "of": "questions", "take": 2, "target": 5, "flow":
 HEDGING = {
     "model": "tutor",
     "prompt": "How sure? {{conversation}}",
-    "schema": {"type": "object", "properties": {"sure": {"type": "boolean"}}},
+    "answer_schema": {"type": "object", "properties": {"sure": {"type": "boolean"}}},
 }
 FAULTY = {
     "an unknown key, with the one that was meant": (
@@ -67,8 +67,8 @@ FAULTY = {
         ["annotators.tone.prompt: 'How sure?': names neither {{conversation}}"],
     ),
     "an annotator whose answer is no object": (
-        put("annotators", value={"tone": HEDGING | {"schema": {"type": "string"}}}),
-        ["annotators.tone.schema: must be of `type: object`"],
+        put("annotators", value={"tone": HEDGING | {"answer_schema": {"type": "string"}}}),
+        ["annotators.tone.answer_schema: must be of `type: object`"],
     ),
     "an unknown step": (
         put("flow", 0, value={"step": "consnt"}),
@@ -83,19 +83,19 @@ FAULTY = {
         ["flow[2].questons: no such key", "Did you mean 'questions'?"],
     ),
     "an unknown kind of question": (
-        put("flow", 2, "questions", 0, "ask", value="shrt"),
-        ["flow[2].questions[0]: no question is of kind 'shrt'", "Did you mean 'short'?"],
+        put("flow", 2, "questions", 0, "type", value="shrt_text"),
+        ["flow[2].questions[0]: no question is of kind 'shrt_text'", "Did you mean 'short_text'?"],
     ),
     "a choice without options": (
-        put("flow", 2, "questions", 0, value={"ask": "single", "name": "x", "text": "?"}),
+        put("flow", 2, "questions", 0, value={"type": "single_choice", "name": "x", "text": "?"}),
         ["flow[2].questions[0]: needs at least two options"],
     ),
     "an unknown scale": (
-        put("flow", 2, "questions", 0, value={"ask": "scale", "scale": "helpfullness"}),
+        put("flow", 2, "questions", 0, value={"type": "scale", "scale": "helpfullness"}),
         ["no scale is called 'helpfullness'", "Did you mean 'helpfulness'?"],
     ),
     "two questions of one name": (
-        put("flow", 2, "questions", value=[{"ask": "short", "name": "w"}, {"ask": "long", "name": "w"}]),
+        put("flow", 2, "questions", value=[{"type": "short_text", "name": "w"}, {"type": "long_text", "name": "w"}]),
         ["flow[2]: two questions are called 'w'"],
     ),
     "an unknown protocol": (
@@ -162,11 +162,11 @@ FAULTY = {
         ["flow[3].when: the last `finish` must be there for everybody"],
     ),
     "an option listed twice": (
-        put("flow", 2, "questions", 0, value={"ask": "single", "name": "x", "options": ["a", "a", "b"]}),
+        put("flow", 2, "questions", 0, value={"type": "single_choice", "name": "x", "options": ["a", "a", "b"]}),
         ["flow[2].questions[0]", "the option 'a' is listed twice"],
     ),
     "a range without room": (
-        put("flow", 2, "questions", 0, value={"ask": "number", "name": "x", "minimum": 10, "maximum": 3}),
+        put("flow", 2, "questions", 0, value={"type": "number", "name": "x", "minimum": 10, "maximum": 3}),
         ["flow[2].questions[0]: minimum 10 is above maximum 3"],
     ),
     "a tag's value that no problem has": (
@@ -184,7 +184,10 @@ FAULTY = {
     ),
     "no model to reply": (put("models", value={}), ["needs a model"]),
     "a model that is not there": (put("factors", "model", value=["tuto"]), ["no model is called 'tuto'", "'tutor'?"]),
-    "an unknown schema": (put("records", value=["chatbnch"]), ["no schema is called 'chatbnch'", "'chatbench'?"]),
+    "an unknown schema": (
+        put("export_schemas", value=["chatbnch"]),
+        ["no schema is called 'chatbnch'", "'chatbench'?"],
+    ),
     "a source that is not there": (
         put("problems", "questions", "source", value="chatbensh"),
         ["problems.questions", "chatbench"],
@@ -216,32 +219,38 @@ FAULTY = {
         ["a 'label_turns' step needs finished conversations, as of the source dices"],
     ),
     "an edition that is not there": (
-        put("flow", 0, value={"step": "rate_dialogue", "set": "dices-351"}),
-        ["flow[0].set: 'dices-351'", "'dices-350' or 'dices-990'"],
+        put("flow", 0, value={"step": "rate_dialogue", "edition": "dices-351"}),
+        ["flow[0].edition: 'dices-351'", "'dices-350' or 'dices-990'"],
     ),
     "a chat where there is no problem": (
         put("flow", 0, value={"step": "chat"}),
         ["a 'chat' step must stand inside an `each`"],
     ),
     "an unknown key of what models are asked alone": (
-        put("alone", value={"exmples": "questions"}),
-        ["alone.exmples: no such key", "Did you mean 'examples'?"],
+        put("ai_alone", value={"exmples": "questions"}),
+        ["ai_alone.exmples: no such key", "Did you mean 'examples'?"],
     ),
-    "a temperature alone that is out of range": (put("alone", value={"temperature": 9}), ["alone.temperature: 9"]),
+    "a temperature alone that is out of range": (
+        put("ai_alone", value={"temperature": 9}),
+        ["ai_alone.temperature: 9"],
+    ),
     "examples from an unknown pool": (
-        put("alone", value={"examples": "question"}),
-        ["alone.examples: no pool of problems is called 'question'", "Did you mean 'questions'?"],
+        put("ai_alone", value={"examples": "question"}),
+        ["ai_alone.examples: no pool of problems is called 'question'", "Did you mean 'questions'?"],
     ),
     "an extractor that is no model": (
-        put("alone", value={"extractor": "tuto"}),
-        ["alone.extractor: no model is called 'tuto'", "Did you mean 'tutor'?", "`backend:name`"],
+        put("ai_alone", value={"extractor": "tuto"}),
+        ["ai_alone.extractor: no model is called 'tuto'", "Did you mean 'tutor'?", "`backend:name`"],
     ),
     "a subject of a dataset that is not there": (
-        put("alone", value={"subjects": {"elementary_maths": "sums"}}),
-        ["alone.subjects.elementary_maths: no problem is of the dataset", "Did you mean 'elementary_mathematics'?"],
+        put("ai_alone", value={"dataset_labels": {"elementary_maths": "sums"}}),
+        [
+            "ai_alone.dataset_labels.elementary_maths: no problem is of the dataset",
+            "Did you mean 'elementary_mathematics'?",
+        ],
     ),
     "an extraction that reads nothing": (
-        put("alone", value={"extraction": "What does {{repli}} say?"}),
-        ["alone.extraction: {{repli}} means nothing here", "Did you mean 'reply'?", "does not say {{reply}}"],
+        put("ai_alone", value={"extraction_prompt": "What does {{repli}} say?"}),
+        ["ai_alone.extraction_prompt: {{repli}} means nothing here", "Did you mean 'reply'?", "does not say {{reply}}"],
     ),
 }

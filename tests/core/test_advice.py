@@ -11,17 +11,20 @@ from experiments.study.resolve import Study, resolve
 from problems.problem import Problem
 
 CONSENT = {"step": "consent", "text": "Please agree.", "decline": ""}
-ASKED = {"questions": [{"ask": "single", "name": "a", "text": "A?", "options": ["x", "y"]}], "right": {"a": "x"}}
+ASKED = {
+    "questions": [{"type": "single_choice", "name": "a", "text": "A?", "options": ["x", "y"]}],
+    "correct_answers": {"a": "x"},
+}
 UNDERSTOOD = {"step": "check", "id": "understood", "kind": "comprehension", "policy": "record", **ASKED}
 ATTENDED = {"step": "check", "id": "attended", "kind": "attention", "policy": "screen_out", **ASKED}
-CHAT = {"step": "chat", "on_failure": {"then": "stop"}}
+CHAT = {"step": "chat", "on_failure": {"action": "stop"}}
 FINISH = {"step": "finish", "code": "DONE"}
 TALKING = {"models": {"tutor": {"backend": "scripted"}}, "problems": {"questions": {"source": "jsonl"}}}
 INFO = {"step": "info", "text": "Read."}
 
 
 def study_of(*flow: dict[str, Any], by: str = "prolific", **keys: Any) -> Study:
-    raw = {"study": "small", "title": "Small", "recruitment": {"by": [by]}, "flow": [*flow, FINISH], **keys}
+    raw = {"study": "small", "title": "Small", "recruitment": {"channels": [by]}, "flow": [*flow, FINISH], **keys}
     return resolve(raw, {}, {"questions": [Problem("p", "What?", "What?", "d")]})
 
 
@@ -30,7 +33,7 @@ def codes(**outcomes: str) -> dict[str, Any]:
 
 
 def test_a_sound_study_needs_no_advice() -> None:
-    flow = ({**CONSENT, "decline": "No"}, UNDERSTOOD, {"phase": "One", "flow": [{**ATTENDED, "after": 2}]})
+    flow = ({**CONSENT, "decline": "No"}, UNDERSTOOD, {"phase": "One", "flow": [{**ATTENDED, "after_failures": 2}]})
     study = study_of(*flow, outcomes=codes(no_consent="NONE", failed_attention="FAILED"))
     assert advice(study, 20) == []
 
@@ -44,7 +47,7 @@ def test_only_those_of_prolific_are_advised() -> None:
 def test_one_failed_attention_check_is_too_few_in_a_long_study(minutes: float | None, told: bool) -> None:
     found = advice(study_of(CONSENT, ATTENDED, outcomes=codes(failed_attention="F")), minutes)
     assert [words.startswith("flow[1]: 'attended' ends the session at the first") for words in found] == [True] * told
-    assert not told or "Write `after: 2`" in found[0]
+    assert not told or "Write `after_failures: 2`" in found[0]
     assert ("takes about 20" in " ".join(found)) == (minutes == 20)
     assert advice(study_of(CONSENT, {**ATTENDED, "policy": "warn"}), minutes) == []
 
@@ -74,10 +77,10 @@ def test_consent_is_missed() -> None:
     [
         ([{**CONSENT, "decline": "No"}], {}, "no_consent"),
         ([CONSENT, {**UNDERSTOOD, "policy": "screen_out"}], {}, "screened_out"),
-        ([CONSENT, {**ATTENDED, "after": 2}], {}, "failed_attention"),
-        ([CONSENT], {"times": {"limit_s": 600}}, "timed_out"),
-        ([CONSENT], {"times": {"away_s": 600}}, "timed_out"),
-        ([CONSENT, {**INFO, "limit": {"after_s": 60, "then": "end"}}], {}, "timed_out"),
+        ([CONSENT, {**ATTENDED, "after_failures": 2}], {}, "failed_attention"),
+        ([CONSENT], {"session_limits": {"time_limit_s": 600}}, "timed_out"),
+        ([CONSENT], {"session_limits": {"away_after_s": 600}}, "timed_out"),
+        ([CONSENT, {**INFO, "time_limit": {"after_s": 60, "on_expiry": "end"}}], {}, "timed_out"),
         ([CONSENT, {"step": "finish", "id": "other", "when": {"consent.agreed": True}}], {}, "complete"),
     ],
 )
@@ -89,14 +92,14 @@ def test_an_outcome_that_can_be_needs_a_code(flow: list[dict[str, Any]], keys: d
 
 
 def test_a_limit_that_goes_on_needs_no_code() -> None:
-    assert advice(study_of(CONSENT, {**INFO, "limit": {"after_s": 60}}), 20) == []
+    assert advice(study_of(CONSENT, {**INFO, "time_limit": {"after_s": 60}}), 20) == []
 
 
 def test_a_chat_that_stops_has_a_code_of_its_own_or_needs_one() -> None:
     asks = {"each": "q", "of": "questions", "flow": [CHAT]}
     (found,) = advice(study_of(CONSENT, asks, **TALKING), 20)
     assert found.startswith("outcomes.technical_failure: has no code.")
-    own = {**CHAT, "on_failure": {"then": "stop", "stop_code": "OWN"}}
+    own = {**CHAT, "on_failure": {"action": "stop", "stop_code": "OWN"}}
     assert advice(study_of(CONSENT, {**asks, "flow": [own]}, **TALKING), 20) == []
     assert advice(study_of(CONSENT, {**asks, "flow": [{"step": "chat"}]}, **TALKING), 20) == []
 
@@ -111,15 +114,15 @@ def test_two_outcomes_of_one_code_cannot_be_told_apart() -> None:
 @pytest.mark.parametrize(
     ("recruitment", "advised"),
     [
-        ({"by": ["sona"], "again": "refuse"}, True),
-        ({"by": ["panel", "lab"], "again": "anew"}, True),
-        ({"again": "refuse"}, True),
-        ({"by": ["sona"]}, False),
-        ({"by": ["lab"], "again": "refuse"}, False),
-        ({"by": ["open"], "again": "refuse"}, False),
-        ({"by": ["sona"], "again": "refuse", "proof": "required"}, False),
+        ({"channels": ["sona"], "repeat_participation": "refuse"}, True),
+        ({"channels": ["panel", "lab"], "repeat_participation": "new_session"}, True),
+        ({"repeat_participation": "refuse"}, True),
+        ({"channels": ["sona"]}, False),
+        ({"channels": ["lab"], "repeat_participation": "refuse"}, False),
+        ({"channels": ["open"], "repeat_participation": "refuse"}, False),
+        ({"channels": ["sona"], "repeat_participation": "refuse", "id_proof": "required"}, False),
     ],
 )
 def test_a_rule_about_who_comes_again_needs_proofs(recruitment: dict[str, Any], advised: bool) -> None:
     found = advice(study_of(CONSENT, recruitment=recruitment), 20)
-    assert [one.partition(":")[0] for one in found] == ["recruitment.again"] * advised
+    assert [one.partition(":")[0] for one in found] == ["recruitment.repeat_participation"] * advised

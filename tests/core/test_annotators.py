@@ -166,7 +166,7 @@ def test_only_who_needs_it_is_told_the_right_answer(name: str) -> None:
 
 
 def test_a_cell_is_one_of_a_conversation_an_annotator_a_model_and_its_parameters() -> None:
-    told = {"prompt": "How sure is {{conversation}}?", "schema": {"type": "object", "properties": {"sure": {}}}}
+    told = {"prompt": "How sure is {{conversation}}?", "answer_schema": {"type": "object", "properties": {"sure": {}}}}
     hot = annotators(["own"], {"own": Annotating.model_validate(told | {"temperature": 1})})[0]
     cold = annotators(["own"], {"own": Annotating.model_validate(told)})[0]
     elsewhere = Conversation("stream-2", TALK.about, TALK.talks, QUESTION)
@@ -194,7 +194,7 @@ def test_what_cannot_be_judged_is_said() -> None:
 
 OWN = {
     "prompt": "Is {{first_message}} polite? {{problem}} / {{chosen}} / {{conversation}}",
-    "schema": {
+    "answer_schema": {
         "type": "object",
         "properties": {"polite": {"type": "integer", "minimum": 1, "maximum": 5}},
         "required": ["polite"],
@@ -219,11 +219,11 @@ def test_one_of_ones_own_is_asked_and_read_by_its_schema() -> None:
     [
         ({"prompt": "Is it polite?"}, "nothing to judge"),
         ({"prompt": "{{conversation}} {{answer}}"}, "allowed: chosen, conversation"),
-        ({"schema": {"type": "array"}}, "type: object"),
-        ({"schema": {"type": "object", "properties": {"a": {"type": "strng"}}}}, "no JSON schema"),
-        ({"schema": {"type": "object", "properties": {"a": {"$ref": "http://example.org/x"}}}}, "write out"),
-        ({"schema": {"type": "object", "properties": {"a": {"pattern": "("}}}}, "no JSON schema"),
-        ({"over": "session"}, "no one 'chosen'"),
+        ({"answer_schema": {"type": "array"}}, "type: object"),
+        ({"answer_schema": {"type": "object", "properties": {"a": {"type": "strng"}}}}, "no JSON schema"),
+        ({"answer_schema": {"type": "object", "properties": {"a": {"$ref": "http://example.org/x"}}}}, "write out"),
+        ({"answer_schema": {"type": "object", "properties": {"a": {"pattern": "("}}}}, "no JSON schema"),
+        ({"unit": "session"}, "no one 'chosen'"),
         ({"temperature": 3}, "less than or equal to 2"),
         ({"modle": "x"}, "modle"),
     ],

@@ -61,7 +61,7 @@ def options(field: Field) -> Any:
 
 def has_options_of_its_own(step: Step) -> bool:
     """Those of the problem, or as many ranks as there are models."""
-    return step.step in ("answer", "chat", "rank") or bool(getattr(step, "of_problem", False))
+    return step.step in ("answer", "chat", "rank") or bool(getattr(step, "ask_problem", False))
 
 
 def lettered(shown: Field, written: Field) -> bool:

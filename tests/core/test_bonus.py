@@ -40,12 +40,12 @@ turns = st.lists(
 amounts = st.decimals("0.01", "9.99", places=2)
 rules = st.fixed_dictionaries(
     {
-        "each": st.sampled_from(["correct", "answered", "complete"]),
+        "per": st.sampled_from(["correct_answer", "answer", "completion"]),
         "amount": amounts,
-        "of": st.sampled_from([[], ["sums"], ["odd"], ["odd", "sums"]]),
-        "counts": st.sampled_from(["any", "last", "all"]),
+        "pools": st.sampled_from([[], ["sums"], ["odd"], ["odd", "sums"]]),
+        "correct_if": st.sampled_from(["any", "last", "all"]),
     },
-    optional={"most": amounts},
+    optional={"max": amounts},
 )
 
 
@@ -80,12 +80,12 @@ def session(met: Sequence[Turn], outcome: str = "complete") -> State:
 
 def right(rule: dict[str, Any], pool: str, number: int, answers: list[str]) -> bool:
     """Whether a rule counts a question as correct, in the words of its documentation."""
-    if rule["of"] and pool not in rule["of"]:
+    if rule["pools"] and pool not in rule["pools"]:
         return False
-    if rule["each"] == "answered":
+    if rule["per"] == "answer":
         return bool(answers)
     hits = [answer == RIGHT[number] for answer in answers]
-    return bool(hits) and {"any": any(hits), "all": all(hits), "last": hits[-1]}[rule["counts"]]
+    return bool(hits) and {"any": any(hits), "all": all(hits), "last": hits[-1]}[rule["correct_if"]]
 
 
 @given(turns, st.lists(rules, max_size=3))
@@ -97,9 +97,9 @@ def test_a_bonus_is_what_the_rules_say_of_the_answers_recorded(met: list[Turn], 
         given_.setdefault((pool, number), []).extend(answer for answer in answers if answer)
     parts = earned(of, state)
     for rule, part in zip(bonus, parts, strict=True):
-        count = 1 if rule["each"] == "complete" else sum(right(rule, *key, found) for key, found in given_.items())
+        count = 1 if rule["per"] == "completion" else sum(right(rule, *key, found) for key, found in given_.items())
         assert part.count == count
-        assert part.amount == min(rule["amount"] * count, rule.get("most", Decimal(1000)))
+        assert part.amount == min(rule["amount"] * count, rule.get("max", Decimal(1000)))
     assert bonus_of(of, state) == sum(part.amount for part in parts)
     assert bonus_of(of, state).as_tuple().exponent == -2, "to the cent, whatever the amounts"
 
@@ -114,25 +114,25 @@ def test_who_has_not_completed_it_earns_nothing(met: list[Turn], rule: dict[str,
 
 
 def test_a_question_met_twice_counts_once_and_the_same_id_of_another_pool_is_another() -> None:
-    of = study({"each": "correct", "amount": 1})
+    of = study({"per": "correct_answer", "amount": 1})
     assert bonus_of(of, session([("sums", 0, ("A", "A")), ("sums", 0, ("B", "A"))])) == 1
     assert bonus_of(of, session([("sums", 0, ("A", "A")), ("odd", 0, ("A", "A"))])) == 2
 
 
 def test_a_question_whose_answer_nobody_knows_is_never_correct_but_can_be_answered() -> None:
     state = session([("sums", 2, ("A", "B"))])
-    assert bonus_of(study({"each": "correct", "amount": 1, "counts": "all"}), state) == 0
-    assert bonus_of(study({"each": "answered", "amount": "0.25"}), state) == Decimal("0.25")
+    assert bonus_of(study({"per": "correct_answer", "amount": 1, "correct_if": "all"}), state) == 0
+    assert bonus_of(study({"per": "answer", "amount": "0.25"}), state) == Decimal("0.25")
 
 
 def test_a_question_of_a_survey_that_is_called_answer_earns_nothing() -> None:
-    asks = [{"ask": "single", "name": "answer", "text": "?", "options": list(KEYS)}]
+    asks = [{"type": "single_choice", "name": "answer", "text": "?", "options": list(KEYS)}]
     problem = Problem("p0", "Which?", "Which?", "made", tuple(Option(key, key, key) for key in KEYS), "A")
     raw = {
         "study": "paid",
         "title": "Paid",
         "problems": {"sums": {"source": "jsonl"}},
-        "bonus": [{"each": "answered", "amount": 1}],
+        "bonus": [{"per": "answer", "amount": 1}],
         "flow": [
             {"each": "sums", "of": "sums", "flow": [{"step": "survey", "id": "first", "questions": asks}]},
             {"step": "finish"},
@@ -169,13 +169,13 @@ def test_chatbench_pays_as_its_authors_did(seed: str) -> None:
 def test_an_amount_is_exact_and_the_same_study_however_it_is_written(written: str, tmp_path: Path) -> None:
     def load(amount: str) -> Study:
         (tmp_path / "s.yaml").write_text(
-            f"study: s\ntitle: S\nbonus: [{{each: complete, amount: {amount}, most: 3}}]\nflow: [{{step: finish}}]\n"
+            f"study: s\ntitle: S\nbonus: [{{per: completion, amount: {amount}, max: 3}}]\nflow: [{{step: finish}}]\n"
         )
         return load_study(str(tmp_path / "s.yaml"))
 
     of = load(written)
     (rule,) = of.file.bonus
-    assert (str(rule.amount), str(rule.most)) == ("0.10", "3.00")
+    assert (str(rule.amount), str(rule.max)) == ("0.10", "3.00")
     assert of.hash == load("0.10").hash
     again = restore(of.document)
     assert (again.hash, again.file.bonus) == (of.hash, of.file.bonus)
@@ -184,13 +184,22 @@ def test_an_amount_is_exact_and_the_same_study_however_it_is_written(written: st
 @pytest.mark.parametrize(
     ("rule", "said"),
     [
-        ({"each": "complete", "amount": 0.125}, "bonus[0].amount: 0.125: decimal input should have no more than 2 dec"),
-        ({"each": "complete", "amount": 0}, "bonus[0].amount: 0: input should be greater than 0"),
-        ({"each": "complete", "amount": float("nan")}, "bonus[0].amount: '.nan': input should be a valid decimal"),
-        ({"each": "corect", "amount": 1}, "bonus[0].each: 'corect': input should be 'correct', 'answered' or 'compl"),
-        ({"amount": 1}, "bonus[0].each: is missing"),
-        ({"each": "complete", "amount": 1, "moost": 2}, "bonus[0].moost: no such key; allowed: amount, counts, each"),
-        ({"each": "correct", "amount": 1, "of": ["sum"]}, "bonus[0].of[0]: no pool of problems is called 'sum'; allo"),
+        (
+            {"per": "completion", "amount": 0.125},
+            "bonus[0].amount: 0.125: decimal input should have no more than 2 dec",
+        ),
+        ({"per": "completion", "amount": 0}, "bonus[0].amount: 0: input should be greater than 0"),
+        ({"per": "completion", "amount": float("nan")}, "bonus[0].amount: '.nan': input should be a valid decimal"),
+        ({"per": "corect", "amount": 1}, "bonus[0].per: 'corect': input should be 'correct_answer', 'answer' or 'comp"),
+        ({"amount": 1}, "bonus[0].per: is missing"),
+        (
+            {"per": "completion", "amount": 1, "moost": 2},
+            "bonus[0].moost: no such key; allowed: amount, correct_if, max",
+        ),
+        (
+            {"per": "correct_answer", "amount": 1, "pools": ["sum"]},
+            "bonus[0].pools[0]: no pool of problems is called 'sum'; allo",
+        ),
     ],
     ids=["three decimals", "nothing", "no number", "an unknown event", "no event", "an unknown key", "an unknown pool"],
 )

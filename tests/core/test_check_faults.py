@@ -15,17 +15,23 @@ from tests.fakes.checked import CHOICE, PROBLEMS, check, study_of
     [
         ({"attempts": 1}, "needs `attempts: 2` or more: Prolific demands two tries"),
         ({"kind": "screening", "attempts": 2}, "screening has one try"),
-        ({"kind": "screening", "after": 2}, "`after` counts attention checks"),
-        ({"of_problem": True}, "needs either `questions` or `of_problem: true`"),
-        ({"questions": [], "of_problem": True}, "`right` does not go with `of_problem`"),
-        ({"questions": [], "of_problem": True, "right": {}}, "must stand inside an `each`"),
-        ({"right": {}}, "needs `right`"),
-        ({"right": {"tools": "yess"}}, "`right.tools`: 'yess' is no option of this question; allowed: no, yes."),
-        ({"right": {"tools": None}}, "flow[0].right.tools: null: needs an answer, a list of answers, or"),
-        ({"right": {"age": "old"}}, "Please enter a whole number."),
-        ({"right": {"age": {"minimum": 18.2, "maximum": 18.8}}}, "is a number in this range"),
-        ({"right": {"age": {"minimum": 5, "maximum": 4}}}, "minimum 5 is above maximum 4"),
-        ({"right": {"any": "{{study}}"}}, "names in it are not filled in"),
+        ({"kind": "screening", "after_failures": 2}, "`after_failures` counts attention checks"),
+        ({"ask_problem": True}, "needs either `questions` or `ask_problem: true`"),
+        ({"questions": [], "ask_problem": True}, "`correct_answers` does not go with `ask_problem`"),
+        ({"questions": [], "ask_problem": True, "correct_answers": {}}, "must stand inside an `each`"),
+        ({"correct_answers": {}}, "needs `correct_answers`"),
+        (
+            {"correct_answers": {"tools": "yess"}},
+            "`correct_answers.tools`: 'yess' is no option of this question; allowed: no, yes.",
+        ),
+        (
+            {"correct_answers": {"tools": None}},
+            "flow[0].correct_answers.tools: null: needs an answer, a list of answers, or",
+        ),
+        ({"correct_answers": {"age": "old"}}, "Please enter a whole number."),
+        ({"correct_answers": {"age": {"minimum": 18.2, "maximum": 18.8}}}, "is a number in this range"),
+        ({"correct_answers": {"age": {"minimum": 5, "maximum": 4}}}, "minimum 5 is above maximum 4"),
+        ({"correct_answers": {"any": "{{study}}"}}, "names in it are not filled in"),
         ({"questions": [CHOICE, CHOICE]}, "two questions are called 'tools'"),
         ({"questions": [{**CHOICE, "name": "passed"}]}, "'passed', which is a name of the check's own"),
     ],
@@ -39,4 +45,4 @@ def test_a_check_that_cannot_be_is_refused(keys: dict[str, Any], words: str) -> 
 def test_a_problem_is_no_check_where_its_answer_is_not_known() -> None:
     unknown = [{**PROBLEMS[0], "answer": None}, *PROBLEMS[1:]]
     with pytest.raises(StudyError, match="needs problems whose right answer is known"):
-        study_of({"each": "q", "of": "questions", "flow": [check("attention", of_problem=True)]}, problems=unknown)
+        study_of({"each": "q", "of": "questions", "flow": [check("attention", ask_problem=True)]}, problems=unknown)

@@ -103,8 +103,8 @@ def test_who_is_warned_reads_it_on_the_same_place_and_goes_on() -> None:
 @pytest.mark.parametrize("after", [1, 2, 3])
 def test_attention_counts_over_the_session(after: int) -> None:
     first = check("attention", id="first", policy="record")
-    second = check("attention", id="second", policy="screen_out", after=after)
-    third = check("attention", id="third", policy="screen_out", after=after)
+    second = check("attention", id="second", policy="screen_out", after_failures=after)
+    third = check("attention", id="third", policy="screen_out", after_failures=after)
     study = study_of(check("comprehension", id="other", policy="record"), first, second, third)
     state = begun(study)
     for _ in range(2):
@@ -117,7 +117,9 @@ def test_attention_counts_over_the_session(after: int) -> None:
 
 def test_attention_warns_from_the_second_failure_on() -> None:
     loop = {"each": "q", "of": "questions", "take": 3, "order": "listed"}
-    study = study_of({**loop, "flow": [check("attention", of_problem=True, policy="warn", after=2)]}, problems=PROBLEMS)
+    study = study_of(
+        {**loop, "flow": [check("attention", ask_problem=True, policy="warn", after_failures=2)]}, problems=PROBLEMS
+    )
     state = act(study, begun(study), answer="B")
     assert (screen(study, state).path, notices(screen(study, state))) == ("q[1]/it", [])
     state = act(study, state, answer="A")
@@ -131,21 +133,21 @@ def test_attention_warns_from_the_second_failure_on() -> None:
 @pytest.mark.parametrize(
     ("question", "right", "passing", "failing"),
     [
-        ({"ask": "single", "options": [1, 2]}, 1, ["1"], ["2"]),
-        ({"ask": "scale", "options": {"-1": "bad", "1": "good", "2": "fine"}}, {"minimum": 1}, ["1", "2"], ["-1"]),
-        ({"ask": "scale", "scale": "helpfulness", "name": "it"}, ["0", 1], ["0", "1"], ["2"]),
-        ({"ask": "number", "whole": False}, [0.5, 3], ["0.50", "3"], ["0.6"]),
-        ({"ask": "slider"}, {"maximum": 20}, ["0", "20"], ["21"]),
-        ({"ask": "short"}, ["Deep blue", "navy"], ["deep  BLUE", " Navy"], ["deepblue"]),
-        ({"ask": "tick", "required": False}, True, ["on"], [None]),
-        ({"ask": "tick", "required": False}, False, [None], ["on"]),
-        ({"ask": "multiple", "options": ["a", "b"], "required": False}, [], [None], [["a"]]),
-        ({"ask": "multiple", "options": ["a", "b"]}, "b", [["b"]], [["a", "b"], ["a"]]),
+        ({"type": "single_choice", "options": [1, 2]}, 1, ["1"], ["2"]),
+        ({"type": "scale", "options": {"-1": "bad", "1": "good", "2": "fine"}}, {"minimum": 1}, ["1", "2"], ["-1"]),
+        ({"type": "scale", "scale": "helpfulness", "name": "it"}, ["0", 1], ["0", "1"], ["2"]),
+        ({"type": "number", "integer": False}, [0.5, 3], ["0.50", "3"], ["0.6"]),
+        ({"type": "slider"}, {"maximum": 20}, ["0", "20"], ["21"]),
+        ({"type": "short_text"}, ["Deep blue", "navy"], ["deep  BLUE", " Navy"], ["deepblue"]),
+        ({"type": "checkbox", "required": False}, True, ["on"], [None]),
+        ({"type": "checkbox", "required": False}, False, [None], ["on"]),
+        ({"type": "multiple_choice", "options": ["a", "b"], "required": False}, [], [None], [["a"]]),
+        ({"type": "multiple_choice", "options": ["a", "b"]}, "b", [["b"]], [["a", "b"], ["a"]]),
     ],
 )
 def test_what_passes(question: dict[str, Any], right: Any, passing: list[Any], failing: list[Any]) -> None:
     asked = {"name": "it", "text": "?", **question}
-    study = study_of(check("attention", questions=[asked], right={"it": right}))
+    study = study_of(check("attention", questions=[asked], correct_answers={"it": right}))
     again = restore(study.document)
     for value in (*passing, *failing):
         state = act(again, begun(again), it=value)

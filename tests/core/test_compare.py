@@ -154,7 +154,7 @@ def test_each_model_keeps_its_own_conversation() -> None:
 
 
 def test_the_winners_history_goes_on_and_after_a_tie_each_ones_own() -> None:
-    play = Playing(battle(go_on="winner"))
+    play = Playing(battle(continue_with="winner"))
     play.round("one", winner="tie")
     play.round("two", winner="b")
     play.round("three", winner="bad")
@@ -164,7 +164,7 @@ def test_the_winners_history_goes_on_and_after_a_tie_each_ones_own() -> None:
 
 @pytest.mark.parametrize(("scores", "onward"), [((3, 9), "b"), ((9, 3), "a"), ((5, 5), None)])
 def test_scales_make_a_winner_where_one_is_best_alone(scores: tuple[int, int], onward: str | None) -> None:
-    play = Playing(battle(vote="slider", go_on="winner"))
+    play = Playing(battle(vote="slider", continue_with="winner"))
     play.do("say", text="one")
     for slot in play.slots:
         play.hear(slot)
@@ -190,8 +190,8 @@ def test_a_vote_at_the_end_ends_it() -> None:
     [
         ({"columns": 3}, "has 2 models for 3 columns"),
         ({"models": ["canary-one", "canary-tow"]}, "Did you mean 'canary-two'"),
-        ({"go_on": "winner", "vote_when": "at_end"}, "needs a vote after each turn"),
-        ({"sees_problem": True}, "must stand inside an `each`"),
+        ({"continue_with": "winner", "vote_when": "at_end"}, "needs a vote after each turn"),
+        ({"problem_in_prompt": True}, "must stand inside an `each`"),
     ],
 )
 def test_a_comparison_that_cannot_be_is_refused(keys: dict[str, Any], words: str) -> None:

@@ -20,12 +20,12 @@ from tests.fakes.checked import BAD, act, begun, check, study_of
 from tests.fakes.examples import SEEDS, examples
 from tests.fakes.sessions import NAMES, study, whole
 
-CONSENT = {"step": "consent", "text": "Please agree.", "tick": "I do."}
+CONSENT = {"step": "consent", "text": "Please agree.", "checkbox": "I do."}
 INFO = {"step": "info", "text": "Read."}
 
 
 def test_who_declines_is_let_go_and_nothing_more_is_recorded() -> None:
-    study = study_of({**CONSENT, "least_s": 60}, INFO)
+    study = study_of({**CONSENT, "min_time_s": 60}, INFO)
     state = act(study, begun(study), "decline", agreed="on")
     told = [(event.kind, dict(event.data)) for event in state.events[1:]]
     assert told == [("declined", {}), ("finished", {"outcome": "no_consent"})]
@@ -102,17 +102,17 @@ def test_nothing_is_on_offer_between_the_last_answer_and_the_end() -> None:
         {
             "step": "check",
             "kind": "screening",
-            "questions": [{"ask": "single", "name": "x", "text": "?", "options": ["a", "b"]}],
-            "right": {"x": "a"},
+            "questions": [{"type": "single_choice", "name": "x", "text": "?", "options": ["a", "b"]}],
+            "correct_answers": {"x": "a"},
         },
     ],
 )
 def test_nobody_passes_a_gate_by_waiting(step: dict[str, Any]) -> None:
     def gate(then: str) -> dict[str, Any]:
-        flow = [step | {"limit": {"after_s": 60, "then": then}}, {"step": "finish"}]
+        flow = [step | {"time_limit": {"after_s": 60, "on_expiry": then}}, {"step": "finish"}]
         return {"study": "gate", "title": "Gate", "flow": flow}
 
     resolve(gate("end"), {}, {})
     with pytest.raises(StudyError) as error:
-        resolve(gate("go_on"), {}, {})
+        resolve(gate("continue"), {}, {})
     assert ["who waits" in fault.what for fault in error.value.found] == [True]

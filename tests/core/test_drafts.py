@@ -29,7 +29,7 @@ flow:
   - {step: consent, text: Agree.}
   - step: survey
     questions:
-      - ask: single
+      - type: single_choice
         name: colour
         options: [red, blue]
   - each: one
@@ -170,7 +170,7 @@ def test_problems_are_read_again_once_their_file_has_changed(
 
 
 def test_advice_and_texts_without_a_translation_are_told(folder: Path) -> None:
-    text = TEXT.replace("title: Small", "title: Small\nlanguages: [en, de]\nrecruitment: {by: [prolific]}")
+    text = TEXT.replace("title: Small", "title: Small\nlanguages: [en, de]\nrecruitment: {channels: [prolific]}")
     told = checked(text, folder)
     assert any(words.startswith("de: ") for words in told.advice)
     assert len(told.advice) > 1

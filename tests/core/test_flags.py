@@ -23,11 +23,11 @@ from tests.fakes.sessions import NAMES, enrolment, study, whole, world
 SECOND_US = 1_000_000
 LONG = " ".join(f"word{n}" for n in range(119))
 GRID = [
-    {"ask": "single", "name": f"r{n}", "text": f"Row{n}", "options": ["Yes", "No"], "matrix": "Which?"}
+    {"type": "single_choice", "name": f"r{n}", "text": f"Row{n}", "options": ["Yes", "No"], "matrix": "Which?"}
     for n in range(3)
 ]
-RIGHT = {"step": "check", "kind": "attention", "right": {"there": ["yes"]}}
-RIGHT |= {"questions": [{"ask": "single", "name": "there", "text": "There?", "options": ["yes", "no"]}]}
+RIGHT = {"step": "check", "kind": "attention", "correct_answers": {"there": ["yes"]}}
+RIGHT |= {"questions": [{"type": "single_choice", "name": "there", "text": "There?", "options": ["yes", "no"]}]}
 RAW: dict[str, Any] = {
     "study": "odd",
     "title": "Odd",
@@ -38,10 +38,10 @@ RAW: dict[str, Any] = {
             "step": "survey",
             "id": "read",
             "text": LONG,
-            "questions": [{"ask": "short", "name": "thought", "text": "So?"}],
+            "questions": [{"type": "short_text", "name": "thought", "text": "So?"}],
         },
         {"each": "item", "of": "items", "take": 3, "flow": [{"step": "survey", "id": "grid", "questions": GRID}]},
-        {"step": "survey", "id": "one", "questions": [{"ask": "short", "name": "x", "text": "X?"}]},
+        {"step": "survey", "id": "one", "questions": [{"type": "short_text", "name": "x", "text": "X?"}]},
         {**RIGHT, "id": "awake"},
         {**RIGHT, "id": "still"},
         {"each": "talk", "of": "items", "take": 1, "flow": [{"step": "chat", "max_messages": 9}]},

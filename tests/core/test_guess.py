@@ -31,7 +31,7 @@ def asking(**keys: Any) -> Study:
         "models": {name: {"backend": "scripted"} for name in MODELS},
         "flow": [
             {"step": "compare"},
-            {"step": "guess", **{"options": OPTIONS, "truth": TRUTH, "sure": True, **keys}},
+            {"step": "guess", **{"options": OPTIONS, "truth": TRUTH, "ask_confidence": True, **keys}},
             {"step": "finish"},
         ],
     }
@@ -73,7 +73,7 @@ def test_the_browser_is_told_letters_and_the_log_has_the_authors_keys() -> None:
 
 
 def test_who_does_not_know_is_recorded_as_unsure() -> None:
-    asked = asking(unsure="No idea", sure=False)
+    asked = asking(unsure_label="No idea", ask_confidence=False)
     state = arrived(asked)
     assert list(screen(asked, state).panel.fields[0].options.values())[-1] == "No idea"
     fact = act(asked, state, "submit", guess="d").events[-1]
@@ -82,7 +82,7 @@ def test_who_does_not_know_is_recorded_as_unsure() -> None:
 
 
 def test_an_authors_key_or_nothing_is_no_answer() -> None:
-    asked = asking(sure=False)
+    asked = asking(ask_confidence=False)
     for values in ({"guess": "key-first"}, {"guess": "e"}, {"guess": "unsure"}, {}):
         with pytest.raises(Refused):
             act(asked, arrived(asked), "submit", **values)
@@ -109,11 +109,11 @@ def _of_seed(events: tuple[Event, ...], seed: str) -> tuple[Event, ...]:
         ({"truth": {**TRUTH, "canary-for": "key-first"}}, "no model is called 'canary-for'; allowed:"),
         ({"truth": {"canary-one": "key-first", "canary-two": "key-first"}}, "has no 'canary-three'"),
         ({"truth": {**TRUTH, "canary-one": "key-frist"}}, "Did you mean 'key-first'?"),
-        ({"options": {**OPTIONS, "unsure": "Who knows"}}, "say its words by `unsure`"),
+        ({"options": {**OPTIONS, "unsure": "Who knows"}}, "say its words by `unsure_label`"),
         ({"options": {"key-first": "The first"}}, "at least 2"),
         ({"options": {**OPTIONS, "key-third": "canary-three"}}, "is a model's name in the study"),
         ({"text": "Was it {{model}}?"}, "{{model}} would tell who replied"),
-        ({"sure_text": "Sure of {{modl}}?"}, "{{modl}} means nothing here"),
+        ({"confidence_text": "Sure of {{modl}}?"}, "{{modl}} means nothing here"),
     ],
 )
 def test_a_guess_that_cannot_be_is_refused(keys: dict[str, Any], words: str) -> None:

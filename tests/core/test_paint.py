@@ -104,7 +104,9 @@ def test_a_draft_of_any_shape_is_borne(draft: dict[str, object]) -> None:
 
 
 def test_ratings_stand_once_beside_their_turns() -> None:
-    ratings = tuple((Scale.model_validate({"ask": "scale", "scale": "helpfulness", "name": f"h_{n}"}),) for n in (0, 1))
+    ratings = tuple(
+        (Scale.model_validate({"type": "scale", "scale": "helpfulness", "name": f"h_{n}"}),) for n in (0, 1)
+    )
     talk = Transcript("Model 1", CHAT.messages * 2, ratings=ratings)
     page = left(screen_of(Panel("T", (talk,), tuple(f for r in ratings for f in r)), "submit"))
     assert [name for _, name, *_ in Controls(page).found] == ["h_0"] * 7 + ["h_1"] * 7

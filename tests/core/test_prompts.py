@@ -26,7 +26,7 @@ PROBLEM = Problem(
     options=(Option("A", "zq-option one", "zq-plain"), Option("B", "zq-option two", "zq-plain")),
     tags={"topic": "bees", "hint": "zq-answer"},
 )
-ASK = {"step": "survey", "id": "about", "questions": [{"ask": "short", "name": "word", "text": "A word?"}]}
+ASK = {"step": "survey", "id": "about", "questions": [{"type": "short_text", "name": "word", "text": "A word?"}]}
 TALK = {"step": "chat", "min_messages": 1}
 PICK = {"by": "tone", "pick": {"warm": "Be warm.", "cold": "Be cold."}}
 
@@ -70,7 +70,7 @@ def all_systems(study: Study) -> set[tuple[str, str]]:
 
 def test_a_loops_variable_chooses_the_prompt() -> None:
     system = {"by": "mood", "pick": {"calm": "Calm.", "wild": ""}}
-    loop = {"each": "item", "of": "pool", "beside": {"mood": ["calm", "wild"]}, "flow": [TALK]}
+    loop = {"each": "item", "of": "pool", "vary": {"mood": ["calm", "wild"]}, "flow": [TALK]}
     assert {text for _, text in all_systems(small(system, [loop]))} == {"Calm.", ""}
 
 
@@ -100,7 +100,7 @@ def test_a_persons_words_are_not_filled_again() -> None:
 @pytest.mark.parametrize("sees", [False, True])
 def test_the_models_see_the_problem_only_where_the_step_says_so(step: dict[str, Any], sees: bool) -> None:
     models = {name: {"backend": "scripted", "system": "Help."} for name in ("tutor", "other")}
-    study = small(flow=[{"each": "item", "of": "pool", "flow": [{**step, "sees_problem": sees}]}], models=models)
+    study = small(flow=[{"each": "item", "of": "pool", "flow": [{**step, "problem_in_prompt": sees}]}], models=models)
     requests = [request_for(study, job.data, job.data["model"], "") for _, job in owed_replies(study)]
     assert requests
     for request in requests:

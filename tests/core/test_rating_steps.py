@@ -61,7 +61,7 @@ def test_the_labels_are_the_released_columns(shared: Path) -> None:
 
 @pytest.mark.parametrize("edition", ["dices-350", "dices-990"])
 def test_a_reason_that_is_not_answered_is_told_and_never_taken_for_no(edition: str) -> None:
-    small = rating("rate_dialogue", set=edition)
+    small = rating("rate_dialogue", edition=edition)
     state = next(met(small, "rate_dialogue"))
     seen = screen(small, state)
     values = {COMPREHENSION: COMPREHENSION_OPTIONS[0], **dict.fromkeys(columns(edition)[1:], "Unsure")}
@@ -75,7 +75,7 @@ def test_a_reason_that_is_not_answered_is_told_and_never_taken_for_no(edition: s
 
 @pytest.mark.parametrize("step", ["rate_dialogue", "label_turns"])
 def test_a_rater_sees_the_conversation_and_nothing_that_is_known_of_it(step: str) -> None:
-    small = rating(step, person="Ann", called="Bob")
+    small = rating(step, user_label="Ann", assistant_label="Bob")
     for state in met(small, step):
         told = repr(screen(small, state))
         assert "canary" not in told

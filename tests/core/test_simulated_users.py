@@ -104,7 +104,7 @@ def test_a_message_that_could_not_be_sent_is_none(reply: str) -> None:
 
 @pytest.mark.parametrize("kind", TALKERS)
 def test_what_is_no_conversation_about_a_problem_is_left_to_chance(kind: str) -> None:
-    consent = Panel(blocks=(Text("Do you agree?"),), fields=(Tick(ask="tick", name="agreed"),))
+    consent = Panel(blocks=(Text("Do you agree?"),), fields=(Tick(type="checkbox", name="agreed"),))
     deed, ask = act(kind, replace(SCREEN, panel=consent, actions=("submit",)))
     assert deed == Deed("submit", {"agreed": "on"}, by_chance=True)
     retry, _ = act(kind, after(1, "retry", "submit"))
@@ -113,7 +113,7 @@ def test_what_is_no_conversation_about_a_problem_is_left_to_chance(kind: str) ->
 
 
 def test_a_persona_fills_forms_and_is_told_who_it_is() -> None:
-    fields = (Scale.model_validate({"ask": "scale", "scale": "confidence"}), Tick(ask="tick", name="sure"))
+    fields = (Scale.model_validate({"type": "scale", "scale": "confidence"}), Tick(type="checkbox", name="sure"))
     form = replace(SCREEN, panel=Panel("Before", (Text("How sure?"),), fields), actions=("submit",))
     deed, ask = act("persona", form, '{"confidence": "not-confident", "sure": true}')
     assert deed == Deed("submit", {"confidence": "not-confident", "sure": True})

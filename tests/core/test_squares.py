@@ -70,7 +70,7 @@ def session(found: Study, number: int, others: list[State]) -> State:
 
 @pytest.mark.parametrize("of", ["items", "items.kind"])
 def test_participants_fill_the_square_evenly_in_each_condition(tmp_path: Path, of: str) -> None:
-    found = study(tmp_path, of=of, beside={"model": ["x", "y"]}, beside_order="latin_square")
+    found = study(tmp_path, of=of, vary={"model": ["x", "y"]}, vary_order="latin_square")
     assert list(found.factors) == ["condition", "item_order", "item_model_order"]
     people: list[State] = []
     for number in range(2 * 4 * 2):

@@ -21,9 +21,9 @@ from tests.fakes.sessions import NAMES, enrolment, study, whole
 SECOND_US = 1_000_000
 seeds = st.integers(0, SEEDS).map(str)
 names = st.sampled_from(NAMES)
-ASK = {"step": "survey", "id": "ask", "questions": [{"ask": "long", "name": "thought", "text": "A thought?"}]}
-SURE = {"ask": "single", "name": "sure", "text": "Sure?", "options": {"y": "Yes, I am", "n": "No"}}
-CHECK = {"step": "check", "kind": "screening", "questions": [SURE], "right": {"sure": "y"}}
+ASK = {"step": "survey", "id": "ask", "questions": [{"type": "long_text", "name": "thought", "text": "A thought?"}]}
+SURE = {"type": "single_choice", "name": "sure", "text": "Sure?", "options": {"y": "Yes, I am", "n": "No"}}
+CHECK = {"step": "check", "kind": "screening", "questions": [SURE], "correct_answers": {"sure": "y"}}
 
 
 def remarked(log: Iterable[Event], every: int) -> tuple[Event, ...]:
@@ -133,7 +133,7 @@ class Session:
 
 
 def test_a_screen_whose_time_ran_out_tells_what_was_typed_there() -> None:
-    session = Session({**ASK, "limit": {"after_s": 60}})
+    session = Session({**ASK, "time_limit": {"after_s": 60}})
     session.do(Action("expire", "ask", {"typed": {"thought": "Half a"}}, 60 * SECOND_US + GRACE_US, by="system"))
     (visit,) = session.story.visits
     assert (visit.pages[0].kind, visit.pages[0].answers[0].given) == ("expired", ("Half a",))
@@ -141,7 +141,7 @@ def test_a_screen_whose_time_ran_out_tells_what_was_typed_there() -> None:
 
 
 def test_a_session_that_timed_out_tells_where_it_was_left() -> None:
-    session = Session({"step": "info", "text": "Read."}, {**ASK, "limit": {"after_s": 60, "then": "end"}})
+    session = Session({"step": "info", "text": "Read."}, {**ASK, "time_limit": {"after_s": 60, "on_expiry": "end"}})
     session.act(10)
     session.do(Action("expire", "ask", {"typed": {}}, 100 * SECOND_US, by="system"))
     told = session.story

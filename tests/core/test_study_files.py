@@ -58,12 +58,19 @@ def test_faults_of_form_do_not_hide_those_of_meaning(tmp_path: Path) -> None:
     def change(raw: dict[str, Any]) -> None:
         raw["titel"] = "x"
         raw["flow"][0] = {"step": "consnt"}
-        raw["flow"][2]["questions"].append({"ask": "shrt", "name": "y"})
+        raw["flow"][2]["questions"].append({"type": "short_txt", "name": "y"})
         raw["flow"][1]["flow"][0] |= {"do": "answer-frist", "take": 99, "wher": {}}
         raw["flow"].insert(3, {"step": "info", "id": "more", "text": "{{conditoin}} {{last.word}}"})
 
     said = faults(tmp_path, change)
-    for words in ("titel: no such key", "'consent'?", "'short'?", "'answer-first'?", "99 is more", "wher: no such key"):
+    for words in (
+        "titel: no such key",
+        "'consent'?",
+        "'short_text'?",
+        "'answer-first'?",
+        "99 is more",
+        "wher: no such key",
+    ):
         assert words in said
     assert "{{conditoin}} means nothing here" in said
     assert "{{last.word}}" not in said, "what only follows from another fault is not told"
@@ -175,7 +182,7 @@ def test_a_file_that_comes_with_parley_fits_the_published_schema(path: Path) -> 
 def test_the_order_of_options_is_part_of_the_hash(tmp_path: Path) -> None:
     def hash_of(options: dict[str, str]) -> str:
         raw = copy.deepcopy(SOUND)
-        raw["flow"][2]["questions"][0] = {"ask": "single", "name": "x", "options": options}
+        raw["flow"][2]["questions"][0] = {"type": "single_choice", "name": "x", "options": options}
         path = tmp_path / "small.yaml"
         path.write_text(yaml_text(raw), encoding="utf-8")
         return load_study(str(path)).hash
@@ -208,7 +215,7 @@ def test_yes_and_no_are_words(tmp_path: Path) -> None:
     path = tmp_path / "small.yaml"
     path.write_text(
         "study: small\ntitle: Yes\nflow:\n  - step: survey\n    questions:\n"
-        "      - {ask: single, name: again, options: [yes, no], required: no}\n"
+        "      - {type: single_choice, name: again, options: [yes, no], required: no}\n"
         "  - {step: info, id: more, text: More, when: {survey.again: yes}}\n  - step: finish\n",
         encoding="utf-8",
     )

@@ -102,12 +102,12 @@ def boxes(study: Study, state: State) -> dict[str, set[str]]:
     found = {}
     for place in reached(study, state):
         if isinstance(place.node, Step):
-            asked = {field.name for field in place.node.fields(place) if field.model_dump().get("ask") in TEXT}
+            asked = {field.name for field in place.node.fields(place) if field.model_dump().get("type") in TEXT}
             found[place.path] = asked | ({"message"} if place.node.step in ("chat", "compare") else set())
     return found
 
 
-TEXT = ("short", "long")
+TEXT = ("short_text", "long_text")
 
 
 @given(st.sampled_from(NAMES), st.floats(0, 1), st.lists(well_formed | sent, max_size=6), st.data())

@@ -20,13 +20,18 @@ from tests.fakes.sessions import enrolment
 
 START_US = 5_000 * SECOND_US
 GRACE_S = GRACE_US / SECOND_US
-ASK = {"step": "survey", "id": "ask", "questions": [{"ask": "long", "name": "thought", "text": "A thought?"}]}
+ASK = {"step": "survey", "id": "ask", "questions": [{"type": "long_text", "name": "thought", "text": "A thought?"}]}
 READ = {"step": "info", "id": "read", "text": "Read."}
 
 
 def study_of(*flow: Mapping[str, Any], **times: float) -> Study:
     """A study of these steps, with these times."""
-    raw = {"study": "s", "title": "S", "times": times, "flow": [*map(dict, flow), {"step": "finish", "text": "Bye."}]}
+    raw = {
+        "study": "s",
+        "title": "S",
+        "session_limits": times,
+        "flow": [*map(dict, flow), {"step": "finish", "text": "Bye."}],
+    }
     return resolve(raw, {}, {})
 
 
@@ -80,9 +85,11 @@ def us(at_s: float) -> int:
     return START_US + round(at_s * SECOND_US)
 
 
-def limited(then: str = "go_on", **more: Any) -> Session:
+def limited(then: str = "continue", **more: Any) -> Session:
     """Somebody at a step that may take a minute, which they came to after ten seconds."""
-    session = Session(study_of(READ, {**ASK, "limit": {"after_s": 60, "then": then, **more}}, {**READ, "id": "next"}))
+    session = Session(
+        study_of(READ, {**ASK, "time_limit": {"after_s": 60, "on_expiry": then, **more}}, {**READ, "id": "next"})
+    )
     session.act(10)
     return session
 
@@ -97,7 +104,7 @@ def test_a_screen_whose_time_is_over_is_left_with_what_stood_in_its_form() -> No
 
 
 def test_or_the_session_ends_as_timed_out() -> None:
-    session = limited("end", warn_s=45)
+    session = limited("end", warn_before_s=45)
     assert session.timing.warns_us == us(25)
     session.expire(70 + GRACE_S)
     assert session.last == ("finished", {"outcome": "timed_out", "why": "step"})
@@ -138,14 +145,14 @@ def test_where_there_is_no_limit_there_is_nothing_to_extend() -> None:
 
 
 def test_each_turn_of_a_loop_has_a_time_of_its_own() -> None:
-    loop = {"each": "turn", "take": 2, "flow": [{**ASK, "limit": {"after_s": 60}}]}
+    loop = {"each": "turn", "take": 2, "flow": [{**ASK, "time_limit": {"after_s": 60}}]}
     session = Session(study_of(loop))
     session.act(50, thought="One")
     assert (session.path, session.timing.ends_us) == ("turn[1]/ask", us(110))
 
 
 def test_a_screen_is_not_left_before_its_least_time() -> None:
-    session = Session(study_of({**READ, "least_s": 5}, {**READ, "id": "next"}))
+    session = Session(study_of({**READ, "min_time_s": 5}, {**READ, "id": "next"}))
     assert session.timing == Timing(opens_us=us(5))
     with pytest.raises(Refused, match="in 3 s") as refused:
         session.act(2.5)
@@ -155,7 +162,7 @@ def test_a_screen_is_not_left_before_its_least_time() -> None:
 
 
 def test_the_whole_has_a_limit_wherever_one_is() -> None:
-    session = Session(study_of(READ, {**ASK, "limit": {"after_s": 60}}, limit_s=100, warn_s=30))
+    session = Session(study_of(READ, {**ASK, "time_limit": {"after_s": 60}}, time_limit_s=100, warn_before_s=30))
     assert (session.timing.warns_us, session.timing.ends_us) == (us(70), us(100))
     session.act(50)
     step, whole = dues(session.study, session.state)[::-1]
@@ -166,13 +173,13 @@ def test_the_whole_has_a_limit_wherever_one_is() -> None:
 
 
 def test_more_time_for_a_step_is_no_more_for_the_whole() -> None:
-    session = Session(study_of({**ASK, "limit": {"after_s": 60, "extensions": 5}}, limit_s=100))
+    session = Session(study_of({**ASK, "time_limit": {"after_s": 60, "extensions": 5}}, time_limit_s=100))
     session.act(1, "extend")
     assert (session.timing.ends_us, session.timing.more) == (us(100), False)
 
 
 def test_who_is_away_too_long_is_timed_out_and_sees_no_countdown() -> None:
-    session = Session(study_of(READ, ASK, away_s=600))
+    session = Session(study_of(READ, ASK, away_after_s=600))
     session.act(100)
     assert session.timing == Timing()
     with pytest.raises(Refused):
@@ -182,14 +189,14 @@ def test_who_is_away_too_long_is_timed_out_and_sees_no_countdown() -> None:
 
 
 def test_a_researchers_note_is_no_sign_of_life() -> None:
-    session = Session(study_of(ASK, away_s=600))
+    session = Session(study_of(ASK, away_after_s=600))
     session.note(500)
     assert dues(session.study, session.state) == (Due("away", us(600)),)
 
 
 @pytest.mark.parametrize(("seen_s", "ends"), [(0, True), (101, True), (103, False), (650, False)])
 def test_who_types_is_not_away(seen_s: float, ends: bool) -> None:
-    session = Session(study_of(ASK, away_s=600))
+    session = Session(study_of(ASK, away_after_s=600))
     now_us = us(702)
     assert (overdue(session.study, session.state, now_us, us(seen_s)) is not None) == ends
     if ends:
@@ -208,7 +215,7 @@ def test_typing_does_not_prolong_a_limit() -> None:
 moments = st.lists(st.integers(0, 400), max_size=8)
 
 
-@given(moments, moments, st.sampled_from(["go_on", "end"]), st.integers(0, 3))
+@given(moments, moments, st.sampled_from(["continue", "end"]), st.integers(0, 3))
 def test_nothing_but_an_answer_or_more_time_turns_a_clock_back(
     notes: list[int], looks: list[int], then: str, extensions: int
 ) -> None:
@@ -227,8 +234,8 @@ def test_nothing_but_an_answer_or_more_time_turns_a_clock_back(
 @given(st.lists(st.tuples(st.integers(1, 50), st.booleans()), max_size=20))
 def test_the_clock_acts_at_what_the_screen_has_told_and_never_before(clicks: list[tuple[int, bool]]) -> None:
     """Answers and more time in any order: what ends is the soonest of what is due, and its time was on the screen."""
-    loop = {"each": "turn", "take": 30, "flow": [{**ASK, "limit": {"after_s": 60, "extensions": 2}}]}
-    session, now_s = Session(study_of(loop, limit_s=500)), 0
+    loop = {"each": "turn", "take": 30, "flow": [{**ASK, "time_limit": {"after_s": 60, "extensions": 2}}]}
+    session, now_s = Session(study_of(loop, time_limit_s=500)), 0
     for after_s, more in clicks:
         now_s += after_s
         ends_us = session.timing.ends_us

@@ -14,14 +14,14 @@ from experiments.study.screen import Panel, Progress, Screen
 
 ADAPTER: TypeAdapter[Field] = TypeAdapter(AnyField)
 ASKED: tuple[dict[str, Any], ...] = (
-    {"ask": "single", "name": "one", "options": ["First", "Second"]},
-    {"ask": "multiple", "name": "some", "options": ["First", "Second"]},
-    {"ask": "scale", "name": "step", "scale": "helpfulness"},
-    {"ask": "number", "name": "age", "minimum": 0, "maximum": 99},
-    {"ask": "slider", "name": "place", "minimum": -50, "maximum": 50},
-    {"ask": "short", "name": "word"},
-    {"ask": "long", "name": "text"},
-    {"ask": "tick", "name": "box"},
+    {"type": "single_choice", "name": "one", "options": ["First", "Second"]},
+    {"type": "multiple_choice", "name": "some", "options": ["First", "Second"]},
+    {"type": "scale", "name": "step", "scale": "helpfulness"},
+    {"type": "number", "name": "age", "minimum": 0, "maximum": 99},
+    {"type": "slider", "name": "place", "minimum": -50, "maximum": 50},
+    {"type": "short_text", "name": "word"},
+    {"type": "long_text", "name": "text"},
+    {"type": "checkbox", "name": "box"},
 )
 NAMES = [one["name"] for one in ASKED]
 EMPTY: dict[str, Any] = {"missing": {}} | {

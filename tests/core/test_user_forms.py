@@ -15,16 +15,16 @@ from experiments.study.fields import AnyField, Field, read_form
 
 ADAPTER: TypeAdapter[Field] = TypeAdapter(AnyField)
 ASKED = [
-    {"ask": "single", "name": "drink", "text": "Which?", "options": {"t": "Tea", "c": "Coffee"}},
-    {"ask": "multiple", "name": "used", "options": ["Pen", "Paper"], "required": False},
-    {"ask": "scale", "name": "agree", "options": {"1": "No", "2": "Yes"}},
-    {"ask": "scale", "name": "help", "scale": "helpfulness"},
-    {"ask": "number", "name": "age", "minimum": 18, "maximum": 99},
-    {"ask": "number", "name": "weight", "whole": False, "minimum": 0.5, "required": False},
-    {"ask": "slider", "name": "trust", "minimum": 10, "maximum": 50, "step": 20, "right": "Fully"},
-    {"ask": "short", "name": "word", "max_chars": 60},
-    {"ask": "long", "name": "why", "required": False},
-    {"ask": "tick", "name": "read"},
+    {"type": "single_choice", "name": "drink", "text": "Which?", "options": {"t": "Tea", "c": "Coffee"}},
+    {"type": "multiple_choice", "name": "used", "options": ["Pen", "Paper"], "required": False},
+    {"type": "scale", "name": "agree", "options": {"1": "No", "2": "Yes"}},
+    {"type": "scale", "name": "help", "scale": "helpfulness"},
+    {"type": "number", "name": "age", "minimum": 18, "maximum": 99},
+    {"type": "number", "name": "weight", "integer": False, "minimum": 0.5, "required": False},
+    {"type": "slider", "name": "trust", "minimum": 10, "maximum": 50, "step": 20, "right": "Fully"},
+    {"type": "short_text", "name": "word", "max_chars": 60},
+    {"type": "long_text", "name": "why", "required": False},
+    {"type": "checkbox", "name": "read"},
 ]
 FIELDS = [ADAPTER.validate_python(one) for one in ASKED]
 GOOD = '{"drink": "t", "agree": "2", "help": 3, "age": 30, "trust": 30, "word": "so", "read": true, "why": null}'

@@ -40,7 +40,7 @@ def test_every_refusal_of_a_form_is_said_in_every_language(tag: str) -> None:
         Number(name="years", minimum=18, maximum=99),
         Number(name="more", minimum=3),
         Number(name="less", maximum=7),
-        Number(name="half", whole=False),
+        Number(name="half", integer=False),
         Short(name="line", max_chars=3),
         Slider(name="place"),
         Multiple(name="some", options={"a": "A"}),

@@ -29,12 +29,12 @@ SINGLE = """\
 - step: survey
   id: s{number}
   questions:
-  - ask: single
+  - type: single_choice
     name: listed
     options:
     - {typed}
     - something else
-  - ask: single
+  - type: single_choice
     name: mapped
     text: {said}
     options:
@@ -103,9 +103,11 @@ def test_where_a_text_is_wanted_it_is_one_and_where_a_number_is_a_number(typed: 
 
 def test_a_box_is_held_against_true_and_an_option_against_what_was_typed(tmp_path: Path) -> None:
     check = (
-        "- step: check\n  kind: attention\n  id: c\n  questions:\n  - {ask: tick, name: box}\n"
-        "  - {ask: single, name: fact, options: [true, false]}\n  - {ask: scale, name: point, options: [1.0, 1.10]}\n"
-        "  right: {box: true, fact: true, point: 1.10}\n- {step: info, id: i, text: a, when: {c.fact: false}}\n"
+        "- step: check\n  kind: attention\n  id: c\n  questions:\n  - {type: checkbox, name: box}\n"
+        "  - {type: single_choice, name: fact, options: [true, false]}\n"
+        "  - {type: scale, name: point, options: [1.0, 1.10]}\n"
+        "  correct_answers: {box: true, fact: true, point: 1.10}\n"
+        "- {step: info, id: i, text: a, when: {c.fact: false}}\n"
     )
     for found in both(HEAD + check + LAST, tmp_path):
         box, fact, point = found.flow[0].questions
@@ -114,9 +116,8 @@ def test_a_box_is_held_against_true_and_an_option_against_what_was_typed(tmp_pat
 
 @pytest.mark.parametrize("item", ["", "~", "null", "[a]", "{a: b}"])
 def test_what_is_no_text_is_no_option(item: str, tmp_path: Path) -> None:
-    survey = (
-        f"- step: survey\n  id: s\n  questions:\n  - ask: single\n    name: a\n    options:\n    - b\n    - {item}\n"
-    )
+    question = f"  - type: single_choice\n    name: a\n    options:\n    - b\n    - {item}\n"
+    survey = f"- step: survey\n  id: s\n  questions:\n{question}"
     made = checked(HEAD + survey + LAST, tmp_path)
     assert [fault.where for fault in made.faults] == ["flow[0].questions[0].options"]
 

@@ -105,7 +105,7 @@ def test_the_analysts_code_runs_on_the_demos_data(tmp_path: Path, soak: bool):
 
 @pytest.mark.slow
 def test_the_researchers_models_answer_alone(tmp_path: Path, soak: bool):
-    (block,) = (block for block in blocks(RESEARCHER, "yaml") if "\nalone:" in block.text)
+    (block,) = (block for block in blocks(RESEARCHER, "yaml") if "\nai_alone:" in block.text)
     (tmp_path / "sums.yaml").write_text(yaml_text(whole(block)), encoding="utf-8")
     section = RESEARCHER.read_text(encoding="utf-8").split("## Ask the same questions without people")[1]
     lines = re.findall(r"^    parley (.+)$", section.split("\n## ")[0], re.M)

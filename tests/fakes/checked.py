@@ -12,10 +12,15 @@ from experiments.study.resolve import Study, resolve
 from problems.problem import Problem
 from tests.fakes.sessions import enrolment
 
-CHOICE = {"ask": "single", "name": "tools", "text": "May you use *tools*?", "options": ["yes", "no"]}
-PARTS = {"ask": "multiple", "name": "parts", "text": "What will\n you do?", "options": ["talk", "answer", "sing"]}
-AGE = {"ask": "number", "name": "age", "text": "How old are you?"}
-ANY = {"ask": "short", "name": "any", "text": "Anything?", "required": False}
+CHOICE = {"type": "single_choice", "name": "tools", "text": "May you use *tools*?", "options": ["yes", "no"]}
+PARTS = {
+    "type": "multiple_choice",
+    "name": "parts",
+    "text": "What will\n you do?",
+    "options": ["talk", "answer", "sing"],
+}
+AGE = {"type": "number", "name": "age", "text": "How old are you?"}
+ANY = {"type": "short_text", "name": "any", "text": "Anything?", "required": False}
 RIGHT = {"tools": "no", "parts": ["answer", "talk"], "age": {"minimum": 18, "maximum": 30}}
 GOOD = {"tools": "no", "parts": ["talk", "answer"], "age": "18"}
 BAD = {"tools": "yes", "parts": ["talk"], "age": "18"}
@@ -27,7 +32,7 @@ PROBLEMS = [
 
 
 def check(kind: str = "comprehension", **keys: Any) -> dict[str, Any]:
-    asked = {} if keys.get("of_problem") else {"questions": [CHOICE, PARTS, AGE, ANY], "right": RIGHT}
+    asked = {} if keys.get("ask_problem") else {"questions": [CHOICE, PARTS, AGE, ANY], "correct_answers": RIGHT}
     return {"step": "check", "id": "it", "kind": kind, **asked, **keys}
 
 

@@ -167,7 +167,9 @@ class HttpBot:
     def _signed(self, kind: str, values: Mapping[str, Any]) -> dict[str, Any]:
         """The canary at the end of everything that is free text."""
         free = (
-            {"text"} if kind == "say" else {f.name for f in self.screen.panel.fields if f.model_dump()["ask"] == "long"}
+            {"text"}
+            if kind == "say"
+            else {f.name for f in self.screen.panel.fields if f.model_dump()["type"] == "long_text"}
         )
         return {name: f"{value} {self.canary}".strip() if name in free else value for name, value in values.items()}
 

@@ -41,7 +41,7 @@ CODES = {
     "withdrawn": "GONE",
 }
 """The code of each outcome that this study can have."""
-YES_NO = {"ask": "single", "options": ["yes", "no", "yes indeed", "surely"]}
+YES_NO = {"type": "single_choice", "options": ["yes", "no", "yes indeed", "surely"]}
 WELL = ["yes", "yes indeed", "surely"]
 ITEMS = [
     {"id": f"q{n}", "text": f"What is {n}?", "answer": "A", "options": [{"key": k, "text": k} for k in "AB"]}
@@ -50,23 +50,23 @@ ITEMS = [
 FLOW: list[dict[str, Any]] = [
     {"step": "consent", "text": "Do you agree?"},
     {"step": "check", "id": "suited", "kind": "screening", "questions": [{**YES_NO, "name": "adult", "text": "Adult?"}]}
-    | {"right": {"adult": WELL}},
-    {"step": "info", "id": "rules", "text": "Read this.", "least_s": 5},
+    | {"correct_answers": {"adult": WELL}},
+    {"step": "info", "id": "rules", "text": "Read this.", "min_time_s": 5},
     {"step": "check", "id": "clear", "kind": "comprehension", "attempts": 2}
-    | {"questions": [{**YES_NO, "name": "clear", "text": "Clear?"}], "right": {"clear": WELL}},
-    {"step": "survey", "id": "quick", "limit": {"after_s": 60, "then": "go_on"}}
-    | {"questions": [{"ask": "long", "name": "thought", "text": "A thought?"}]},
+    | {"questions": [{**YES_NO, "name": "clear", "text": "Clear?"}], "correct_answers": {"clear": WELL}},
+    {"step": "survey", "id": "quick", "time_limit": {"after_s": 60, "on_expiry": "continue"}}
+    | {"questions": [{"type": "long_text", "name": "thought", "text": "A thought?"}]},
     {
         "each": "question",
         "of": "items",
         "take": 2,
         "flow": [
             {"step": "chat", "answer": True, "max_messages": 3},
-            {"step": "confidence", "limit": {"after_s": 90, "then": "end", "extensions": 2}},
+            {"step": "confidence", "time_limit": {"after_s": 90, "on_expiry": "end", "extensions": 2}},
         ],
     },
     {"step": "check", "id": "awake", "kind": "attention", "policy": "screen_out"}
-    | {"questions": [{**YES_NO, "name": "there", "text": "Are you there?"}], "right": {"there": WELL}},
+    | {"questions": [{**YES_NO, "name": "there", "text": "Are you there?"}], "correct_answers": {"there": WELL}},
     {"step": "finish"},
 ]
 
@@ -77,13 +77,13 @@ def study(folder: Path, again: str) -> Study:
     raw = {
         "study": NAME,
         "title": "A life",
-        "records": ["chatbench", "mathconverse"],
+        "export_schemas": ["chatbench", "mathconverse"],
         "problems": {"items": {"source": "jsonl", "path": "items.jsonl"}},
         "models": {name: {"backend": "scripted", "options": {"first_ms": 0, "pace_ms": 0}} for name in ("one", "two")},
         "factors": {"model": ["one", "two"]},
-        "caps": [{"most": 200}],
-        "recruitment": {"by": ["prolific"], "again": again},
-        "times": {"limit_s": LIMIT_S, "away_s": AWAY_S, "lease_s": LEASE_S},
+        "quotas": [{"max": 200}],
+        "recruitment": {"channels": ["prolific"], "repeat_participation": again},
+        "session_limits": {"time_limit_s": LIMIT_S, "away_after_s": AWAY_S, "hold_place_s": LEASE_S},
         "outcomes": {outcome: {"code": code} for outcome, code in CODES.items()},
         "flow": FLOW,
     }

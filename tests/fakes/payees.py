@@ -30,8 +30,8 @@ STUDY = {
         "questions": {"source": "chatbench"},
         "attention": {"source": "chatbench", "path": "sample/attention.csv"},
     },
-    "times": {"limit_s": 3600},
-    "bonus": [{"each": "correct", "amount": 0.1}],
+    "session_limits": {"time_limit_s": 3600},
+    "bonus": [{"per": "correct_answer", "amount": 0.1}],
     "flow": [
         {"step": "consent", "text": "Do you agree?"},
         {"each": "question", "of": "questions", "take": 3, "do": "user-alone@1"},

@@ -28,8 +28,8 @@ def study(folder: Path, **keys: Any) -> Path:
         "title": "Small",
         "flow": [
             {"step": "consent", "text": "Do you agree?"},
-            {"step": "survey", "questions": [{"ask": "long", "name": "remark", "text": "What do you think?"}]},
-            {"step": "survey", "id": "more", "questions": [{"ask": "long", "name": "more", "text": "And more?"}]},
+            {"step": "survey", "questions": [{"type": "long_text", "name": "remark", "text": "What do you think?"}]},
+            {"step": "survey", "id": "more", "questions": [{"type": "long_text", "name": "more", "text": "And more?"}]},
             {"step": "finish", "code": "DONE"},
         ],
     }

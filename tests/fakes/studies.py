@@ -14,16 +14,16 @@ REMARKS: Mapping[str, Any] = {
     "id": "remarks",
     "title": "Looking back",
     "questions": [
-        {"ask": "long", "name": "comment", "text": "What do you think?"},
+        {"type": "long_text", "name": "comment", "text": "What do you think?"},
         {
-            "ask": "multiple",
+            "type": "multiple_choice",
             "name": "used",
             "text": "What did you use?",
             "options": ["Pen", "Paper"],
             "required": False,
         },
-        {"ask": "number", "name": "age", "text": "How old are you?", "minimum": 18, "maximum": 99, "required": False},
-        {"ask": "slider", "name": "trust", "text": "How far do you trust it?", "right": "Fully", "required": False},
+        {"type": "number", "name": "age", "text": "How old are you?", "minimum": 18, "maximum": 99, "required": False},
+        {"type": "slider", "name": "trust", "text": "How far do you trust it?", "right": "Fully", "required": False},
     ],
 }
 
@@ -69,7 +69,7 @@ def _talk(name: str, model: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "study": name,
         "title": "A talk",
-        "records": ["chatbench"],
+        "export_schemas": ["chatbench"],
         "problems": {"questions": {"source": "chatbench"}},
         "models": {"only": dict(model)},
         "flow": [

@@ -64,8 +64,8 @@ Show that \(\Pr(X \geq a) \leq \frac{\mathsf{E}(X)}{a}\), that \(\operatorname{r
 
 $$\lim_{n \to \infty} \max_{1 \leq i \leq n} a_i = \left|\begin{matrix} a & b \\ c & d \end{matrix}\right|$$"""
 
-HELPFULNESS = Scale.model_validate({"ask": "scale", "scale": "helpfulness"})
-CORRECTNESS = Scale.model_validate({"ask": "scale", "scale": "correctness"})
+HELPFULNESS = Scale.model_validate({"type": "scale", "scale": "helpfulness"})
+CORRECTNESS = Scale.model_validate({"type": "scale", "scale": "correctness"})
 
 SURVEY = (
     Single(
@@ -93,7 +93,7 @@ SURVEY = (
         options={str(n): str(n) for n in range(1, 8)},
         help="1 is never, 7 is every day.",
     ),
-    Scale.model_validate({"ask": "scale", "scale": "solo_solve"}),
+    Scale.model_validate({"type": "scale", "scale": "solo_solve"}),
     Short(name="field", text="What did you study?", required=False),
     Long(name="thoughts", text="What do you expect of such a tool?", max_chars=1000),
     Tick(name="honest", text="I have answered honestly."),
@@ -206,7 +206,7 @@ SCREENS: dict[str, Screen] = {
     ),
     "theorem": _screen(
         "theorem",
-        Panel("A theorem", (Asked(THEOREM),), (Scale.model_validate({"ask": "scale", "scale": "solo_solve"}),)),
+        Panel("A theorem", (Asked(THEOREM),), (Scale.model_validate({"type": "scale", "scale": "solo_solve"}),)),
         "submit",
     ),
     "chat": _working(_chat(), "say"),

@@ -41,7 +41,7 @@ def released_rows(database: Database) -> dict[str, list[tuple[Any, ...]]]:
 def exported(database: Database, study: str, folder: Path) -> str:
     """All files of the schemas that the study records, one after the other."""
     (document,) = query(database, "SELECT document FROM study WHERE name = :study", study=study)[0]
-    records = json.loads(document)["file"].get("records", [])
+    records = json.loads(document)["file"].get("export_schemas", [])
     written = [export(database, study, schema, folder / schema) for schema in records]
     return "\n".join((item.folder / file.path).read_text(encoding="utf-8") for item in written for file in item.files)
 

@@ -57,7 +57,7 @@ def test_more_repeats_ask_for_what_is_missing_and_another_temperature_for_all(tm
     more = alone(tmp_path, "run", *FEW, "--method", "letter_only_zero_shot", "--repeats", "5")
     assert "15 replies" in more.stdout
     raw = read_yaml(STUDIES / "chatbench.yaml")
-    raw["alone"]["temperature"] = 0.1
+    raw["ai_alone"]["temperature"] = 0.1
     file = tmp_path / "cooler.yaml"
     file.write_text(yaml_text(raw), encoding="utf-8")
     cooler = alone(tmp_path, "run", *FEW, "--method", "letter_only_zero_shot", study=str(file))

@@ -172,8 +172,11 @@ def test_what_needs_no_model_and_what_cannot_be_judged_is_told(tmp_path: Path, d
 
 OWN: dict[str, Any] = {
     "prompt": "Does this hedge? {{conversation}}",
-    "schema": {"type": "object", "properties": {"hedges": {"type": "boolean", "description": "Does the AI hedge?"}},
-               "required": ["hedges"]},
+    "answer_schema": {
+        "type": "object",
+        "properties": {"hedges": {"type": "boolean", "description": "Does the AI hedge?"}},
+        "required": ["hedges"],
+    },
     "model": "judge:own",
 }  # fmt: skip
 

@@ -91,8 +91,8 @@ async def place(folder: Path, database: Database, number: int) -> Place:
         "study": f"arms{number}",
         "title": "Arms",
         "factors": {"arm": ["a", "b", "c", "d"]},
-        "caps": [{"most": ARMS * QUOTA}],
-        "times": {"lease_s": LEASE_S},
+        "quotas": [{"max": ARMS * QUOTA}],
+        "session_limits": {"hold_place_s": LEASE_S},
         "flow": [
             {"step": "consent", "text": "Do you agree?"},
             {"step": "info", "text": "Thank you."},

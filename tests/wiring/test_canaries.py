@@ -67,7 +67,12 @@ def shown_with(place: str) -> str:
 
 
 FLOW = [
-    {"step": "consent", "title": shown_with("consent"), "text": shown_with("consent"), "tick": shown_with("consent")},
+    {
+        "step": "consent",
+        "title": shown_with("consent"),
+        "text": shown_with("consent"),
+        "checkbox": shown_with("consent"),
+    },
     {
         "step": "info",
         "id": "reading",
@@ -91,7 +96,7 @@ FLOW = [
         "each": "theorem",
         "of": "theorems",
         "take": 2,
-        "beside": {"model": [canary("model", n) for n in range(2)]},
+        "vary": {"model": [canary("model", n) for n in range(2)]},
         "do": "rate-each-turn@1",
         "with": {"chat": {"max_messages": 3}},
     },
@@ -102,15 +107,17 @@ FLOW = [
         "policy": "warn",
         "text": shown_with("understood"),
         "warning": shown_with("understood"),
-        "questions": [{"ask": "short", "name": name, "text": shown_with("understood")} for name in ("one", "two")],
-        "right": {"one": canary("right_word"), "two": [canary("right_word", n) for n in range(2)]},
+        "questions": [
+            {"type": "short_text", "name": name, "text": shown_with("understood")} for name in ("one", "two")
+        ],
+        "correct_answers": {"one": canary("right_word"), "two": [canary("right_word", n) for n in range(2)]},
     },
     {
         "step": "survey",
         "id": "after",
         "questions": [
             {
-                "ask": "single",
+                "type": "single_choice",
                 "name": "why",
                 "text": shown_with("after"),
                 "help": shown_with("after"),
@@ -124,7 +131,7 @@ FLOW = [
         "text": shown_with("which"),
         "options": {canary("key", n): f"{shown_with('which')} {n}" for n in range(2)},
         "truth": {canary("model", n): canary("key", n) for n in range(2)},
-        "sure": True,
+        "ask_confidence": True,
     },
     {
         "step": "finish",
@@ -136,7 +143,7 @@ FLOW = [
 STUDY = {
     "study": "blind",
     "title": "A study",
-    "records": ["chatbench", "mathconverse"],
+    "export_schemas": ["chatbench", "mathconverse"],
     "problems": {
         "questions": {"source": "jsonl", "path": "questions.jsonl"},
         "theorems": {"source": "jsonl", "path": "theorems.jsonl"},

@@ -49,7 +49,9 @@ class Life(RuleBasedStateMachine):
         self.clicks = 0
         self.old: list[tuple[HttpBot, str, Act, bool]] = []
 
-    @initialize(again=st.sampled_from(("resume", "refuse", "anew")), seed=st.integers(0, 99), ahead=st.integers(0, 14))
+    @initialize(
+        again=st.sampled_from(("resume", "refuse", "new_session")), seed=st.integers(0, 99), ahead=st.integers(0, 14)
+    )
     def come(self, again: str, seed: int, ahead: int) -> None:
         folder = Path(self.folder.name)
         self.again, self.study = again, life.study(folder, again)

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 STUDY = """
 study: hello
 title: Hello
-records: []
+export_schemas: []
 flow:
   - {step: hello}
   - step: finish

@@ -133,7 +133,7 @@ async def test_what_will_not_pass_is_a_failure(tmp_path: Path, play: Sequence[Ex
 
 async def test_a_session_may_end_with_a_code_of_its_own(tmp_path: Path) -> None:
     PLAYS["first"] = [WRONG]
-    policy = {"then": "stop", "after": 0, "stop_code": "NO-REPLY"}
+    policy = {"action": "stop", "after_retries": 0, "stop_code": "NO-REPLY"}
     talk = await Talk(tmp_path, {"on_failure": policy}, models()).begin()
     assert talk.kinds()[-2:] == ["failed", "finished"]
     assert talk.live.state.events[-1].data == {"outcome": "technical_failure"}
@@ -152,7 +152,7 @@ async def test_a_reply_that_tells_its_model_is_flagged_and_treated_as_the_study_
     tmp_path: Path, policy: str, told: str, tries: int
 ) -> None:
     PLAYS["first"] = ["I am ChatGPT.", "I help."]
-    talk = await Talk(tmp_path, {}, models(), study={"on_leak": policy}).begin()
+    talk = await Talk(tmp_path, {}, models(), study={"on_identity_leak": policy}).begin()
     replied = next(event for event in talk.live.state.events if event.kind == "replied")
     assert replied.data["text"] == told
     flags = [event.data for event in talk.live.state.events if event.kind == "flagged"]

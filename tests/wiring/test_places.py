@@ -113,7 +113,7 @@ async def test_cells_are_filled_by_their_weights_and_a_cell_is_switched_off_in_m
 async def test_who_only_opens_the_link_holds_no_place(tmp_path: Path, factors: dict[str, Any]) -> None:
     info = {"step": "info", "text": "Welcome."}
     flow = [info, {"step": "consent", "text": "Do you agree?"}, info | {"id": "more"}, {"step": "finish"}]
-    place = Place(tmp_path, caps=[{"most": 3}], factors=factors, flow=flow)
+    place = Place(tmp_path, quotas=[{"max": 3}], factors=factors, flow=flow)
     came = [await place.runtime.enrol(place.study, origin="person") for _ in range(50)]
     assert {tuple(live.state.factors) for live in came} == {()}
     came = [await place.act(live, {}) for live in came]
@@ -148,7 +148,7 @@ async def test_who_only_opens_the_link_holds_no_place(tmp_path: Path, factors: d
 async def test_a_place_is_taken_at_the_beginning_where_it_matters_before_the_consent(
     tmp_path: Path, flow: list[dict[str, Any]]
 ) -> None:
-    place = Place(tmp_path, flow=[*flow, {"step": "finish"}], caps=[{"most": 1}], factors={"condition": ["a", "b"]})
+    place = Place(tmp_path, flow=[*flow, {"step": "finish"}], quotas=[{"max": 1}], factors={"condition": ["a", "b"]})
     (live,) = [await place.runtime.enrol(place.study, origin="person")]
     assert set(live.state.factors) == {"condition"}
     with pytest.raises(Refused):
@@ -157,7 +157,7 @@ async def test_a_place_is_taken_at_the_beginning_where_it_matters_before_the_con
 
 
 async def test_a_place_is_free_again_after_its_lease_and_the_late_still_finish(tmp_path: Path) -> None:
-    place = Place(tmp_path, caps=[{"most": 1}])
+    place = Place(tmp_path, quotas=[{"max": 1}])
     (late,) = await place.come(1)
     place.clock.advance(7200 - 1)
     with pytest.raises(Refused):
@@ -173,7 +173,7 @@ async def test_a_place_is_free_again_after_its_lease_and_the_late_still_finish(t
 
 
 async def test_who_is_returned_by_prolific_makes_room(tmp_path: Path) -> None:
-    place = Place(tmp_path, caps=[{"most": 2}])
+    place = Place(tmp_path, quotas=[{"max": 2}])
     await place.come(1, "aa1")
     await place.come(1, "aa2", finish=True)
     with (tmp_path / "export.csv").open("w", newline="") as file:

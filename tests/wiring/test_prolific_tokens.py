@@ -38,7 +38,7 @@ def settings(folder: Path, **more: Any) -> Any:
 
 
 async def test_a_token_leads_back_from_another_device_and_its_ids_count(tmp_path: Path, prolific: Prolific) -> None:
-    path = study(tmp_path, recruitment={"by": ["prolific"], "proof": "required"})
+    path = study(tmp_path, recruitment={"channels": ["prolific"], "id_proof": "required"})
     async with (
         serving(settings(tmp_path), path) as served,
         HttpBot(served.url, "1") as first,
@@ -79,7 +79,7 @@ def forged(prolific: Prolific) -> dict[str, str]:
 
 
 async def test_a_forged_token_is_refused_and_leads_to_nobody(tmp_path: Path, prolific: Prolific) -> None:
-    path = study(tmp_path, recruitment={"by": ["prolific"]})
+    path = study(tmp_path, recruitment={"channels": ["prolific"]})
     async with serving(settings(tmp_path), path) as served, HttpBot(served.url, "1") as victim:
         await victim.arrive("small", prolific.link("small", "victim"))
         before = facts(served.database, victim.stream)
@@ -100,7 +100,7 @@ async def test_a_new_key_of_prolifics_is_fetched_when_it_is_met(
     tmp_path: Path, prolific: Prolific, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(prolific_tokens, "AGAIN_S", -1.0)
-    path = study(tmp_path, recruitment={"by": ["prolific"], "proof": "required"})
+    path = study(tmp_path, recruitment={"channels": ["prolific"], "id_proof": "required"})
     with published(tmp_path) as (address, asked):
         keys = f"{address}/jwks.json"
         async with serving(settings(tmp_path, prolific_keys=keys), path) as served:
@@ -114,7 +114,7 @@ async def test_a_new_key_of_prolifics_is_fetched_when_it_is_met(
 
 
 async def test_unknown_keys_are_looked_for_once_a_minute(tmp_path: Path, prolific: Prolific) -> None:
-    path = study(tmp_path, recruitment={"by": ["prolific"]})
+    path = study(tmp_path, recruitment={"channels": ["prolific"]})
     elsewhere = Prolific(tmp_path / "other.json", HERE)
     for number in range(3):
         elsewhere.rotate(f"key{number}")
@@ -134,7 +134,7 @@ async def test_while_the_keys_cannot_be_had_a_token_proves_nothing_and_nobody_wa
     tmp_path: Path, prolific: Prolific, monkeypatch: pytest.MonkeyPatch, proof: str
 ) -> None:
     monkeypatch.setattr(prolific_tokens, "WITHIN_S", 0.3)
-    path = study(tmp_path, recruitment={"by": ["prolific"], "proof": proof})
+    path = study(tmp_path, recruitment={"channels": ["prolific"], "id_proof": proof})
     with socket.create_server(("127.0.0.1", 0)) as silent:
         keys = f"http://127.0.0.1:{silent.getsockname()[1]}/jwks.json"
         async with (

@@ -39,7 +39,7 @@ TICKET = re.compile(r'name="ticket" value="[^"]*"')
 async def test_a_stranger_who_tries_ids_learns_nothing_and_harms_nobody(
     tmp_path: Path, soak: bool, recruiter: str, stands: str, again: str
 ) -> None:
-    path = study(tmp_path, recruitment={"by": [recruiter], "again": again})
+    path = study(tmp_path, recruitment={"channels": [recruiter], "repeat_participation": again})
     tried = range(VICTIM - 2_500, VICTIM + 2_500) if soak else range(VICTIM - 3, VICTIM + 3)
     async with (
         serving(settings_for(tmp_path), path) as served,
@@ -74,7 +74,7 @@ async def test_a_stranger_who_tries_ids_learns_nothing_and_harms_nobody(
 
 
 async def test_a_signed_link_goes_on_from_another_device(tmp_path: Path) -> None:
-    path = study(tmp_path, recruitment={"by": list(LINKS)})
+    path = study(tmp_path, recruitment={"channels": list(LINKS)})
     async with serving(settings_for(tmp_path), path) as served:
         for recruiter in LINKS:
             link = signed("small", recruiter, "A-7")
@@ -90,7 +90,7 @@ async def test_a_signed_link_goes_on_from_another_device(tmp_path: Path) -> None
 
 
 async def test_a_signature_is_for_one_id_recruiter_and_study(tmp_path: Path) -> None:
-    path = study(tmp_path, recruitment={"by": ["panel", "sona"]})
+    path = study(tmp_path, recruitment={"channels": ["panel", "sona"]})
     good = signed("small", "panel", "A-7")
     wrong = [
         good.replace("A-7", "A-8"),
@@ -116,7 +116,7 @@ async def test_a_signature_is_for_one_id_recruiter_and_study(tmp_path: Path) -> 
 
 async def test_in_one_browser_the_cookie_knows_the_id_under_which_it_began_and_no_other(tmp_path: Path) -> None:
     """As at a computer in a lab, at which one comes after another."""
-    path = study(tmp_path, recruitment={"by": ["sona"]})
+    path = study(tmp_path, recruitment={"channels": ["sona"]})
     async with serving(settings_for(tmp_path), path) as served, HttpBot(served.url, "1") as bot:
         found = []
         for id_ in ("1", "1", "2", "2", "1"):
@@ -129,7 +129,7 @@ async def test_in_one_browser_the_cookie_knows_the_id_under_which_it_began_and_n
 
 
 async def test_where_a_proof_is_required_an_id_alone_begins_nothing_whoever_has_it(tmp_path: Path) -> None:
-    path = study(tmp_path, recruitment={"by": ["sona"], "proof": "required"})
+    path = study(tmp_path, recruitment={"channels": ["sona"], "id_proof": "required"})
     async with serving(settings_for(tmp_path), path) as served, HttpBot(served.url, "1") as bot:
         await bot.arrive("small", signed("small", "sona", "10437"))
         await bot.finish()
@@ -146,7 +146,7 @@ async def test_where_a_proof_is_required_an_id_alone_begins_nothing_whoever_has_
 
 
 async def test_links_with_wrong_proofs_are_counted_by_address_and_harm_no_others_there(tmp_path: Path) -> None:
-    path = study(tmp_path, recruitment={"by": ["sona", "lab"]})
+    path = study(tmp_path, recruitment={"channels": ["sona", "lab"]})
     async with serving(settings_for(tmp_path), path) as served, HttpBot(served.url, "1") as known:
         await known.arrive("small", signed("small", "sona", "4711"))
         async with httpx2.AsyncClient(timeout=60, base_url=served.url) as client:
@@ -162,7 +162,7 @@ async def test_links_with_wrong_proofs_are_counted_by_address_and_harm_no_others
 
 
 async def test_sessions_under_one_id_are_all_found_by_it_and_shown_to_researchers(tmp_path: Path) -> None:
-    path = study(tmp_path, recruitment={"by": ["sona"]})
+    path = study(tmp_path, recruitment={"channels": ["sona"]})
     async with serving(settings_for(tmp_path), path) as served, AsyncExitStack() as stack:
         bots = [await stack.enter_async_context(HttpBot(served.url, f"{n}")) for n in range(6)]
         await bots[0].arrive("small", "?survey_code=4711")
@@ -182,7 +182,7 @@ async def test_sessions_under_one_id_are_all_found_by_it_and_shown_to_researcher
 
 
 async def test_all_who_come_at_the_same_moment_under_one_id_begin(tmp_path: Path, database_url: str) -> None:
-    path = study(tmp_path, recruitment={"by": ["sona"]})
+    path = study(tmp_path, recruitment={"channels": ["sona"]})
     async with serving(settings_for(tmp_path, database_url=database_url), path) as served, AsyncExitStack() as stack:
         bots = [await stack.enter_async_context(HttpBot(served.url, f"{n}")) for n in range(12)]
         await asyncio.gather(*(bot.arrive("small", "?survey_code=4711") for bot in bots))
@@ -192,7 +192,7 @@ async def test_all_who_come_at_the_same_moment_under_one_id_begin(tmp_path: Path
 
 
 async def test_signed_links_are_written_for_a_file_of_ids_and_are_their_owners_alone(tmp_path: Path) -> None:
-    path = study(tmp_path, recruitment={"by": ["sona", "lab"], "proof": "required"})
+    path = study(tmp_path, recruitment={"channels": ["sona", "lab"], "id_proof": "required"})
     (tmp_path / "ids.txt").write_text("4711\n\n4712\n4711\n", encoding="utf-8")
     async with serving(settings_for(tmp_path), path) as served:
         words = ("links", "small", "--ids", "ids.txt", "-o", "links.csv")
@@ -214,7 +214,7 @@ async def test_signed_links_are_written_for_a_file_of_ids_and_are_their_owners_a
 
 
 async def test_what_cannot_be_signed_is_refused(tmp_path: Path) -> None:
-    path = study(tmp_path, recruitment={"by": ["sona", "connect"]})
+    path = study(tmp_path, recruitment={"channels": ["sona", "connect"]})
     async with serving(settings_for(tmp_path), path):
         for ids, recruiter, named in (
             ("4711\nno id\n", "sona", "line 2: 'no id'"),
@@ -268,7 +268,7 @@ PLAIN, PROVEN = "?PROLIFIC_PID=abc123&SESSION_ID=s1", signed("small", "prolific"
     ],
 )
 async def test_of_sessions_under_one_id_one_is_paid_by_itself(tmp_path: Path, links: Sequence[str], paid: int) -> None:
-    path = study(tmp_path, recruitment={"by": ["prolific"]}, bonus=[{"each": "complete", "amount": 1}])
+    path = study(tmp_path, recruitment={"channels": ["prolific"]}, bonus=[{"per": "completion", "amount": 1}])
     async with serving(settings_for(tmp_path), path) as served:
         streams = await each_to_the_end(served, links)
         parley("payments", "small", "-o", "out", folder=tmp_path, PARLEY_SECRET=SECRET)
@@ -286,7 +286,7 @@ async def test_of_sessions_under_one_id_one_is_paid_by_itself(tmp_path: Path, li
 
 
 async def test_who_was_paid_and_withdrew_is_not_paid_again_under_the_same_id(tmp_path: Path) -> None:
-    path = study(tmp_path, recruitment={"by": ["prolific"]}, bonus=[{"each": "complete", "amount": 1}])
+    path = study(tmp_path, recruitment={"channels": ["prolific"]}, bonus=[{"per": "completion", "amount": 1}])
     async with serving(settings_for(tmp_path), path) as served:
         async with HttpBot(served.url, "1") as bot:
             await bot.arrive("small", PLAIN)
@@ -299,7 +299,7 @@ async def test_who_was_paid_and_withdrew_is_not_paid_again_under_the_same_id(tmp
 
 
 async def test_an_unfinished_session_elsewhere_keeps_nobody_from_being_paid(tmp_path: Path) -> None:
-    path = study(tmp_path, recruitment={"by": ["prolific"]}, bonus=[{"each": "complete", "amount": 1}])
+    path = study(tmp_path, recruitment={"channels": ["prolific"]}, bonus=[{"per": "completion", "amount": 1}])
     async with serving(settings_for(tmp_path), path) as served, HttpBot(served.url, "phone") as phone:
         await phone.arrive("small", PLAIN)
         (laptop,) = await each_to_the_end(served, [PLAIN])

@@ -31,7 +31,7 @@ LINKS = [
 
 async def test_only_links_of_the_studys_recruiters_begin_it(tmp_path: Path) -> None:
     by = dict.fromkeys(by for by, _, _ in LINKS)
-    paths = [study(tmp_path, study=name, recruitment={"by": [name]}) for name in by]
+    paths = [study(tmp_path, study=name, recruitment={"channels": [name]}) for name in by]
     async with serving(settings_for(tmp_path), *paths) as served:
         for number, (name, link, let_in) in enumerate(LINKS):
             before = len(sessions(served))
@@ -43,7 +43,7 @@ async def test_only_links_of_the_studys_recruiters_begin_it(tmp_path: Path) -> N
 
 
 async def test_a_personal_link_leads_one_person_to_one_session_from_anywhere(tmp_path: Path) -> None:
-    path = study(tmp_path, recruitment={"by": ["lab"]})
+    path = study(tmp_path, recruitment={"channels": ["lab"]})
     async with serving(settings_for(tmp_path), path) as served:
         people = Participants(served.database, SECRET)
         link = f"?p={people.link('small', 'P01')}"
@@ -60,7 +60,7 @@ async def test_a_personal_link_leads_one_person_to_one_session_from_anywhere(tmp
 
 @pytest.mark.parametrize("again", ["resume", "refuse", "anew"])
 async def test_a_second_submission_follows_the_studys_policy(tmp_path: Path, again: str) -> None:
-    path = study(tmp_path, recruitment={"by": ["prolific"], "again": again})
+    path = study(tmp_path, recruitment={"channels": ["prolific"], "repeat_participation": again})
     other = signed("small", "prolific", PID, SESSION_ID="se2")
     async with (
         serving(settings_for(tmp_path), path) as served,
@@ -90,7 +90,7 @@ async def test_a_second_submission_follows_the_studys_policy(tmp_path: Path, aga
 
 async def test_the_way_out_has_the_code_and_the_persons_ids_and_is_closed_before_the_end(tmp_path: Path) -> None:
     url = "https://sona.example/webstudy_credit.aspx?survey_code={{id}}&token={{code}}&s={{session}}"
-    path = study(tmp_path, outcomes={"complete": {"url": url}}, recruitment={"by": ["sona", "prolific"]})
+    path = study(tmp_path, outcomes={"complete": {"url": url}}, recruitment={"channels": ["sona", "prolific"]})
     async with serving(settings_for(tmp_path), path) as served, HttpBot(served.url, "1") as bot:
         await bot.arrive("small", "?id=47%2011".replace("%20", ""))
         assert (await bot.client.get("/out")).headers["location"] == "/"
@@ -102,7 +102,7 @@ async def test_the_way_out_has_the_code_and_the_persons_ids_and_is_closed_before
 
 async def test_prolifics_address_is_made_from_the_code_of_the_outcome(tmp_path: Path) -> None:
     outcomes = {"no_consent": {"code": "NOPE"}}
-    path = study(tmp_path, outcomes=outcomes, recruitment={"by": ["prolific"]})
+    path = study(tmp_path, outcomes=outcomes, recruitment={"channels": ["prolific"]})
     async with serving(settings_for(tmp_path), path) as served:
         for n, (kind, code) in enumerate([("submit", "DONE"), ("decline", "NOPE")]):
             async with HttpBot(served.url, f"{n}") as bot:
@@ -134,7 +134,7 @@ async def test_who_begins_in_a_pilot_is_marked_everywhere_and_then_no_more(tmp_p
 
 
 async def test_a_full_study_takes_nobody_and_a_withdrawal_makes_room(tmp_path: Path) -> None:
-    path = study(tmp_path, caps=[{"most": 1}])
+    path = study(tmp_path, quotas=[{"max": 1}])
     async with (
         serving(settings_for(tmp_path), path) as served,
         HttpBot(served.url, "1") as bot,

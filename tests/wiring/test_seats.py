@@ -40,7 +40,7 @@ RAW: dict[str, Any] = {
         "model": ["careful", "hasty"],
     },
     "models": {name: {"backend": "scripted"} for name in ("careful", "hasty")},
-    "times": {"lease_s": LEASE_S},
+    "session_limits": {"hold_place_s": LEASE_S},
     "flow": [
         {"step": "consent", "text": "Do you agree?"},
         {"step": "info", "pages": ["Please read this.", "And this.", "And this too."]},
@@ -96,7 +96,7 @@ def test_hundreds_who_come_at_once_fill_each_cell_and_overrun_none(
 ) -> None:
     people, each, processes = (500, 20, 4) if soak else (48, 2, 2)
     (tmp_path / "crowd.jsonl").write_text("\n".join(map(json.dumps, ITEMS)), encoding="utf-8")
-    path = studies.write(tmp_path, {**RAW, "caps": [{"most": CELLS * each}]})
+    path = studies.write(tmp_path, {**RAW, "quotas": [{"max": CELLS * each}]})
     database = open_database(database_url)
     Studies(database).register(load_study(str(path)))
     told: Counter[str] = Counter()
@@ -122,7 +122,7 @@ def test_hundreds_who_come_at_once_fill_each_cell_and_overrun_none(
 
 
 def test_the_last_place_is_given_once(tmp_path: Path, database_url: str) -> None:
-    raw = {**RAW, "caps": [{"most": 1}], "factors": {"condition": ["a", "b"]}, "problems": {}, "models": {}}
+    raw = {**RAW, "quotas": [{"max": 1}], "factors": {"condition": ["a", "b"]}, "problems": {}, "models": {}}
     path = studies.write(tmp_path, raw)
     database = open_database(database_url)
     Studies(database).register(load_study(str(path)))

@@ -70,7 +70,7 @@ class Rating:
 def counts_of(database: Database, study: Study, origin: str, path: str, now_us: int) -> dict[str, int]:
     """How often each item is taken, as the database has it."""
     with database.connect() as connection:
-        return taken(connection, study.name, origin, path, now_us, study.file.times.lease_s)
+        return taken(connection, study.name, origin, path, now_us, study.file.session_limits.hold_place_s)
 
 
 @pytest.fixture(params=[RATE], ids=["one loop"])

@@ -43,7 +43,7 @@ def test_what_is_watched_is_what_the_sessions_facts_say(each_database: Database)
         states = states_of(each_database, origin)
         now_us = max((state.events[-1].at_us for state in states.values()), default=NOW_US) + 5_000_000
         seen = watch(each_database, own, origin, now_us)
-        assert seen.tally == tally_of(each_database, NAME, origin, now_us, own.file.times.lease_s)
+        assert seen.tally == tally_of(each_database, NAME, origin, now_us, own.file.session_limits.hold_place_s)
         ended = Counter(state.outcome for state in states.values() if state.outcome)
         back = sum(
             row["released_us"] is not None for row in rows(each_database, tables.seats) if row["origin"] == origin

@@ -52,7 +52,7 @@ class Terms:
         """A question to the extractor; raises AloneError where there is none."""
         if self.extractor is None:
             raise AloneError(
-                "No model is named that reads answers out of free text: write `alone: {extractor: MODEL}` into the "
+                "No model is named that reads answers out of free text: write `ai_alone: {extractor: MODEL}` into the "
                 "study file, or add --extractor MODEL; a model of the study, or BACKEND:NAME."
             )
         return self._to(self.extractor, (text,), None)
@@ -63,7 +63,7 @@ class Terms:
         if len(found) < count:
             raise AloneError(
                 f"{count} examples of {dataset!r} are needed and there are {len(found)}: name a pool of the study that "
-                "has them in `alone: {examples: POOL}`, or leave out the methods that show examples."
+                "has them in `ai_alone: {examples: POOL}`, or leave out the methods that show examples."
             )
         return found
 

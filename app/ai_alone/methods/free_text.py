@@ -29,7 +29,7 @@ class FreeText:
         """The question, then what the reply answers."""
         if not texts:
             return terms.question(lettered(problem))
-        return terms.extraction(extraction(terms.alone.extraction, lettered(problem), texts[0]))
+        return terms.extraction(extraction(terms.alone.extraction_prompt, lettered(problem), texts[0]))
 
     def read(self, problem: Problem, texts: Sequence[str]) -> Outcome | None:
         """What the extractor read."""

@@ -42,7 +42,7 @@ class FreeTextNoOptions:
         if not texts:
             return terms.question(problem.plain)
         if len(texts) == 1:
-            return terms.extraction(extraction(terms.alone.extraction, problem.plain, texts[0]))
+            return terms.extraction(extraction(terms.alone.extraction_prompt, problem.plain, texts[0]))
         found = extracted(texts[1])
         given = found.value if found else ""
         return terms.extraction(CHECK.format(question=problem.plain, right=right_of(problem), given=given))

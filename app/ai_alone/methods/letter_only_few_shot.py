@@ -20,7 +20,7 @@ HEADER = "The following are multiple choice questions (with answers) about {subj
 class LetterOnlyFewShot:
     """As letter_only_zero_shot, with five examples of the same dataset before the question, with their answers.
 
-    The examples are the first five of the dataset in the pool that the study names in `alone.examples`. Source:
+    The examples are the first five of the dataset in the pool that the study names in `ai_alone.examples`. Source:
     ChatBench (paper, appendix B.1, and qa_reasoning.py): as for letter_only_zero_shot, with HELM's line that names the
     subject and five questions of MMLU's development set before the question.
     """

@@ -16,7 +16,7 @@ class Own(Annotator):
 
     def __init__(self, name: str, told: Annotating) -> None:
         self.name = name
-        self.whole = told.over == "session"
+        self.whole = told.unit == "session"
         self.temperature, self.max_tokens = told.temperature, told.max_tokens
         self.told_right = bool({RIGHT, "chosen"} & set(names(told.prompt)))
         self._told, self._names = told, frozenset(names(told.prompt))
@@ -38,11 +38,11 @@ class Own(Annotator):
 
     def schema(self, conversation: Conversation) -> Schema:
         """Its own."""
-        return self._told.schema_
+        return self._told.answer_schema
 
     def guide(self) -> str:
         """What its author says of it."""
-        return self._told.about
+        return self._told.instructions
 
     def lacks(self, conversation: Conversation) -> str:
         """What its prompt names must be there."""

@@ -97,7 +97,7 @@ def _takes(field: Field) -> str:
         case Slider(minimum=low, maximum=high, step=step, left=left, right=right):
             ends = f", from {left!r} to {right!r}" if left or right else ""
             return f"a whole number from {low} to {high} in steps of {step}{ends}"
-        case Number(minimum=low, maximum=high, whole=whole):
+        case Number(minimum=low, maximum=high, integer=whole):
             least = f", at least {low:g}" if low is not None else ""
             most = f", at most {high:g}" if high is not None else ""
             return f"a {'whole ' if whole else ''}number{least}{most}"
@@ -126,7 +126,7 @@ def _type(field: Field) -> dict[str, Any]:
             return {"type": "string", "enum": list(options)}
         case Slider(minimum=low, maximum=high, step=step):
             return {"type": "integer", "enum": list(range(low, high + 1, step))}
-        case Number(minimum=low, maximum=high, whole=whole):
+        case Number(minimum=low, maximum=high, integer=whole):
             ends = {name: end for name, end in (("minimum", low), ("maximum", high)) if end is not None}
             return {"type": "integer" if whole else "number", **ends}
         case Tick():

@@ -64,7 +64,12 @@ class _Call:
 
     async def ask(self, backend: Backend, request: Request, *, last: bool) -> Result:
         result = await ask(backend, request, self.means.limits, self.reply, self.means.clock)
-        if self.study.file.on_leak == "regenerate" and result.error is None and not last and not self.reply.stopped:
+        if (
+            self.study.file.on_identity_leak == "regenerate"
+            and result.error is None
+            and not last
+            and not self.reply.stopped
+        ):
             return _unless_it_leaks(result, self.study)
         return result
 

@@ -79,7 +79,7 @@ class Links:
             given = _id(query, parameters.id)
             if recruiter == "lab":
                 token = query.get(parameters.id, "").strip()
-                if token and (not wanted.by or recruiter in wanted.by):
+                if token and (not wanted.channels or recruiter in wanted.channels):
                     label = self._participants.labelled(study.name, token) or ""
                     return Claim(Person("lab", label), "personal link") if ID.fullmatch(label) else Claim(forged=True)
             elif recruiter == "prolific" and TOKEN in query and self._tokens.believed:
@@ -117,10 +117,10 @@ def let_in(claim: Claim, wanted: Recruitment) -> bool:
     if claim.forged:
         return False
     if claim.person is None:
-        return "open" in wanted.by or (not wanted.by and wanted.proof == "optional")
-    if wanted.by and claim.person.recruiter not in wanted.by:
+        return "open" in wanted.channels or (not wanted.channels and wanted.id_proof == "optional")
+    if wanted.channels and claim.person.recruiter not in wanted.channels:
         return False
-    return claim.proven or wanted.proof == "optional"
+    return claim.proven or wanted.id_proof == "optional"
 
 
 def _id(values: Mapping[str, object], name: str) -> str:
@@ -130,8 +130,8 @@ def _id(values: Mapping[str, object], name: str) -> str:
 
 def _parameters(wanted: Recruitment) -> list[tuple[str, Parameters]]:
     """Every recruiter whose links are understood, the study's own first."""
-    known = {**RECRUITERS, "panel": Parameters(wanted.parameter), "lab": Parameters(LAB)}
+    known = {**RECRUITERS, "panel": Parameters(wanted.id_parameter), "lab": Parameters(LAB)}
     every = [(name, parameters) for name, parameters in known.items()]
-    if "sona" in wanted.by:
+    if "sona" in wanted.channels:
         every.append(("sona", SONA_OWN))
-    return sorted(every, key=lambda item: item[0] not in wanted.by)
+    return sorted(every, key=lambda item: item[0] not in wanted.channels)

@@ -60,9 +60,9 @@ class Returning:
         live = own if own is not None and own.stream == known.stream else await self._session(known.stream, study)
         if live is None or (self._again and live.screen.ended):
             return Found(None, known.attempt, before=live)
-        if known.same or study.file.recruitment.again == "resume" or not live.state.outcome:
+        if known.same or study.file.recruitment.repeat_participation == "resume" or not live.state.outcome:
             return Found(live, anew=not known.same, before=live)
-        return Found(None, known.attempt, once=study.file.recruitment.again == "refuse", before=live)
+        return Found(None, known.attempt, once=study.file.recruitment.repeat_participation == "refuse", before=live)
 
     async def first(self, study: Study, who: Claim, stream: str) -> Live | None:
         """The session that was there first, where one could not begin: the person's, or the one of this name."""

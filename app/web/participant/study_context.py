@@ -51,7 +51,7 @@ def look_of(live: Live) -> StudyLook:
         file.dollar_maths,
         pilot=live.state.enrolled.get("origin") == "pilot",
         paste=file.paste,
-        idle_s=file.times.idle_s,
+        idle_s=file.session_limits.idle_after_s,
         telemetry=records_telemetry(live.study, live.state),
     )
 

@@ -87,7 +87,9 @@ def filter_files(connection: Connection, wish: Wish, chosen: Chosen) -> list[Kep
 def filled(connection: Connection, study: str) -> list[str]:
     """The schemas that some version of a study fills."""
     documents = connection.execute(select(tables.studies.c.document).where(tables.studies.c.name == study)).scalars()
-    return list(dict.fromkeys(name for text in documents for name in orjson.loads(text)["file"].get("records", ())))
+    return list(
+        dict.fromkeys(name for text in documents for name in orjson.loads(text)["file"].get("export_schemas", ()))
+    )
 
 
 def _origin(connection: Connection, wish: Wish) -> str:
@@ -100,7 +102,9 @@ def _origin(connection: Connection, wish: Wish) -> str:
     chosen = next((origin for origin in asked if wish.schema in holds[origin]), None)
     if chosen is None:
         words = {name for origin in asked for name in holds[origin]}
-        hint = f" Add `records: [{wish.schema}]` to its file before people take part." if asked != [ORIGIN] else ""
+        hint = (
+            f" Add `export_schemas: [{wish.schema}]` to its file before people take part." if asked != [ORIGIN] else ""
+        )
         raise StorageError(
             f"the study {wish.study!r} does not record {wish.schema!r}{allowed(wish.schema, words)}{hint}"
         )

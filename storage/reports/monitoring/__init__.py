@@ -72,10 +72,10 @@ class Watched:
 def watch(database: Database, study: Study, origin: str, now_us: int, kept: Kept | None = None) -> Watched:
     """How a study stands now; `kept` remembers what the next look can use."""
     kept = kept or Kept()
-    known = meant(study.name, origin, now_us, study.file.times.lease_s)
+    known = meant(study.name, origin, now_us, study.file.session_limits.hold_place_s)
     with database.connect() as connection:
         operations = operations_in(connection, study.name)
-        caps = operations.caps_of(study.file.caps) if origin == "person" else ()
+        caps = operations.caps_of(study.file.quotas) if origin == "person" else ()
         found = crowds(connection, known)
         now = tally(found)
         if not kept.over_time or abs(now_us - kept.counted_us) >= CHART_US:

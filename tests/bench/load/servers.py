@@ -21,7 +21,12 @@ from tests.fakes import studies
 
 STUDY = "load"
 SERVERS_CORE, DRIVERS_CORE = 0, 1
-HEARD = {"ask": "single", "name": "heard", "text": "How did you hear of us?", "options": ["From a friend", "Elsewhere"]}
+HEARD = {
+    "type": "single_choice",
+    "name": "heard",
+    "text": "How did you hear of us?",
+    "options": ["From a friend", "Elsewhere"],
+}
 START_S = 180.0
 """How long a server may take to begin, on a machine that is busy."""
 SECRET = "0123456789abcdef0123456789abcdef"

@@ -95,9 +95,9 @@ class Running:
         stand = outcomes(self._desk.database, [seen.name], self._desk.clock.now_us())
         people = {origin: stand[seen.name, origin] for origin in (PERSON, PILOT)}
         going = sum(found.get(LIVE, 0) for found in people.values())
-        caps = seen.operations.caps_of(study.file.caps) if study else ()
+        caps = seen.operations.caps_of(study.file.quotas) if study else ()
         tree = seen.written or study
-        limits = [(cell_key(cap.where) or "Everybody", cap.most) for cap in caps]
+        limits = [(cell_key(cap.where) or "Everybody", cap.max) for cap in caps]
         return {
             self._head: self._desk.html("study_head.html.j2", seen=seen, study=study),
             **{button: gr.update(visible=kind in fitting) for kind, button in self._buttons.items()},
@@ -120,7 +120,7 @@ class Running:
         if study is None:
             return []
         address = f"{self._desk.settings.address}/s/{study.name}"
-        by = study.file.recruitment.by
+        by = study.file.recruitment.channels
         found = [("Anybody", address)] if not by or "open" in by else []
         return found + [(name, address + PLACEHOLDERS[name]) for name in RECRUITERS if name in {*by} & {*PLACEHOLDERS}]
 

@@ -123,4 +123,4 @@ def _fits_in_row(item: Optioned) -> bool:
 def _range(item: Number) -> tuple[tuple[str, str], ...]:
     limits = {"min": item.minimum, "max": item.maximum}
     given = tuple((name, f"{limit:g}") for name, limit in limits.items() if limit is not None)
-    return (*given, ("inputmode", "numeric" if item.whole else "decimal"))
+    return (*given, ("inputmode", "numeric" if item.integer else "decimal"))
