@@ -98,10 +98,7 @@ def _siblings(loc: Sequence[int | str], path: Sequence[int | str]) -> list[str]:
         **fields,
         "phase": Phase,
         "each": Each,
-        "OneOf": OneOf,
-        "Pick": Pick,
-        "PickText": PickText,
-        "Range": Range,
+        **{member.__name__: member for member in (OneOf, Pick, PickText, Range)},  # pydantic locates them by class
     }
     parents = {
         "ai_alone": Alone,

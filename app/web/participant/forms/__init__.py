@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from experiments.study.fields import Field, Multiple, Number, Optioned, Single, Slider, Tick, Written
+from experiments.study.fields import Field, Long, Multiple, Number, Optioned, Single, Slider, Tick, Written
 from experiments.study.recruitment import Paste
 
 COLUMN_CHARS = 12
@@ -100,8 +100,16 @@ def _control(item: Field) -> str:
             return "checkbox"
         case Optioned():
             return "radio"
+        case Long():
+            return "long"
+        case Tick():
+            return "tick"
+        case Number():
+            return "number"
+        case Slider():
+            return "slider"
         case _:
-            return type(item).__name__.lower()
+            return "short"
 
 
 def _heading(item: Field) -> str:
