@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
 from sqlalchemy import Connection, Integer, and_, case, cast, delete, func, insert, select
 
 from storage import tables
 from storage.ai_alone.cells import Kind
 from storage.db.engine import Database, writer
+from storage.db.recorded_schemas import recorded_schemas
 from storage.db.upsert import Whose, upsert_rows
 from storage.schemas.base import Row, Tally
 from storage.schemas.registry import schemas
@@ -75,7 +75,7 @@ def keep_answers(database: Database, study: str, whole: Sequence[str], found: It
 def derive(database: Database, study: str) -> int:
     """Make the rows of a study's released tables that follow from its answers anew; how many there are."""
     with writer(database) as connection, connection.begin():
-        for name in _recorded(connection, study):
+        for name in recorded_schemas(connection, study):
             for released in schemas()[name].tables:
                 if released.of_alone:
                     own = released.table()
@@ -89,7 +89,7 @@ def derive(database: Database, study: str) -> int:
 def alone_rows(connection: Connection, study: str) -> list[Row]:
     """The rows of released tables that a study's answers imply."""
     found = list(_tallies(connection, study))
-    return [row for name in _recorded(connection, study) for row in schemas()[name].alone_rows(found)]
+    return [row for name in recorded_schemas(connection, study) for row in schemas()[name].alone_rows(found)]
 
 
 def asked_alone(connection: Connection, study: str) -> bool:
@@ -162,11 +162,3 @@ def _mine(study: str) -> tuple[Any, ...]:
 
 def _joined() -> Any:
     return and_(_answer.study == _cell.study, _answer.cell == _cell.cell)
-
-
-def _recorded(connection: Connection, study: str) -> list[str]:
-    """The schemas that some version of a study fills."""
-    documents = connection.execute(select(tables.studies.c.document).where(tables.studies.c.name == study)).scalars()
-    return list(
-        dict.fromkeys(name for text in documents for name in orjson.loads(text)["file"].get("export_schemas", ()))
-    )

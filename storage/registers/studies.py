@@ -1,10 +1,15 @@
-"""The studies that a database knows: frozen documents by hash, each read once a process."""
+"""The studies that a database knows: frozen documents by hash.
+
+A study never changes, so each is built once in a process, whoever asks for it, and kept as long as there is room.
+"""
 
 from __future__ import annotations
 
 import time
+from threading import Lock
 
-from sqlalchemy import Engine, insert, select, union
+from cachetools import LRUCache
+from sqlalchemy import URL, Engine, insert, select, union
 
 from experiments.study.resolve import Study, restore
 from problems.errors import did_you_mean
@@ -15,24 +20,44 @@ from storage.errors import StorageError
 from storage.registers.imported_rows import study_stream
 from storage.schemas.registry import schemas
 
+MOST_CHARS = 32_000_000
+"""How long the documents of the studies in the cache are together; a character takes about 2.5 bytes of memory."""
+
+
+def _size(study: Study) -> int:
+    """How much of the cache a study takes; one that is too large has all of it."""
+    return min(len(study.document), MOST_CHARS)
+
+
+BUILT: LRUCache[tuple[URL, str], Study] = LRUCache(MOST_CHARS, _size)
+"""By database and hash."""
+_LOCK = Lock()
+
 
 class Studies:
     """Studies of a database, by the hash of their document."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._kept: dict[str, Study] = {}
 
     def get(self, hash_: str) -> Study:
         """The study of that hash; raises StorageError if the database has none."""
-        if hash_ not in self._kept:
-            t = tables.studies.c
-            with self._engine.connect() as connection:
-                document = connection.execute(select(t.document).where(t.hash == hash_)).scalar()
-            if document is None:
-                raise StorageError(f"no study of hash {hash_} is in this database")
-            self._kept[hash_] = restore(document)
-        return self._kept[hash_]
+        with _LOCK:
+            study = BUILT.get((self._engine.url, hash_))
+        return study or self._keep(restore(self._document(hash_)), hash_)
+
+    def _document(self, hash_: str) -> str:
+        t = tables.studies.c
+        with self._engine.connect() as connection:
+            document: str | None = connection.execute(select(t.document).where(t.hash == hash_)).scalar()
+        if document is None:
+            raise StorageError(f"no study of hash {hash_} is in this database")
+        return document
+
+    def _keep(self, study: Study, hash_: str) -> Study:
+        with _LOCK:
+            BUILT[self._engine.url, hash_] = study
+        return study
 
     def names(self) -> list[str]:
         """The studies that the database knows, also by imported sessions alone."""
@@ -72,7 +97,7 @@ class Studies:
 
     def register(self, study: Study) -> None:
         """Keep a study for ever, with the rows that it has itself; the same study again is no change."""
-        self._kept[study.hash] = study
+        self._keep(study, study.hash)
         with writer(self._engine) as connection, connection.begin():
             t = tables.studies.c
             if connection.execute(select(t.hash).where(t.hash == study.hash)).scalar() is not None:

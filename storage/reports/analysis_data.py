@@ -15,9 +15,9 @@ from sqlalchemy import Select, func, select
 
 from storage import tables
 from storage.datasets.exports.chatbench_filter import ATTENTION, kept, kept_sessions
-from storage.datasets.exports.plan import filled
 from storage.datasets.exports.rows import Chosen
 from storage.db.engine import Database
+from storage.db.recorded_schemas import recorded_schemas
 from storage.log.seats import COMPLETE
 from storage.registers.imported_rows import ORIGIN, imports, study_stream
 from storage.schemas.base import Released
@@ -73,7 +73,7 @@ def rows(
 def recorded(database: Database, study: str) -> tuple[str, ...]:
     """The schemas that some version of a study fills, or that were imported into it, in the order of their names."""
     with database.connect() as connection:
-        found = {*filled(connection, study), *(item["schema"] for item in imports(connection, study))}
+        found = {*recorded_schemas(connection, study), *(item["schema"] for item in imports(connection, study))}
     return tuple(sorted(found & schemas().keys()))
 
 

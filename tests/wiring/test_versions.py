@@ -18,8 +18,9 @@ from app.studies.loader import load_study
 from app.web.open_studies import Offered
 from experiments.errors import Refused, StudyError
 from experiments.study.resolve import Study, restore
-from storage.db.engine import Database
-from storage.registers.studies import Studies
+from storage.db.engine import Database, open_database
+from storage.errors import StorageError
+from storage.registers.studies import BUILT, MOST_CHARS, Studies
 from storage.registers.study_status import decide_on, operations_of
 from storage.registers.study_versions import Version, bring, current, publish, versions
 from tests.fakes import studies
@@ -122,6 +123,7 @@ async def test_a_study_whose_step_is_gone_closes_no_other(shelf: Shelf, tmp_path
     lost = gone.document.replace('"step":"consent"', '"step":"mood"')
     with shelf.database.begin() as connection:
         connection.execute(text("UPDATE study SET document = :lost WHERE name = 'gone'"), {"lost": lost})
+    BUILT.clear()  # the package is gone in another process only
     assert await offered(shelf, tmp_path) == {"small"}
     with pytest.raises(StudyError, match="no step is called 'mood'") as refused:
         Studies(shelf.database).get(gone.hash)
@@ -160,3 +162,15 @@ def test_the_commands_lead_from_a_template_to_its_second_version(tmp_path: Path)
     assert "Closed (enough)" in run("status", "mine")
     assert "no version of" in parley("diff", "mine", "--before", "zzz", folder=tmp_path).stderr
     assert "is there already" in parley("new", str(tmp_path / "mine"), folder=tmp_path).stderr
+
+
+def test_a_study_is_built_once_in_a_process_and_only_for_the_database_that_has_it(shelf: Shelf, tmp_path: Path) -> None:
+    study = edition(tmp_path, 1)
+    shelf.publish(study)
+    BUILT.clear()
+    assert Studies(shelf.database).newest(study.name) is Studies(shelf.database).get(study.hash)
+    other = open_database(f"sqlite:///{tmp_path}/other.db")
+    with pytest.raises(StorageError):
+        Studies(other).get(study.hash)
+    other.dispose()
+    assert BUILT.maxsize == MOST_CHARS

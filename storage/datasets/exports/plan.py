@@ -10,16 +10,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import orjson
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
 from experiments.errors import allowed
-from storage import tables
 from storage.ai_alone.answers import asked_alone
 from storage.datasets.exports.chatbench_filter import ATTENTION, Statuses, kept, kept_sessions
 from storage.datasets.exports.rows import Chosen
 from storage.datasets.exports.session_filter import ALL, Passing, Selection, passing
 from storage.datasets.manifest import Kept, Selected
+from storage.db.recorded_schemas import recorded_schemas
 from storage.errors import StorageError
 from storage.registers.imported_rows import ORIGIN, imports
 from storage.registers.origins import PERSON, origins
@@ -84,20 +83,12 @@ def filter_files(connection: Connection, wish: Wish, chosen: Chosen) -> list[Kep
     return [] if chosen.among is None else kept_sessions(connection, chosen, wish.statuses)
 
 
-def filled(connection: Connection, study: str) -> list[str]:
-    """The schemas that some version of a study fills."""
-    documents = connection.execute(select(tables.studies.c.document).where(tables.studies.c.name == study)).scalars()
-    return list(
-        dict.fromkeys(name for text in documents for name in orjson.loads(text)["file"].get("export_schemas", ()))
-    )
-
-
 def _origin(connection: Connection, wish: Wish) -> str:
     """Whose sessions are exported; raises StorageError where the study has none that the schema's tables hold."""
     read = [item["schema"] for item in imports(connection, wish.study)]
     alone = {PERSON} if asked_alone(connection, wish.study) else ()
     asked = origins(connection, wish.study, wish.origin, {ORIGIN} if read else (), instead=alone)
-    known = filled(connection, wish.study)
+    known = recorded_schemas(connection, wish.study)
     holds = {origin: read if origin == ORIGIN else known for origin in asked}
     chosen = next((origin for origin in asked if wish.schema in holds[origin]), None)
     if chosen is None:

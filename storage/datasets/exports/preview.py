@@ -13,11 +13,12 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from storage import tables
-from storage.datasets.exports.plan import Plan, Wish, filled, filter_files, planned
+from storage.datasets.exports.plan import Plan, Wish, filter_files, planned
 from storage.datasets.exports.rows import Chosen
 from storage.datasets.exports.session_filter import languages_of, there_and_gone, values_of
 from storage.datasets.manifest import Selected
 from storage.db.engine import Database
+from storage.db.recorded_schemas import recorded_schemas
 from storage.log.seats import cells_of
 from storage.registers.imported_rows import ORIGIN, imports
 from storage.registers.origins import ORIGINS
@@ -72,7 +73,7 @@ def offers(database: Database, study: str) -> Offers:
     t = tables.seats.c
     with database.connect() as connection:
         came = set(connection.execute(select(t.origin).where(t.study == study).distinct()).scalars())
-        holds = dict.fromkeys(came, tuple(filled(connection, study)))
+        holds = dict.fromkeys(came, tuple(recorded_schemas(connection, study)))
         holds[ORIGIN] = tuple(dict.fromkeys(item["schema"] for item in imports(connection, study)))
         return Offers(
             schemas={origin: holds[origin] for origin in ORIGINS if holds.get(origin)},
