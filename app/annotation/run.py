@@ -15,11 +15,11 @@ from typing import Any, Final
 from app.annotation.annotators.base import AnnotationCell, Annotator
 from app.annotation.annotators.json_reply import Unparsed, Values
 from app.backends.model_ref import Asked
+from experiments.session.annotations import Annotation
 from storage.ai_alone.cells import StoredCell, keep_cells
 from storage.ai_alone.replies import Stored, stored
 from storage.db.engine import Database
 from storage.log.ai_alone_erasure import forget_erased
-from storage.log.annotations import Annotation
 from storage.reports.conversations import Conversation, conversations
 from storage.tables import SETTLED
 

@@ -7,7 +7,6 @@ What it did is then written as one: its clock has moved on only where it had to 
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,13 +15,12 @@ from uuid import uuid4
 
 from app.bots.random_bot import RandomBot
 from app.bots.simulate import START_US, knows, wait_until_open
-from app.clock import Clock, VirtualClock
+from app.clock import VirtualClock
 from app.config.settings import Settings
-from app.session.service import Runtime
-from app.session.transitions import Live, enrolment, written
+from app.session.service import Runtime, Sessions
+from app.session.transitions import Live
 from experiments.errors import Fault, StudyError, allowed
-from experiments.events import Action, Event
-from experiments.session.state import State
+from experiments.events import Event
 from experiments.session.telemetry import folded
 from experiments.study.cells import Cell, cells
 from experiments.study.recruitment import Cap
@@ -30,7 +28,6 @@ from experiments.study.resolve import Study, restore
 from experiments.study.schema import Each, Node
 from experiments.study.step import Step
 from storage.db.engine import open_database
-from storage.log.event_log import Log
 from storage.registers.origins import PILOT
 
 CLICK_S = 4.0
@@ -54,19 +51,15 @@ class Wish:
     language: str = ""
 
 
-async def walk_to(log: Log, study: Study, wish: Wish, clock: Clock) -> str:
+async def walk_to(sessions: Sessions, study: Study, wish: Wish) -> str:
     """Begin a pilot session of a study that is registered, and bring it to a step; its stream.
 
     Raises StudyError where the step is not met under these conditions.
     """
     cell = _cell(study, wish)
     stream = str(uuid4())
-    events = _dated(await _gone(study, wish, cell, stream), clock.now_us())
-    live = Live(stream, study, State())
-    after, begun_us = live.after(events), events[0].at_us
-    action = Action("enrol", "", {}, begun_us, by="system")
-    work = written(live, after, action, enrolment(study, after.state, begun_us))
-    await asyncio.wrap_future(log.append(work))
+    events = await _gone(study, wish, cell, stream)
+    await sessions.adopt(study, stream, _dated(events, sessions.now_us()))
     return stream
 
 

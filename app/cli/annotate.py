@@ -19,9 +19,10 @@ from app.batch.plan import Limits, Plan
 from app.batch.progress_display import Display, show_summary
 from app.batch.runner import run
 from app.cli.common import StudyName, app, err, finish, name_of, out, settings_in_use
-from app.clock import WorldClock
+from app.cli.session_actions import act_on
 from app.config.settings import Settings
 from app.errors import AnnotatorUnknown
+from app.session.service import AnnotationCount
 from app.studies.loader import load_study, read_yaml
 from experiments.errors import StudyError
 from experiments.study.annotators import Annotating, AnnotatorsFile
@@ -30,8 +31,6 @@ from experiments.study.validation_errors import faults_of
 from problems.errors import ParleyError
 from storage.ai_alone.annotation_progress import annotated_by
 from storage.db.engine import Database, open_database
-from storage.log.annotations import Annotations, Written
-from storage.log.event_log import Log
 from storage.registers.studies import Studies
 from storage.reports.conversations import origin_of
 
@@ -113,7 +112,7 @@ def run_(
         keep(database, name, plan)
         run_name = _asked(database, settings, asking, Limits(concurrency=concurrency, budget=budget))
     found = findings(database, plan, run_name)
-    done = _write(database, name, found)
+    done = act_on(database, lambda sessions: sessions.annotate(name, found.annotations))
     forget(database, name, plan)
     _tell_found(found, done)
 
@@ -125,14 +124,6 @@ def _asked(database: Database, settings: Settings, plan: Plan, limits: Limits) -
         ended = finish(run(database, settings, plan, limits, display))
     show_summary(out, ended)
     return ended.run
-
-
-def _write(database: Database, study: str, found: Findings) -> Written:
-    log = Log(database)
-    try:
-        return Annotations(log, Studies(database), study, WorldClock().now_us()).write(found.annotations)
-    finally:
-        log.close()
 
 
 def study_of(database: Database, study: str) -> Study | None:
@@ -185,7 +176,7 @@ def _tell_estimate(found: Estimate) -> None:
     out.print(f"  cost about {found.cost:,.4f}{unpriced}", highlight=False, markup=False)
 
 
-def _tell_found(found: Findings, done: Written) -> None:
+def _tell_found(found: Findings, done: AnnotationCount) -> None:
     out.print(f"{done.new:,} new annotations, {done.known:,} that were there", highlight=False)
     counts = {"unparsed": sum(found.unparsed.values()), "refused": found.refused, "failed": found.failed}
     counts |= {"not asked yet": found.missing, "of who withdrew": done.gone}

@@ -7,11 +7,11 @@ from typing import Annotated
 import typer
 
 from app.cli.common import StudyName, app, name_of, out, settings_in_use
+from app.cli.session_actions import act_on
 from app.clock import WorldClock
+from experiments.session.remarks import Kind
 from storage.accounts.roles import TERMINAL
 from storage.db.engine import open_database
-from storage.log.event_log import Log
-from storage.log.notes import Kind, Note, note_on
 from storage.registers.studies import Studies
 from storage.reports.sessions import read
 
@@ -43,10 +43,5 @@ def exclude(
 
 def _say(study: str, number: int, kind: Kind, text: str) -> None:
     database = open_database(settings_in_use().database_url)
-    studies, now_us = Studies(database), WorldClock().now_us()
-    found = read(database, studies, name_of(study), number, now_us)
-    log = Log(database)
-    try:
-        note_on(log, studies, found.entry.stream, Note(kind, text, TERMINAL, now_us))
-    finally:
-        log.close()
+    found = read(database, Studies(database), name_of(study), number, WorldClock().now_us())
+    act_on(database, lambda sessions: sessions.remark(found.entry.stream, kind, text, TERMINAL))

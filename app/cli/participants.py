@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import sys
+from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated
@@ -13,27 +14,23 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from app.cli.common import STDOUT, StudyName, app, err, name_of, out, settings_in_use
+from app.cli.session_actions import act_on
 from app.clock import WorldClock
 from app.config.secret import secret_for
 from app.errors import SettingsError
-from app.session.transitions import Live, written
+from app.session.service import Sessions
 from app.web.participant.recruiter_links import ID, LAB, SIGNED, signed
 from experiments.errors import allowed
-from experiments.events import Action
-from experiments.session.engine import decide, fold
 from experiments.study.resolve import Study
-from storage.db.engine import Database, open_database, writer
+from storage.db.engine import open_database, writer
 from storage.db.private_files import writing
-from storage.errors import Conflict, StorageError
-from storage.log.event_log import Log
+from storage.errors import StorageError
 from storage.log.seats import release
 from storage.payments.prolific import OVER, PROLIFIC, statuses
 from storage.registers.participants import Participants, Person
 from storage.registers.studies import Studies
 from storage.reports.find_sessions import sessions_called
 from storage.reports.reproducibility import verify as verify_study
-
-TRIES = 20
 
 
 @app.command()
@@ -142,31 +139,10 @@ def withdraw(
     for stream in found:
         if not yes and not typer.confirm(f"Erase session {stream} for good?"):
             continue
-        if _withdraw(database, stream):
+        if act_on(database, partial(Sessions.withdraw, stream=stream)):
             out.print(f"Session {stream} is erased. Files that were exported before still have it: export anew.")
         else:
             out.print(f"Session {stream} was erased before.")
-
-
-def _withdraw(database: Database, stream: str) -> bool:
-    """Whether there was something to erase; a server at work on it notices by the number of the fact."""
-    log = Log(database)
-    try:
-        for _ in range(TRIES):
-            state = fold(log.load(stream))
-            if state.outcome == "withdrawn":
-                return False
-            live = Live(stream, Studies(database).get(state.enrolled["hash"]), state)
-            action = Action("withdraw", "", {}, WorldClock().now_us(), by="researcher")
-            try:
-                after = live.after(decide(live.study, state, action))
-                log.append(written(live, after, action)).result()
-            except Conflict:
-                continue
-            return True
-        raise StorageError(f"{stream}: other writers were first {TRIES} times; try again")
-    finally:
-        log.close()
 
 
 def _progress() -> Progress:

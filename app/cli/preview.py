@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Annotated
 
 import typer
@@ -10,14 +9,13 @@ import typer
 from app.bots.preview_session import Wish, walk_to
 from app.cli.common import StudyFile, Where, app, out, settings_in_use
 from app.cli.recruitment import cell_of
-from app.clock import WorldClock
+from app.cli.session_actions import act_on
 from app.config.secret import secret_for
 from app.errors import SettingsError
 from app.studies.loader import load_study
 from app.web.participant.preview_links import Walks
 from experiments.errors import allowed
 from storage.db.engine import open_database
-from storage.log.event_log import Log
 from storage.registers.studies import Studies
 
 
@@ -43,10 +41,6 @@ def walk(
         raise SettingsError(f"--language {language!r} is none of this study's{allowed(language, found.file.offered)}")
     database = open_database(settings.database_url)
     Studies(database).register(found)
-    log = Log(database)
-    try:
-        stream = asyncio.run(walk_to(log, found, wish, WorldClock()))
-    finally:
-        log.close()
+    stream = act_on(database, lambda sessions: walk_to(sessions, found, wish))
     print(Walks(secret_for(settings, database)).link(settings, stream))
     out.print("Open it in a browser within the hour; what you do there is marked as a pilot's.", style="dim")

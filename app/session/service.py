@@ -1,8 +1,11 @@
-"""The runtime: the one door by which people, simulated participants and model servers act on sessions.
+"""The one door by which sessions change, for participants, simulated participants, models, researchers and annotators.
 
-`act` loads what is known, lets the engine decide, appends the facts and all that is owed at once (assignment,
-draws, the end) in one transaction, and answers after the commit. If another writer was first it reads again and
-decides again. A reply that is owed is asked for in a task; a crash leaves it owed, so a restart is the ordinary path.
+`act` loads the session, lets the engine decide, appends the events and all that is owed at once (assignment, draws, the
+end) in one transaction, and returns after the commit. If another writer was first it loads and decides again.
+
+`Sessions` is for whoever acts from outside: commands, the console, annotators. `Runtime` serves participants: it keeps
+sessions in a cache and asks models for the replies that they are owed. A crash leaves a reply owed, so a restart is the
+ordinary path.
 """
 
 from __future__ import annotations
@@ -10,11 +13,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import nullcontext
+from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from app.calls.budget import Budget
@@ -38,15 +43,18 @@ from app.session.transitions import (
     at_once,
     counted,
     depends,
+    enrolment,
     follows,
     takes_place,
     written,
 )
 from experiments.errors import Refused
-from experiments.events import Action, Job
+from experiments.events import Action, Event, Job
+from experiments.session.annotations import ANNOTATED, Annotation
 from experiments.session.assignment import FULL
 from experiments.session.engine import fold
 from experiments.session.limits import refuse_hurry
+from experiments.session.remarks import Kind, remark
 from experiments.session.state import State
 from experiments.session.telemetry import Record, kept
 from experiments.session.timing import overdue
@@ -55,6 +63,7 @@ from experiments.study.recruitment import Cap
 from experiments.study.resolve import Study
 from storage.db.advisory_locks import claims_of
 from storage.db.engine import Database
+from storage.db.retry import attempts
 from storage.errors import Conflict, StorageError
 from storage.log.event_log import Log
 from storage.log.projections import rows_of
@@ -62,10 +71,13 @@ from storage.log.quota import Others
 from storage.log.telemetry import Telemetry
 from storage.log.write_requests import Append, Counted, Draft
 from storage.log.write_requests import Attempt as AttemptRow
+from storage.registers.imported_rows import ORIGIN, rows_told
 from storage.registers.studies import Studies
 from storage.reports.model_calls import times_asked
 
-MOST_TRIES = 20
+UNKNOWN = "This session is not known here. Please use the link that you were given."
+AT_ONCE = 200
+"""How many sessions are annotated side by side: they share their commits."""
 MOST_SWEPT = 200
 """How many sessions the clock is let act on in one round."""
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -77,20 +89,150 @@ LOOK_S = 0.25
 """How often it is looked whether replies can be kept again."""
 
 log = logging.getLogger(__name__)
+Result = TypeVar("Result")
 
 
-class Runtime:
-    """Sessions at work over one database. Times come from `clock`, models from the registry of backends. An SQLite file
-    is `shared` where several processes serve it."""
+@dataclass(frozen=True, slots=True)
+class AnnotationCount:
+    """How many annotations are new, were there before, or cannot be written, as the participant has withdrawn."""
+
+    new: int = 0
+    known: int = 0
+    gone: int = 0
+
+
+class Sessions:
+    """The sessions of a database. What a session is owed is left to the server that its participant is with."""
+
+    def __init__(self, database: Database, clock: Clock, log: Log | None = None) -> None:
+        self.studies = Studies(database)
+        self.log = log or Log(database)
+        self._clock = clock
+        self.now_us = clock.now_us
+
+    async def close(self) -> None:
+        """Stop; everything that was accepted is written."""
+        await asyncio.to_thread(self.log.close)
+
+    async def live(self, stream: str) -> Live | None:
+        """A session by its stream; None if there is none. Raises StorageError for imported data."""
+        return await asyncio.to_thread(self._load, stream)
+
+    async def act(self, stream: str, action: Action) -> Live:
+        """Let an action happen; returns after the commit. Raises Refused, or StorageError if it cannot be written."""
+        return await self._retried(stream, lambda live: self._write(live, action))
+
+    async def remark(self, stream: str, kind: Kind, text: str, who: str) -> None:
+        """Write a researcher's note, or exclude or include a session; raises Refused, as for one that withdrew."""
+        await self.act(stream, remark(kind, text, who, self.now_us()))
+
+    async def withdraw(self, stream: str) -> bool:
+        """Erase a session for its participant; False where it was erased before."""
+        try:
+            await self.act(stream, Action("withdraw", "", {}, self.now_us(), by="researcher"))
+        except Refused:
+            return False
+        return True
+
+    async def annotate(self, study: str, by_stream: Mapping[str, Sequence[Annotation]]) -> AnnotationCount:
+        """Write every annotation that is not there yet, each session's together."""
+        free = asyncio.Semaphore(AT_ONCE)
+
+        async def one(stream: str, found: Sequence[Annotation]) -> AnnotationCount:
+            async with free:
+                if all(annotation.about.of for annotation in found):
+                    return await self._annotate_imported(study, stream, found)
+                try:
+                    return await self._retried(stream, lambda live: self._annotate(live, found))
+                except Refused:
+                    return AnnotationCount(gone=len(found))
+
+        done = await asyncio.gather(*(one(stream, found) for stream, found in by_stream.items()))
+        return AnnotationCount(*(sum(getattr(each, name) for each in done) for name in ("new", "known", "gone")))
+
+    async def adopt(self, study: Study, stream: str, events: Sequence[Event]) -> None:
+        """Write a whole session that was acted out over another database."""
+        live = Live(stream, study, State())
+        after, begun_us = live.after(events), events[0].at_us
+        action = Action("enrol", "", {}, begun_us, by="system")
+        await self._append(written(live, after, action, enrolment(study, after.state, begun_us)))
+
+    async def _retried(self, stream: str, write: Callable[[Live], Awaitable[Result]]) -> Result:
+        """Write to a session as it is now; again where another writer was first."""
+        for attempt in attempts(stream):
+            with attempt:
+                live = await self.live(stream)
+                if live is None:
+                    raise Refused("ended", UNKNOWN)
+                try:
+                    return await write(live)
+                except Conflict:
+                    self._forget(stream)
+                    raise
+        raise AssertionError  # the last attempt returns or raises
+
+    def _forget(self, stream: str) -> None:
+        """The log has more of a session than what was loaded."""
+
+    def _load(self, stream: str) -> Live | None:
+        events = self.log.load(stream)
+        if not events:
+            return None
+        if events[0].kind not in ("enrolled", "withdrew"):
+            raise StorageError(f"{stream}: it was imported, so nothing is written about it here; filter its export")
+        state = fold(events)
+        study = self.studies.get(state.enrolled["hash"])
+        return Live(stream, study, state, rows_of(study, state))
+
+    async def _write(self, live: Live, action: Action) -> Live:
+        events, state = follows(live, action)
+        if not events:
+            return live
+        after = live.after(events, state)
+        await self._append(written(live, after, action))
+        return after
+
+    async def _append(self, work: Append) -> None:
+        await asyncio.wrap_future(self.log.append(work))
+
+    async def _annotate(self, live: Live, found: Sequence[Annotation]) -> AnnotationCount:
+        after = live
+        for annotation in found:
+            after = after.after(*follows(after, annotation.action(self.now_us())))
+        new = after.state.seq - live.state.seq
+        if new:
+            await self._append(written(live, after, found[-1].action(self.now_us())))
+        return AnnotationCount(new, len(found) - new)
+
+    async def _annotate_imported(self, study: str, stream: str, found: Sequence[Annotation]) -> AnnotationCount:
+        """Imported data are rows, not the session of a study: nothing is decided, and blank cells are filled."""
+        for attempt in attempts(stream):
+            with attempt:
+                events = await asyncio.to_thread(self.log.load, stream)
+                keys, at_us = {event.key for event in events}, self.now_us()
+                fresh = [one for one in found if one.key not in keys]
+                made = tuple(
+                    Event(seq, at_us, "model", "", ANNOTATED, one.data, one.key)
+                    for seq, one in enumerate(fresh, events[-1].seq + 1)
+                )
+                before, after = rows_told(events), rows_told([*events, *made])
+                rows = tuple(row for seq, row in after.items() if row != before[seq])
+                if made:
+                    await self._append(Append(stream, study, made, origin=ORIGIN, rows=rows))
+                return AnnotationCount(len(made), len(found) - len(made))
+        raise AssertionError  # as above
+
+
+class Runtime(Sessions):
+    """Sessions whose participants are served here. Times come from `clock`, models from the registry of backends. An
+    SQLite file is `shared` where several processes serve it."""
 
     def __init__(
         self, database: Database, settings: Settings, clock: Clock, log: Log | None = None, *, shared: bool = False
     ) -> None:
-        self.studies = Studies(database)
-        self.log = log or Log(database)
+        super().__init__(database, clock, log)
         self._database = database
         self._settings = settings
-        self._clock = clock
         self._kept = Kept()
         self._models = ModelPool(settings, clock, clock.sleep)
         longest_s = settings.longest_retry_wait_s
@@ -100,7 +242,6 @@ class Runtime:
         turn = Turns(self._claims, self.afresh).wait if self._claims else alone
         self._answering = Answering(self._means, self.act, turn)
         self._purse = Purse(database, clock)
-        self.now_us = clock.now_us
         self.closed = self._purse.closed
         """Why nobody new can begin a study; None while people can."""
         self.settled = self._answering.settled
@@ -124,7 +265,7 @@ class Runtime:
         await self._models.close()
         if self._claims is not None:
             await asyncio.to_thread(self._claims.close)
-        await asyncio.to_thread(self.log.close)
+        await super().close()
 
     async def enrol(
         self,
@@ -151,16 +292,14 @@ class Runtime:
             known |= {"shut": [cap.as_data() for cap in shut]}
         live = Live(stream or str(uuid4()), study, State())
         who = Arriving({**known, **told}, identity, self._purse.shut(study))
-        if study.admission:
-            return await self._count(live, partial(arrived, live, who))
-        with self._purse.begins(study):
+        with nullcontext() if study.admission else self._purse.begins(study):
             return await self._count(live, partial(arrived, live, who))
 
     async def afresh(self, stream: str) -> Live | None:
         """A session as the log has it now, whatever another process has written since it was read here."""
         known = self._kept.get(stream)
         if known is not None and await asyncio.to_thread(self.log.last_seq, stream) != known.state.seq:
-            self._kept.drop(stream)
+            self._forget(stream)
         return await self.live(stream)
 
     async def glance(self, stream: str) -> tuple[Live | None, Mapping[str, Any] | None]:
@@ -209,23 +348,18 @@ class Runtime:
                 log.exception("session %s: the clock could not act on it", stream)
 
     async def act(self, stream: str, action: Action) -> Live:
-        """Let an action happen; returns after the commit. Raises Refused, or StorageError if it cannot be written."""
-        read_again = False
-        for _ in range(MOST_TRIES):
-            found = await self.live(stream)
-            if found is None:
-                raise Refused("ended", "This session is not known here. Please use the link that you were given.")
-            try:
-                return await self._write(found, action)
-            except Conflict:
-                self._kept.drop(stream)
-            except Refused as refused:
-                # Perhaps it is not the page that is behind, but what another process wrote is not known here yet.
-                if read_again or refused.reason != "stale":
-                    raise
-                read_again = True
-                self._kept.drop(stream)
-        raise StorageError(f"{stream}: other writers were first {MOST_TRIES} times")
+        """Let an action happen, on the session as it is cached or else as the log has it."""
+        try:
+            return await super().act(stream, action)
+        except Refused as refused:
+            # Perhaps it is not the page that is behind, but what another process wrote is not known here yet.
+            if refused.reason != "stale":
+                raise
+            self._forget(stream)
+            return await super().act(stream, action)
+
+    def _forget(self, stream: str) -> None:
+        self._kept.drop(stream)
 
     async def note(self, stream: str, data: Mapping[str, Any]) -> None:
         """Note something about a session that changes no screen; no harm is done where it has just ended."""
@@ -267,14 +401,6 @@ class Runtime:
         if rows:
             self.log.record_telemetry(Telemetry(live.stream, batch, rows))
 
-    def _load(self, stream: str) -> Live | None:
-        events = self.log.load(stream)
-        if not events:
-            return None
-        state = fold(events)
-        study = self.studies.get(state.enrolled["hash"])
-        return Live(stream, study, state, rows_of(study, state))
-
     async def _write(self, live: Live, action: Action) -> Live:
         events, state = follows(live, action)
         if not events:
@@ -285,7 +411,7 @@ class Runtime:
         if (job := at_once(live.study, state)) is not None and depends(job):
             return await self._count(live, partial(counted, live, action, ()))
         after = live.after(events, state)
-        await asyncio.wrap_future(self.log.append(written(live, after, action)))
+        await self._append(written(live, after, action))
         return await self._written(after)
 
     async def _admit(self, live: Live, action: Action) -> Live:

@@ -26,8 +26,8 @@ from storage.log.seat_projection import seat_changes, until_us
 from storage.log.write_requests import Append, Enrolment, Spent
 from storage.schemas.base import Row
 
-COMPLETE = ("submitted", "voted", "expired", "withdrew")
-"""The kinds of facts that complete rows of released tables, or take them away."""
+COMPLETE = ("submitted", "voted", "expired", "withdrew", "annotated")
+"""The kinds of facts that complete rows of released tables, change them, or take them away."""
 CLOSED = "Nobody new can begin {study} at the moment ({why})."
 Tell = Callable[[Job, State], Mapping[str, Any]]
 """What the world knows of others for a job that depends on it."""

@@ -9,9 +9,13 @@ The fact itself stands at no place, so that nothing that a participant sees, or 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, NamedTuple
 
-from experiments.events import Data, Event
+import orjson
+
+from experiments.events import Action, Data, Event
 
 ANNOTATED = "annotated"
 
@@ -22,6 +26,33 @@ class About(NamedTuple):
     path: str = ""
     slot: str = ""
     of: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """What an annotator found: about which conversation, by which model, in which run, asked as which cell."""
+
+    about: About
+    annotator: str
+    model: str
+    values: Mapping[str, Any]
+    run: str
+    cell: str
+
+    @property
+    def key(self) -> str:
+        """What makes it one event, however often it is written."""
+        return sha256(orjson.dumps([ANNOTATED, self.annotator, self.cell, *self.about])).hexdigest()
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The data of its event."""
+        own = {"annotator": self.annotator, "model": self.model, "values": dict(self.values)}
+        return {**own, "run": self.run, "cell": self.cell, **where(self.about)}
+
+    def action(self, at_us: int) -> Action:
+        """The action that writes it."""
+        return Action("annotate", "", self.data, at_us, by="model", key=self.key)
 
 
 def about(data: Data) -> About:

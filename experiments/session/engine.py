@@ -24,6 +24,7 @@ from experiments.session.identity_leaks import leaks, masked
 from experiments.session.outcomes import ending, outcome_of
 from experiments.session.position import carried, here
 from experiments.session.progress import progress
+from experiments.session.remarks import refuse_repeated
 from experiments.session.sampling import drawn
 from experiments.session.state import Draw, Place, Scope, State, holds_place, once
 from experiments.session.timing import expired, extendable, refuse_haste, timing
@@ -181,6 +182,7 @@ def _researcher(state: State, action: Action) -> tuple[Fact, ...]:
     _refuse_erased(state)
     if action.kind not in NOTES:
         raise Refused("not_offered", f"A researcher cannot {action.kind}; allowed: {', '.join(sorted(NOTES))}")
+    refuse_repeated(state.events, action.kind)
     return (Fact(action.kind, action.data),)
 
 

@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Connection, case, func, insert, select
+from sqlalchemy import Connection, case, func, select
 
+from experiments.events import Event
 from storage import tables
 from storage.db.addresses import file_of
+from storage.db.append_events import append_events
 from storage.db.engine import Database, writer
 from storage.db.file_lock import beside, locked
 from storage.errors import StorageError
@@ -59,11 +61,9 @@ def end_run(database: Database, run: str, told: Mapping[str, Any]) -> None:
 
 
 def _add(database: Database, run: str, seq: int, kind: str, told: Mapping[str, Any]) -> None:
-    now_us = time.time_ns() // 1000
-    own = {"stream": run, "seq": seq, "at_us": now_us, "recorded_us": now_us}
-    fact = {"by": "researcher", "path": "", "kind": kind, "data": dict(told), "key": None}
+    event = Event(seq, time.time_ns() // 1000, "researcher", "", kind, told)
     with writer(database) as connection, connection.begin():
-        connection.execute(insert(tables.events), [own | fact])
+        append_events(connection, [(run, event)])
 
 
 def runs(database: Database, study: str | None = None) -> list[Run]:

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, func, select, update
 from experiments.events import Event, is_life
 from experiments.session.engine import fold
 from experiments.session.position import here
+from experiments.session.remarks import excluded
 from experiments.session.state import State, holds_place, language_of, once
 from experiments.session.telemetry import folded
 from experiments.session.timing import dues
@@ -47,7 +48,7 @@ def seat_of(study: Study, state: State) -> Seat:
         place=folded(place.path) if place else "",
         furthest=furthest(place) if place else "",
         flags=_flags(study, state, told),
-        excluded=_excluded(told),
+        excluded=excluded(told),
         placed=holds_place(study, state),
     )
 
@@ -64,12 +65,6 @@ def _flags(study: Study, state: State, told: list[Event]) -> str:
         return ",".join(flag.what for flag in flags(study, state))
     early = {LEAK: any(is_leak(event) for event in told), SAME_ID: bool(state.enrolled.get(SAME_ID))}
     return ",".join(what for what, so in early.items() if so)
-
-
-def _excluded(told: list[Event]) -> str | None:
-    """Why the session is excluded, if the last word on it is that it is."""
-    last = next((event for event in reversed(told) if event.kind != "flagged"), None)
-    return str(last.data["why"]) if last is not None and last.kind == "excluded" else None
 
 
 def until_us(study: Study, now_us: int) -> int:

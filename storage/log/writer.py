@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 from sqlalchemy import (
     Column,
     ColumnElement,
@@ -19,6 +17,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql, sqlite
 
 from storage import tables
+from storage.db.append_events import append_events
 from storage.db.upsert import Whose, upsert, upsert_rows
 from storage.errors import Conflict
 from storage.log import usage
@@ -41,7 +40,6 @@ _FORGET = delete(tables.drafts).where(*_THERE)
 _LEFT = select(_event.seq).where(
     _event.stream == bindparam("at_stream"), _event.path == bindparam("at_path"), _event.kind.in_(LEFT)
 )
-_ADD_EVENTS = insert(tables.events)
 _ADD_SAMPLE = {
     "sqlite": sqlite.insert(tables.attempts).on_conflict_do_nothing(),
     "postgresql": postgresql.insert(tables.attempts).on_conflict_do_nothing(),
@@ -107,24 +105,9 @@ def _is_done(connection: Connection, work: Draft) -> bool:
 
 
 def _write_append(connection: Connection, work: Append) -> None:
-    recorded_us = time.time_ns() // 1000
     if work.enrolment:
         _enrol(connection, work.stream, work.enrolment)
-    numbered = [
-        {
-            "stream": work.stream,
-            "seq": event.seq,
-            "at_us": event.at_us,
-            "recorded_us": recorded_us,
-            "by": event.by,
-            "path": event.path,
-            "kind": event.kind,
-            "data": dict(event.data),
-            "key": event.key,
-        }
-        for event in work.events
-    ]
-    connection.execute(_ADD_EVENTS, numbered)
+    append_events(connection, ((work.stream, event) for event in work.events))
     # Only after the insert, which holds the lock: numbers that were erased are free again for who knows nothing of it.
     if work.erases:
         erase(connection, work.stream, work.events[0])

@@ -6,12 +6,11 @@ withdrawal, another `parley payments`) has that number already, so nobody is pai
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from sqlalchemy import insert, select
+from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 
 from experiments.events import Event
@@ -21,6 +20,7 @@ from experiments.study.resolve import Study
 from experiments.views.bonus import NOTHING, bonus_of, checks_failed
 from experiments.views.quality_flags import SAME_ID
 from storage import tables
+from storage.db.append_events import append_events
 from storage.db.engine import Database, writer
 from storage.errors import Conflict
 from storage.log.erasure import erased
@@ -163,30 +163,21 @@ def _minutes(events: tuple[Event, ...]) -> float | None:
 
 def record(database: Database, payments: Iterable[Payment], key: str, at_us: int) -> None:
     """Keep all of a run's payments or none; raises Conflict where a session has another fact since it was read."""
-    recorded_us = time.time_ns() // 1000
-    rows = [
-        {
-            "stream": payment.payee.stream,
-            "seq": payment.payee.seq + 1,
-            "at_us": at_us,
-            "recorded_us": recorded_us,
-            "by": "researcher",
-            "path": "",
-            "kind": "paid",
-            "data": {"amount": f"{payment.payee.due:.2f}", "file": payment.file},
-            "key": key,
-        }
-        for payment in payments
-    ]
-    if not rows:
+    paid = [(one.payee.stream, _event(one, key, at_us)) for one in payments]
+    if not paid:
         return
     try:
         with writer(database) as connection, connection.begin():
-            connection.execute(insert(tables.events), rows)
-            if any(erased(connection, payment.payee.stream) for payment in payments):
+            append_events(connection, paid)
+            if any(erased(connection, stream) for stream, _ in paid):
                 raise Conflict("a session was erased while its payment was worked out")
     except IntegrityError as error:
         raise Conflict(f"a session went on while its payment was worked out: {error.orig}") from error
+
+
+def _event(payment: Payment, key: str, at_us: int) -> Event:
+    data = {"amount": f"{payment.payee.due:.2f}", "file": payment.file}
+    return Event(payment.payee.seq + 1, at_us, "researcher", "", "paid", data, key)
 
 
 def recorded_of(database: Database, keys: Collection[str]) -> tuple[str, ...]:

@@ -6,19 +6,19 @@ takes the stream's next number under the database's writing lock.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, func, insert, select
+from sqlalchemy import Connection, bindparam, func, select
 from sqlalchemy.exc import IntegrityError
 
 from experiments.events import By, Event
 from experiments.session.study_status import KINDS, Operations, fold_operations
 from storage import tables
+from storage.db.append_events import append_events
 from storage.db.engine import Database, writer
 from storage.errors import Conflict
 from storage.registers.imported_rows import study_stream
@@ -66,9 +66,7 @@ class Deciding:
 
     def add(self, kind: str, data: Mapping[str, Any], *, by: By, at_us: int) -> None:
         """Add a decision."""
-        own = {"stream": self.stream, "seq": next(self.numbers), "recorded_us": time.time_ns() // 1000}
-        told = {"at_us": at_us, "by": by, "path": "", "kind": kind, "data": dict(data), "key": None}
-        self.connection.execute(insert(tables.events), [own | told])
+        append_events(self.connection, [(self.stream, Event(next(self.numbers), at_us, by, "", kind, data))])
 
 
 @contextmanager

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from difflib import unified_diff
 from typing import Any, TypeVar
@@ -20,13 +19,12 @@ from experiments.session.study_status import Operations
 from experiments.study.resolve import Study
 from storage import tables
 from storage.db.engine import Database
-from storage.errors import Conflict
+from storage.db.retry import attempts
 from storage.registers.imported_rows import study_stream
 from storage.registers.studies import Studies
 from storage.registers.study_status import Deciding, deciding, every_operations_in, operations_in
 from storage.yaml_text import yaml_text
 
-TRIES = 5
 PERSON = "person"
 Made = TypeVar("Made")
 _fact, _study, _seat = tables.events.c, tables.studies.c, tables.seats.c
@@ -121,10 +119,10 @@ def _publications(connection: Connection, name: str) -> list[_Publication]:
 
 def _decide(database: Database, study: Study, make: Callable[[Deciding], Made]) -> Made:
     """Decide, and anew where another decision came between."""
-    for _ in range(TRIES):
-        with suppress(Conflict), deciding(database, study.name) as now:
+    for attempt in attempts(study.name):
+        with attempt, deciding(database, study.name) as now:
             return make(now)
-    raise Conflict(f"{study.name}: other decisions came between {TRIES} times; try again")
+    raise AssertionError  # the last attempt returns or raises
 
 
 def _publish(now: Deciding, study: Study, by: By, at_us: int) -> Published:

@@ -17,14 +17,11 @@ from starlette.responses import Response
 from app.backends.base import BackendOptions, Delta, End, Request, Text
 from app.clock import WorldClock
 from app.config.settings import Settings
-from app.session.service import Runtime
+from app.session.service import Runtime, Sessions
 from app.studies.loader import load_study
 from app.web.participant.session_cookie import Cookies
 from experiments.study.fields import Short
 from storage.db.engine import Database, open_database
-from storage.log.event_log import Log
-from storage.log.notes import Note, note_on
-from storage.registers.studies import Studies
 from tests.browser.waiting import until
 from tests.fakes.hostile import ALL, Payload
 from tests.fakes.hostile.bombs import MESSAGE
@@ -174,11 +171,15 @@ async def _said(runtime: Runtime, session: Session) -> None:
 
 def excluded(database: Database, session: Session) -> None:
     """What researchers have said of a session: each of its texts as a note, and one as why it is excluded."""
-    log, studies = Log(database), Studies(database)
-    for number, text in enumerate(session.words):
-        note_on(log, studies, session.stream, Note("noted", text[:NOTE], "Ada", number))
-    note_on(log, studies, session.stream, Note("excluded", session.words[0][:NOTE], "Ada", len(session.texts)))
-    log.close()
+
+    async def say() -> None:
+        sessions = Sessions(database, WorldClock())
+        for text in session.words:
+            await sessions.remark(session.stream, "noted", text[:NOTE], "Ada")
+        await sessions.remark(session.stream, "excluded", session.words[0][:NOTE], "Ada")
+        await sessions.close()
+
+    asyncio.run(say())
 
 
 class Watched:

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from experiments.events import Action, Event
-from experiments.session.annotations import About
+from experiments.session.annotations import About, Annotation
 from experiments.session.engine import decide
 from experiments.session.state import State
 from experiments.study.resolve import Study
-from storage.log.annotations import Annotation
 
 EFFORTS = ("tried", "known", "low effort")
 ANSWERS: Sequence[dict[str, Any]] = (

@@ -60,7 +60,7 @@ def room(folder: Path, database: Database, clock: Clock | None = None) -> Iterat
     with on_kept_page(lambda: server.build_app(desk)) as app:
         yield Room(desk, app, accounts.told)
     desk.downloads.close()
-    desk.log.close()
+    desk.sessions.log.close()
 
 
 @contextmanager

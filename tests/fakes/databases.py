@@ -15,14 +15,13 @@ from app.bots.random_bot import RandomBot
 from app.bots.simulate import START_US, simulate
 from app.clock import VirtualClock
 from app.config.settings import Settings
-from app.session.service import Runtime
+from app.session.service import Runtime, Sessions
 from experiments.events import Action
 from experiments.session.annotations import About
 from storage.datasets.exports import exporter
 from storage.datasets.exports.plan import Wish
 from storage.datasets.manifest import Exported
 from storage.db.engine import Database, open_database, writer
-from storage.log.annotations import Annotations
 from storage.log.projections import rebuild
 from storage.log.seats import release
 from storage.log.telemetry import Telemetry
@@ -81,6 +80,7 @@ async def interleaved(sessions: Sequence[tuple[str, int]], order: random.Random)
         database = open_database(f"sqlite:///{Path(folder) / 'parley.db'}")
         clock = VirtualClock(0)
         runtime = Runtime(database, Settings(), clock)
+        beside = Sessions(database, clock, runtime.log)
         playing = []
         for number, (name, _) in enumerate(sessions):
             runtime.studies.register(study(name))
@@ -88,7 +88,7 @@ async def interleaved(sessions: Sequence[tuple[str, int]], order: random.Random)
             playing.append((live.stream, RandomBot(f"{number}"), order.randint(1, 120)))
         while playing:
             stream, bot, left = playing.pop(order.randrange(len(playing)))
-            await _annotate(runtime, stream, order)
+            await _annotate(runtime, beside, stream, order)
             if left and await _act(runtime, clock, stream, bot):
                 playing.append((stream, bot, left - 1))
         before = read_tables(database)
@@ -112,7 +112,7 @@ async def _act(runtime: Runtime, clock: VirtualClock, stream: str, bot: RandomBo
     return True
 
 
-async def _annotate(runtime: Runtime, stream: str, chance: random.Random) -> None:
+async def _annotate(runtime: Runtime, beside: Sessions, stream: str, chance: random.Random) -> None:
     """Now and then, from another process: what a server knows of the session is then old."""
     live = await runtime.live(stream)
     if live is None or chance.random() > ANNOTATED:
@@ -120,8 +120,7 @@ async def _annotate(runtime: Runtime, stream: str, chance: random.Random) -> Non
     said = [path for path, facts in live.state.facts.items() if any(event.kind == "said" for event in facts)]
     if said:
         found = [annotation(About(chance.choice(said)), chance)]
-        writer = Annotations(runtime.log, runtime.studies, live.study.name, runtime.now_us())
-        await asyncio.to_thread(writer.write, {stream: found})
+        await beside.annotate(live.study.name, {stream: found})
 
 
 async def fill(database: Database, names: list[str], count: int, seed: str) -> None:

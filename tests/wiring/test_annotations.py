@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,20 +16,18 @@ from app.bots.random_bot import RandomBot
 from app.bots.simulate import START_US, simulate
 from app.clock import VirtualClock, WorldClock
 from app.config.settings import Settings
-from app.session.service import Runtime
+from app.session.service import AnnotationCount, Runtime, Sessions
 from app.studies.loader import load_study
-from experiments.session.annotations import About
+from experiments.session.annotations import About, Annotation
 from experiments.session.engine import fold
 from experiments.study.resolve import Study
 from experiments.study.screen import Screen
 from experiments.views.transcript import story
 from storage.datasets.imports.importer import import_files
 from storage.db.engine import Database, open_database
-from storage.log.annotations import Annotation, Annotations, Written
-from storage.log.event_log import Log, load
+from storage.log.event_log import load
 from storage.log.projections import differences, rebuild
 from storage.log.seat_projection import seat_of
-from storage.registers.studies import Studies
 from storage.reports.conversations import annotated_in, conversations
 from tests.fakes import studies
 from tests.fakes.databases import export, read_tables
@@ -47,19 +45,18 @@ class Beside:
     """Another process that annotates."""
 
     database: Database
-    log: Log
+    sessions: Sessions
 
-    def write(self, stream: str, *found: Annotation, study: str = "short") -> Written:
-        writer = Annotations(self.log, Studies(self.database), study, WorldClock().now_us())
-        return writer.write({stream: found})
+    async def write(self, stream: str, *found: Annotation, study: str = "short") -> AnnotationCount:
+        return await self.sessions.annotate(study, {stream: found})
 
 
 @pytest.fixture
-def beside(database_url: str) -> Iterator[Beside]:
+async def beside(database_url: str) -> AsyncIterator[Beside]:
     database = open_database(database_url)
-    other = Beside(database, Log(database))
+    other = Beside(database, Sessions(database, WorldClock()))
     yield other
-    other.log.close()
+    await other.sessions.close()
     database.dispose()
 
 
@@ -115,7 +112,7 @@ async def test_every_click_works_although_a_model_annotates_in_between(live: Liv
         path = said_at(beside, live.stream)
         if path is not None:
             found = replace(EFFORT, about=About(path), cell=f"{clicks}")
-            written += (await asyncio.to_thread(beside.write, live.stream, found)).new
+            written += (await beside.write(live.stream, found)).new
         if not await live.click(clicks):
             break
         clicks += 1
@@ -154,12 +151,12 @@ async def test_findings_fill_the_table_and_the_newest_counts_while_all_stay_in_t
     effort = replace(EFFORT, about=about)
     before = seat_of(live.study, fold(load(beside.database, live.stream)))
     assert cells_of(beside.database) == dict.fromkeys(("user_effort", *ANSWER))
-    assert beside.write(live.stream, effort) == Written(new=1)
+    assert await beside.write(live.stream, effort) == AnnotationCount(new=1)
     assert cells_of(beside.database)["user_effort"] == "tried"
     assert seat_of(live.study, fold(load(beside.database, live.stream))) == before, "it keeps nobody's place"
     other = replace(effort, model="other", values={"user_effort": "known"}, cell="b" * 64)
     answer = replace(effort, annotator="answer", values=ANSWER, cell="c" * 64)
-    assert beside.write(live.stream, other, answer) == Written(new=2)
+    assert await beside.write(live.stream, other, answer) == AnnotationCount(new=2)
     assert cells_of(beside.database) == {
         "user_effort": "known",
         "attempted_answer": "true",
@@ -176,10 +173,12 @@ async def test_findings_fill_the_table_and_the_newest_counts_while_all_stay_in_t
 async def test_a_finding_is_written_once_however_often_and_by_however_many(live: Live, beside: Beside) -> None:
     effort = replace(EFFORT, about=await finished(live, beside))
     others = [replace(effort, cell=f"{number}") for number in range(6)]
-    first = await asyncio.gather(*(asyncio.to_thread(beside.write, live.stream, effort, one) for one in others))
+    first = await asyncio.gather(*(beside.write(live.stream, effort, one) for one in others))
     assert sum(done.new for done in first) >= 7
-    assert beside.write(live.stream, effort, *others) == Written(known=7)
-    assert beside.write(live.stream, replace(effort, run="run-2")) == Written(known=1), "another run found the same"
+    assert await beside.write(live.stream, effort, *others) == AnnotationCount(known=7)
+    assert await beside.write(live.stream, replace(effort, run="run-2")) == AnnotationCount(known=1), (
+        "another run found the same"
+    )
     facts = [event for event in load(beside.database, live.stream) if event.kind == "annotated"]
     assert len({event.key for event in facts}) == len(facts) == 7
 
@@ -188,7 +187,7 @@ async def test_a_finding_is_written_once_however_often_and_by_however_many(live:
 async def test_nothing_is_written_about_who_withdrew(live: Live, beside: Beside) -> None:
     about = await finished(live, beside)
     await live.runtime.participant(live.stream, "withdraw", "", {})
-    assert beside.write(live.stream, replace(EFFORT, about=about)) == Written(gone=1)
+    assert await beside.write(live.stream, replace(EFFORT, about=about)) == AnnotationCount(gone=1)
     assert [event.kind for event in load(beside.database, live.stream)] == ["withdrew"]
     assert list(conversations(beside.database, "short", "person")) == []
 
@@ -244,8 +243,8 @@ async def test_imported_conversations_are_annotated_where_they_were_not(tmp_path
     assert [message.text for message in held[0].said] == ["What is 6 x 7?", "42"]
     found = [replace(EFFORT, about=one.about) for one in held]
     found += [replace(EFFORT, about=one.about, annotator="answer", values=ANSWER, cell="c") for one in held]
-    assert beside.write(held[0].stream, *found, study="imported") == Written(new=4)
-    assert beside.write(held[0].stream, *found, study="imported") == Written(known=4)
+    assert await beside.write(held[0].stream, *found, study="imported") == AnnotationCount(new=4)
+    assert await beside.write(held[0].stream, *found, study="imported") == AnnotationCount(known=4)
     first, second = exported(beside.database, tmp_path / "out")
     assert first == {**ROW, "user_effort": "tried", **ANSWER}
     assert second == partly, "what was released is never replaced, nor mixed with what we found"
@@ -271,10 +270,9 @@ async def test_the_chats_of_any_study_are_conversations(tmp_path: Path, name: st
     assert all(bool(one.question.text) == (name != "arena") for one in held)
     whole = list(conversations(database, name, "bot", whole=True))
     assert [sum(len(one.talks) for one in whole), len(whole)] == [len(held), 2]
-    log = Log(database)
-    writer = Annotations(log, Studies(database), name, 1)
+    writing = Sessions(database, clock)
     found = [replace(EFFORT, about=one.about) for one in held if one.stream == held[0].stream]
-    assert writer.write({held[0].stream: found}) == Written(new=len(found))
-    log.close()
+    assert await writing.annotate(name, {held[0].stream: found}) == AnnotationCount(new=len(found))
+    await writing.close()
     assert list(differences(database)) == []
     database.dispose()

@@ -11,17 +11,15 @@ import pytest
 
 from app.bots.random_bot import RandomBot
 from app.clock import WorldClock
-from app.session.service import Runtime
+from app.session.service import Runtime, Sessions
 from app.studies.loader import load_study
 from experiments.errors import Refused
 from experiments.session.engine import fold
+from experiments.session.remarks import MOST_CHARS, Kind
 from experiments.views.transcript import story
 from storage.db.engine import Database, open_database
-from storage.errors import StorageError
-from storage.log.event_log import Log, load
-from storage.log.notes import MOST_CHARS, Kind, Note, note_on
+from storage.log.event_log import load
 from storage.log.projections import differences
-from storage.registers.studies import Studies
 from storage.reports.sessions import Wish, sessions
 from tests.fakes import studies
 from tests.fakes.commanding import parley
@@ -32,14 +30,13 @@ pytestmark = pytest.mark.anyio
 
 @dataclass
 class Console:
-    """Another process: a database, a log and studies of its own."""
+    """Another process: a database and a log of its own."""
 
     database: Database
-    log: Log
-    studies: Studies
+    sessions: Sessions
 
-    def say(self, stream: str, kind: Kind, text: str) -> None:
-        note_on(self.log, self.studies, stream, Note(kind, text, "Ada", WorldClock().now_us()))
+    async def say(self, stream: str, kind: Kind, text: str) -> None:
+        await self.sessions.remark(stream, kind, text, "Ada")
 
 
 @dataclass
@@ -57,10 +54,10 @@ async def both(tmp_path: Path, database_url: str) -> AsyncIterator[Both]:
     study = load_study(str(studies.short(tmp_path)))
     runtime.prepare(study)
     stream = (await runtime.enrol(study, origin="person")).stream
-    console = Console(beside, Log(beside), Studies(beside))
+    console = Console(beside, Sessions(beside, WorldClock()))
     yield Both(runtime, stream, console)
     await runtime.close()
-    console.log.close()
+    await console.sessions.close()
     database.dispose()
     beside.dispose()
 
@@ -75,14 +72,14 @@ async def test_every_click_of_a_session_works_although_a_note_came_between(both:
     bot, clicks = RandomBot("notes"), 0
     while (live := await both.runtime.live(both.stream)) and not live.screen.ended:
         kind, values = bot.act(live.screen)
-        await asyncio.to_thread(both.console.say, both.stream, "noted", f"before click {clicks}")
+        await both.console.say(both.stream, "noted", f"before click {clicks}")
         seen = live.screen
         await both.runtime.participant(both.stream, kind, seen.path, values, seen=seen.seen, key=f"click-{clicks}")
         await both.runtime.settled(both.stream)
         clicks += 1
-    events = both.console.log.load(both.stream)
+    events = both.console.sessions.log.load(both.stream)
     assert fold(events).outcome == "complete"
-    told = story(both.console.studies.get(fold(events).enrolled["hash"]), events)
+    told = story(both.console.sessions.studies.get(fold(events).enrolled["hash"]), events)
     remarks = [(one.who, one.text) for visit in told.visits for one in visit.remarks]
     assert remarks == [("Ada", f"before click {number}") for number in range(clicks)]
     assert list(differences(both.console.database)) == []
@@ -90,7 +87,7 @@ async def test_every_click_of_a_session_works_although_a_note_came_between(both:
 
 async def test_notes_from_everywhere_at_once_are_all_written(both: Both) -> None:
     """Each is another writer's conflict, and is tried again."""
-    says = [asyncio.to_thread(both.console.say, both.stream, "noted", f"note {number}") for number in range(8)]
+    says = [both.console.say(both.stream, "noted", f"note {number}") for number in range(8)]
     own = [both.runtime.note(both.stream, {"what": f"own {number}"}) for number in range(8)]
     await asyncio.gather(*says, *own)
     events = load(both.console.database, both.stream)
@@ -99,14 +96,14 @@ async def test_notes_from_everywhere_at_once_are_all_written(both: Both) -> None
 
 
 async def test_a_session_is_excluded_for_a_reason_and_included_again(both: Both) -> None:
-    both.console.say(both.stream, "excluded", "  a friend of mine ")
+    await both.console.say(both.stream, "excluded", "  a friend of mine ")
     assert excluded(both.console.database) == ["a friend of mine"]
-    with pytest.raises(StorageError):
-        both.console.say(both.stream, "excluded", "twice")
-    both.console.say(both.stream, "included", "it was another")
+    with pytest.raises(Refused):
+        await both.console.say(both.stream, "excluded", "twice")
+    await both.console.say(both.stream, "included", "it was another")
     assert excluded(both.console.database) == [None]
-    with pytest.raises(StorageError):
-        both.console.say(both.stream, "included", "twice")
+    with pytest.raises(Refused):
+        await both.console.say(both.stream, "included", "twice")
     assert (await both.runtime.live(both.stream)).screen == (await both.runtime.afresh(both.stream)).screen  # type: ignore[union-attr]
 
 
@@ -114,12 +111,12 @@ async def test_what_says_nothing_or_too_much_is_refused_and_nothing_is_written_a
     kinds: tuple[Kind, ...] = ("noted", "excluded")
     for kind in kinds:
         for words in ("", " \n\x00", "x" * (MOST_CHARS + 1)):
-            with pytest.raises(StorageError):
-                both.console.say(both.stream, kind, words)
+            with pytest.raises(Refused):
+                await both.console.say(both.stream, kind, words)
     assert not any(event.kind in kinds for event in load(both.console.database, both.stream))
     await both.runtime.participant(both.stream, "withdraw", "", {})
     with pytest.raises(Refused):
-        both.console.say(both.stream, "noted", "He rang up: Mr Miller")
+        await both.console.say(both.stream, "noted", "He rang up: Mr Miller")
     assert [event.kind for event in load(both.console.database, both.stream)] == ["withdrew"]
 
 

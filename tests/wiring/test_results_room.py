@@ -61,7 +61,7 @@ class Seat:
 def seat(lab: Database) -> Iterator[Seat]:
     seat = Seat(lab)
     yield seat
-    seat.desk.log.close()
+    seat.desk.sessions.log.close()
 
 
 def shown(painted: Mapping[str, Any]) -> list[str]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from app.bots.preview_session import SAID, Wish, walk_to
 from app.clock import WorldClock
+from app.session.service import Sessions
 from app.studies.loader import load_study
 from app.studies.outline import outline, steps
 from app.web.participant.preview_links import LASTS_S, Walks
@@ -19,7 +20,6 @@ from experiments.session.engine import fold, screen
 from experiments.session.telemetry import folded
 from experiments.study.resolve import Study
 from storage.db.engine import Database, open_database
-from storage.log.event_log import Log
 from storage.registers.studies import Studies
 from storage.reports.reproducibility import verify
 from tests.fakes import studies
@@ -33,23 +33,23 @@ pytestmark = pytest.mark.anyio
 
 
 class Ground:
-    """A database with a log, on which one walks."""
+    """A database in whose sessions one walks."""
 
     def __init__(self, folder: Path) -> None:
         self.database: Database = open_database(f"sqlite:///{folder}/parley.db")
-        self.log = Log(self.database)
+        self.sessions = Sessions(self.database, WorldClock())
 
     async def walk(self, study: Study, step: str = "", **factors: str) -> list[Event]:
         """The facts of a session that was brought to a step."""
         Studies(self.database).register(study)
-        return facts(self.database, await walk_to(self.log, study, Wish(step, factors), WorldClock()))
+        return facts(self.database, await walk_to(self.sessions, study, Wish(step, factors)))
 
 
 @pytest.fixture
-def ground(tmp_path: Path) -> Iterator[Ground]:
+async def ground(tmp_path: Path) -> AsyncIterator[Ground]:
     ground = Ground(tmp_path)
     yield ground
-    ground.log.close()
+    await ground.sessions.close()
     ground.database.dispose()
 
 
@@ -84,9 +84,9 @@ async def test_a_link_leads_a_browser_into_the_session_of_a_study_that_is_not_se
     folder = Path(served.settings.database_url.removeprefix("sqlite:///")).parent
     draft = load_study(str(studies.short(folder, "draft")))
     Studies(served.database).register(draft)
-    log = Log(served.database)
-    stream = await walk_to(log, draft, Wish("question[*]/alone"), WorldClock())
-    log.close()
+    sessions = Sessions(served.database, WorldClock())
+    stream = await walk_to(sessions, draft, Wish("question[*]/alone"))
+    await sessions.close()
     link = Walks(SECRET).link(served.settings, stream)
     assert link.startswith("http://127.0.0.1:7860/walk/")
     async with HttpBot(served.url, "walker") as walker:

@@ -19,6 +19,7 @@ from markupsafe import Markup, escape
 from app.clock import Clock
 from app.config.settings import Settings
 from app.errors import NotAllowed
+from app.session.service import Sessions
 from app.studies.drafts import Drafts
 from app.web.console import formatting
 from app.web.console.current_user import VISITOR, Visitor
@@ -29,9 +30,7 @@ from problems.errors import ParleyError
 from storage.accounts.accounts import Accounts
 from storage.db.engine import Database
 from storage.errors import StorageError
-from storage.log.event_log import Log
 from storage.registers.participants import Participants
-from storage.registers.studies import Studies
 
 log = logging.getLogger(__name__)
 TEMPLATES = Path(__file__).parent / "templates"
@@ -47,10 +46,10 @@ class Desk:
         self.secret = secret
         self.clock = clock
         self.accounts = accounts
-        self.studies = Studies(database)
+        self.sessions = Sessions(database, clock)
+        self.studies = self.sessions.studies
         self.drafts = Drafts(settings.studies_dir)
         self.participants = Participants(database, secret)
-        self.log = Log(database)
         self.downloads = Downloads(secret, clock)
         self.note = gr.HTML(elem_id="note", padding=False, apply_default_css=False, render=False)
 

@@ -45,7 +45,7 @@ def build_app(desk: Desk, login: Sequence[BaseRoute] = ()) -> Starlette:
     async def life(_: Starlette) -> AsyncIterator[None]:
         yield
         desk.downloads.close()
-        desk.log.close()
+        await desk.sessions.close()
 
     return Starlette(
         lifespan=life,

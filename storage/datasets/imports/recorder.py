@@ -17,11 +17,13 @@ from typing import Any
 import orjson
 from sqlalchemy import Connection, func, insert, select
 
+from experiments.events import Event
 from storage import tables
 from storage.column_types import BITS
 from storage.datasets.imports.detect_files import Found
 from storage.datasets.imports.metadata import described
 from storage.datasets.imports.records import Deviation, shown
+from storage.db.append_events import append_events
 from storage.db.upsert import Whose, own_columns
 from storage.registers.imported_rows import ORIGIN, fact, imports, person_stream, row_of, study_stream
 from storage.schemas.base import Row, Schema
@@ -36,7 +38,6 @@ class Recorder:
 
     def __init__(self, connection: Connection, schema: Schema, study: str) -> None:
         self.connection, self.schema, self.study = connection, schema, study
-        self._recorded_us = time.time_ns() // 1000
         t = tables.sessions.c
         self._ordinal = connection.execute(select(func.max(t.ordinal)).where(t.study == study)).scalar() or 0
         self._own = study_stream(study)
@@ -55,11 +56,6 @@ class Recorder:
         query = select(e.stream, func.max(e.seq)).where(e.stream.in_(streams)).group_by(e.stream)
         return dict.fromkeys(streams, 0) | {stream: seq for stream, seq in self.connection.execute(query)}
 
-    def event(self, stream: str, seq: int, kind: str, data: Mapping[str, Any], **known: Any) -> dict[str, Any]:
-        """A fact of a stream; `known` holds its path, time and key."""
-        own = {"stream": stream, "seq": seq, "recorded_us": self._recorded_us, "by": "researcher"}
-        return {**own, "kind": kind, "data": data, **known}
-
     def imported(self, found: Found, columns: Iterable[str], rows: int, new: int, sha256: str) -> None:
         """Record that a file was read."""
         data: dict[str, Any] = {
@@ -75,9 +71,9 @@ class Recorder:
         }
         about = described(found.path, found.released)
         data |= {"about": about} if about else {}
-        known = {"path": found.released, "at_us": self._recorded_us, "key": None}
-        event = self.event(self._own, self.last([self._own])[self._own] + 1, "imported", data, **known)
-        self.connection.execute(insert(tables.events), [event])
+        seq, at_us = self.last([self._own])[self._own] + 1, time.time_ns() // 1000
+        event = Event(seq, at_us, "researcher", found.released, "imported", data)
+        append_events(self.connection, [(self._own, event)])
 
 
 class FileRecorder:
@@ -112,7 +108,7 @@ class FileRecorder:
             elif says not in known[about]:
                 contradicted.append(self._contradiction(stream, row, about))
         if facts and not contradicted:
-            self._recorder.connection.execute(insert(tables.events), facts)
+            append_events(self._recorder.connection, facts)
             self._recorder.connection.execute(insert(self._table.table()), values)
         self.new += len(facts)
         return contradicted
@@ -143,12 +139,11 @@ class FileRecorder:
                 known.setdefault(key[:ABOUT], set()).add(key[ABOUT : ABOUT + SAYS])
         return known, met
 
-    def _fact(self, stream: str, seq: int, row: Row, key: str) -> dict[str, Any]:
-        at_us = self._table.time(row.values)
+    def _fact(self, stream: str, seq: int, row: Row, key: str) -> tuple[str, Event]:
+        at_us: Any = self._table.time(row.values)  # None where the data do not say it
         if at_us is not None and at_us.bit_length() > BITS:
             at_us = None  # no time that the log can hold; the row has what the file says
-        path = self._found.released
-        return self._recorder.event(stream, seq, "recorded", fact(row), path=path, at_us=at_us, key=key)
+        return stream, Event(seq, at_us, "researcher", self._found.released, "recorded", fact(row), key)
 
     def _values(self, stream: str, row: Row) -> dict[str, Any]:
         return {**own_columns(Whose(self._recorder.study, stream, ORIGIN), row), **row.values}

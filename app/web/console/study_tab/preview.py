@@ -95,7 +95,7 @@ class Walk:
             raise SettingsError(f"{language!r} is none of this study's languages{allowed(str(language), offered)}")
         wish = Wish(str(step or ""), cell_of(study, where), language if len(offered) > 1 else "")
         self._desk.studies.register(study)
-        stream = asyncio.run(walk_to(self._desk.log, study, wish, self._desk.clock))
+        stream = asyncio.run(walk_to(self._desk.sessions, study, wish))
         self._desk.did(visitor, f"began a walk at {wish.step or 'the beginning'}", study.name)
         link = self._walks.link(self._desk.settings, stream)
         return {self._link: self._desk.html("study_link.html.j2", link=link, wish=wish)}

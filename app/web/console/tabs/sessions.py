@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,10 +16,10 @@ from app.web.console.session_replay import replay
 from app.web.console.tab import At, Place, picker
 from app.web.console.text_rendering import Reading
 from experiments.session.engine import fold
+from experiments.session.remarks import Kind
 from experiments.views.quality_flags import flags
 from experiments.views.transcript import story
 from storage.errors import StorageError
-from storage.log.notes import Kind, Note, note_on
 from storage.registers.origins import ORIGINS
 from storage.reports.sessions import Session, Wish, cells_of, read, sessions
 from storage.schemas.registry import released
@@ -225,7 +226,7 @@ class SessionsRoom:
 
     def _say(self, visitor: Visitor, at: At, kind: Kind, text: str, sent: tuple[Any, ...]) -> Updates:
         desk, entry = self._desk, self._read(at.study, _number(at.session) or 0).entry
-        note_on(desk.log, desk.studies, entry.stream, Note(kind, text or "", visitor.name, desk.clock.now_us()))
+        asyncio.run(desk.sessions.remark(entry.stream, kind, text or "", visitor.name))
         desk.did(visitor, f"{kind} a session", f"{at.study} No. {entry.number}")
         after = {**self._opened(visitor, at), **self._listing(at.study, _wish(sent), "")}
         return {**after, self._said: "", **desk.say(f"Session {entry.number}: {kind}.")}
