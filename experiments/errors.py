@@ -2,6 +2,7 @@
 
 ParleyError
 ├── StudyError   the study's author: the file cannot be used; every fault is listed at once
+├── NotDecided   the researcher: a study's state does not allow the decision
 └── Refused      the participant: what was asked does not fit the present screen; nothing was recorded
 """
 
@@ -39,6 +40,10 @@ class StudyError(ParleyError):
         self.found = tuple(found)
         count = "1 fault" if len(self.found) == 1 else f"{len(self.found)} faults"
         super().__init__(f"{name}: {count}", *self.found)
+
+
+class NotDecided(ParleyError):
+    """A study's state does not allow what was decided. Nothing was recorded."""
 
 
 class Refused(ParleyError):

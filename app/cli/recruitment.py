@@ -15,7 +15,7 @@ from app.clock import WorldClock
 from app.errors import SettingsError
 from experiments.errors import allowed
 from experiments.session.outcomes import OUTCOMES
-from experiments.session.study_status import StudyState
+from experiments.session.study_status import Decision, StudyState
 from experiments.study.cells import cells, standings
 from experiments.study.recruitment import Cap
 from experiments.study.resolve import Study
@@ -106,7 +106,7 @@ def pilot(study: StudyName) -> None:
     _decide(study, "piloted", {}, "Who begins from now on is a pilot participant. `parley open` begins the real study.")
 
 
-def _decide(study: str, kind: str, data: Mapping[str, Any], said: str) -> None:
+def _decide(study: str, kind: Decision, data: Mapping[str, Any], said: str) -> None:
     database = open_database(settings_in_use().database_url)
     name = Studies(database).newest(name_of(study)).name
     decide_on(database, name, kind, data, by="researcher", at_us=WorldClock().now_us())

@@ -16,13 +16,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from types import MappingProxyType
+from typing import Literal, get_args
 
+from experiments.errors import NotDecided
 from experiments.events import Data, Event
 from experiments.study.recruitment import Cap
 
-KINDS = ("published", "budgeted", "capped", "paused", "closed", "piloted", "opened")
 StudyState = Literal["draft", "pilot", "open", "paused", "closed"]
+Decision = Literal["published", "budgeted", "capped", "paused", "closed", "piloted", "opened"]
+KINDS: tuple[Decision, ...] = get_args(Decision)
+ALWAYS: tuple[Decision, ...] = ("published", "budgeted", "capped")
+"""What can be decided in every state."""
+CHANGES: Mapping[StudyState, tuple[Decision, ...]] = MappingProxyType(
+    {
+        "draft": ("piloted", "opened", "closed"),
+        "pilot": ("opened", "paused", "closed"),
+        "open": ("piloted", "paused", "closed"),
+        "paused": ("opened", "piloted", "closed"),
+        "closed": ("opened", "piloted"),
+    }
+)
+"""What can be decided besides in a state: to which others the study can change."""
 Where = tuple[tuple[str, str], ...]
 """Factors with their values, sorted, so that the same ones are equal."""
 EVERYBODY: Where = ()
@@ -59,6 +74,13 @@ class Operations:
         return "pilot" if self.pilot else "open"
 
     @property
+    def allowed(self) -> tuple[Decision, ...]:
+        """What can be decided now, by whatever door. A study that is open as nothing was decided can be opened, so that
+        publishing it makes no draft of it."""
+        first: tuple[Decision, ...] = () if self.decided or self.state != "open" else ("opened",)
+        return (*first, *CHANGES[self.state], *ALWAYS)
+
+    @property
     def offered(self) -> bool:
         """Whether a server that was told no names has a page for it."""
         return self.published is not None and self.state != "draft"
@@ -83,6 +105,13 @@ class Operations:
 def where_of(values: Mapping[str, str]) -> Where:
     """Factors with their values, in an order of their own."""
     return tuple(sorted(values.items()))
+
+
+def refuse_unfit(study: str, now: Operations, kind: Decision) -> None:
+    """Raise NotDecided where the study's state does not allow a decision."""
+    if kind not in now.allowed:
+        state = f"a {now.state}" if now.state in ("draft", "pilot") else now.state
+        raise NotDecided(f"{study} is {state}, and cannot be {kind}; allowed: {', '.join(now.allowed)}.")
 
 
 def _budgets(known: Mapping[Where, float], told: Data) -> dict[Where, float]:

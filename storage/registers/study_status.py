@@ -6,23 +6,25 @@ takes the stream's next number under the database's writing lock.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, bindparam, func, select
 from sqlalchemy.exc import IntegrityError
 
 from experiments.events import By, Event
-from experiments.session.study_status import KINDS, Operations, fold_operations
+from experiments.session.study_status import KINDS, Decision, Operations, fold_operations, refuse_unfit
 from storage import tables
 from storage.db.append_events import append_events
 from storage.db.engine import Database, writer
+from storage.db.retry import attempts
 from storage.errors import Conflict
 from storage.registers.imported_rows import study_stream
 
+Made = TypeVar("Made")
 _fact = tables.events.c
 _EVENT = (_fact.seq, _fact.at_us, _fact.by, _fact.path, _fact.kind, _fact.data, _fact.key)
 _DECIDED = select(*_EVENT).where(_fact.stream == bindparam("stream"), _fact.kind.in_(KINDS)).order_by(_fact.seq)
@@ -50,10 +52,17 @@ def every_operations_in(connection: Connection, studies: Collection[str]) -> dic
     return {study: fold_operations(events) for study, events in found.items()}
 
 
-def decide_on(database: Database, study: str, kind: str, data: Mapping[str, Any], *, by: By, at_us: int) -> None:
-    """Add a decision; raises Conflict where another one came between."""
-    with deciding(database, study) as now:
-        now.add(kind, data, by=by, at_us=at_us)
+def decide_on(database: Database, study: str, kind: Decision, data: Mapping[str, Any], *, by: By, at_us: int) -> None:
+    """Add a decision; raises NotDecided where the study's state does not allow it."""
+    decided(database, study, lambda now: now.add(kind, data, by=by, at_us=at_us))
+
+
+def decided(database: Database, study: str, make: Callable[[Deciding], Made]) -> Made:
+    """Decide, and anew where another decision came between."""
+    for attempt in attempts(study):
+        with attempt, _deciding(database, study) as now:
+            return make(now)
+    raise AssertionError  # the last attempt returns or raises
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +70,18 @@ class Deciding:
     """A transaction in which decisions about a study are made."""
 
     connection: Connection
+    study: str
     stream: str
     numbers: Iterator[int]
 
-    def add(self, kind: str, data: Mapping[str, Any], *, by: By, at_us: int) -> None:
-        """Add a decision."""
+    def add(self, kind: Decision, data: Mapping[str, Any], *, by: By, at_us: int) -> None:
+        """Add a decision; raises NotDecided where the study's state does not allow it."""
+        refuse_unfit(self.study, operations_in(self.connection, self.study), kind)
         append_events(self.connection, [(self.stream, Event(next(self.numbers), at_us, by, "", kind, data))])
 
 
 @contextmanager
-def deciding(database: Database, study: str) -> Iterator[Deciding]:
+def _deciding(database: Database, study: str) -> Iterator[Deciding]:
     """A transaction in which decisions are made; raises Conflict where another one came between.
 
     The stream's last number is read first: what is read within is then all that was decided before.
@@ -79,6 +90,6 @@ def deciding(database: Database, study: str) -> Iterator[Deciding]:
     try:
         with writer(database) as connection, connection.begin():
             last = connection.execute(select(func.max(_fact.seq)).where(_fact.stream == stream)).scalar() or 0
-            yield Deciding(connection, stream, count(last + 1))
+            yield Deciding(connection, study, stream, count(last + 1))
     except IntegrityError as error:
         raise Conflict(f"{study}: another decision came between: {error.orig}") from error

@@ -7,10 +7,10 @@ draft, a simulation) is no version. Sessions stay with the document that they be
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
-from typing import Any, TypeVar
+from typing import Any
 
 from sqlalchemy import Connection, select
 
@@ -19,14 +19,12 @@ from experiments.session.study_status import Operations
 from experiments.study.resolve import Study
 from storage import tables
 from storage.db.engine import Database
-from storage.db.retry import attempts
 from storage.registers.imported_rows import study_stream
 from storage.registers.studies import Studies
-from storage.registers.study_status import Deciding, deciding, every_operations_in, operations_in
+from storage.registers.study_status import Deciding, decided, every_operations_in, operations_in
 from storage.yaml_text import yaml_text
 
 PERSON = "person"
-Made = TypeVar("Made")
 _fact, _study, _seat = tables.events.c, tables.studies.c, tables.seats.c
 
 
@@ -54,7 +52,7 @@ def publish(database: Database, study: Study, *, by: By, at_us: int) -> Publishe
     A study that people take part in already, without anything decided about it, stays open.
     """
     Studies(database).register(study)
-    return _decide(database, study, lambda now: _publish(now, study, by, at_us))
+    return decided(database, study.name, lambda now: _publish(now, study, by, at_us))
 
 
 def bring(database: Database, study: Study, *, at_us: int) -> Study:
@@ -63,7 +61,7 @@ def bring(database: Database, study: Study, *, at_us: int) -> Study:
     But what a researcher has published since goes on, so that a server that starts again undoes nothing.
     """
     Studies(database).register(study)
-    _decide(database, study, lambda now: _bring(now, study, at_us))
+    decided(database, study.name, lambda now: _bring(now, study, at_us))
     return current(database, study.name)
 
 
@@ -115,14 +113,6 @@ def _publications(connection: Connection, name: str) -> list[_Publication]:
     ours = _fact.stream == study_stream(name), _fact.kind == "published"
     rows = connection.execute(select(_fact.at_us, _fact.by, _fact.data).where(*ours).order_by(_fact.seq))
     return [_Publication(at_us, by, data["hash"], data["version"]) for at_us, by, data in rows]
-
-
-def _decide(database: Database, study: Study, make: Callable[[Deciding], Made]) -> Made:
-    """Decide, and anew where another decision came between."""
-    for attempt in attempts(study.name):
-        with attempt, deciding(database, study.name) as now:
-            return make(now)
-    raise AssertionError  # the last attempt returns or raises
 
 
 def _publish(now: Deciding, study: Study, by: By, at_us: int) -> Published:

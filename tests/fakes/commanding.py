@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import chdir
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,8 +30,9 @@ def parley(*words: str, folder: Path, typed: str = "", **settings: str) -> Done:
     """Run a command in a folder and over its database, with what somebody types at it."""
     env = {"PARLEY_DATABASE_URL": f"sqlite:///{folder}/parley.db", "TERM": "dumb", **settings}
     common.out.width = common.err.width = WIDTH  # they were made when they were first needed, and by that environment
-    with chdir(folder):
-        result = CliRunner().invoke(app, list(words), input=typed, env=env)
+    with chdir(folder), ThreadPoolExecutor(1) as thread:
+        # in a thread, as in a process of its own no event loop runs yet
+        result = thread.submit(CliRunner().invoke, app, list(words), input=typed, env=env).result()
     if isinstance(result.exception, ParleyError | OSError):
         return Done(2, result.stdout, result.stderr + str(result.exception))
     if result.exception is not None and not isinstance(result.exception, SystemExit):

@@ -176,9 +176,8 @@ async def test_a_finding_is_written_once_however_often_and_by_however_many(live:
     first = await asyncio.gather(*(beside.write(live.stream, effort, one) for one in others))
     assert sum(done.new for done in first) >= 7
     assert await beside.write(live.stream, effort, *others) == AnnotationCount(known=7)
-    assert await beside.write(live.stream, replace(effort, run="run-2")) == AnnotationCount(known=1), (
-        "another run found the same"
-    )
+    again = await beside.write(live.stream, replace(effort, run="run-2"))
+    assert again == AnnotationCount(known=1), "another run found the same"
     facts = [event for event in load(beside.database, live.stream) if event.kind == "annotated"]
     assert len({event.key for event in facts}) == len(facts) == 7
 

@@ -16,6 +16,7 @@ from app.web.console.study_tab.base import Repaint, Seen, Updates
 from app.web.console.tab import Place, picker
 from app.web.participant.recruiter_links import RECRUITERS
 from experiments.errors import allowed
+from experiments.session.study_status import Decision
 from experiments.study.cells import cells
 from experiments.study.resolve import Study
 from storage.log.seats import cell_key
@@ -25,20 +26,12 @@ from storage.registers.study_versions import PERSON
 from storage.reports.sessions import LIVE, outcomes
 
 MOST = 1_000_000
-DECISIONS: Mapping[str, tuple[str, str]] = {
+DECISIONS: Mapping[Decision, tuple[str, str]] = {
     "piloted": ("Pilot", "A pilot: who begins from now on is marked, and in no export unless asked for."),
     "opened": ("Open", "Open: people can begin, and their data count."),
     "paused": ("Pause", "Paused: nobody new can begin. Those who have begun go on."),
 }
 CLOSED = "Closed: nobody new can begin. Those who have begun go on."
-FITTING: Mapping[str, tuple[str, ...]] = {
-    "draft": ("piloted", "opened"),
-    "pilot": ("opened", "paused"),
-    "open": ("piloted", "paused"),
-    "paused": ("opened", "piloted"),
-    "closed": ("opened", "piloted"),
-}
-"""What can be decided about a study in a state, beside closing it."""
 PLACEHOLDERS = {
     "prolific": "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}",
     "sona": "?survey_code=%SURVEY_CODE%",
@@ -91,7 +84,7 @@ class Running:
 
     def paint(self, visitor: Visitor, seen: Seen) -> Updates:
         """How the study stands."""
-        study, fitting = seen.study, FITTING.get(seen.state, ()) if seen.study and visitor.owner else ()
+        study, fitting = seen.study, seen.operations.allowed if seen.study and visitor.owner else ()
         stand = outcomes(self._desk.database, [seen.name], self._desk.clock.now_us())
         people = {origin: stand[seen.name, origin] for origin in (PERSON, PILOT)}
         going = sum(found.get(LIVE, 0) for found in people.values())
@@ -101,7 +94,7 @@ class Running:
         return {
             self._head: self._desk.html("study_head.html.j2", seen=seen, study=study),
             **{button: gr.update(visible=kind in fitting) for kind, button in self._buttons.items()},
-            self._close: gr.update(visible=bool(fitting) and seen.state != "closed"),
+            self._close: gr.update(visible="closed" in fitting),
             self._closing: gr.update(visible=False),
             self._ask: self._desk.html("study_close.html.j2", name=seen.name, going=going),
             self._about: self._desk.html(
@@ -124,7 +117,7 @@ class Running:
         found = [("Anybody", address)] if not by or "open" in by else []
         return found + [(name, address + PLACEHOLDERS[name]) for name in RECRUITERS if name in {*by} & {*PLACEHOLDERS}]
 
-    def _decides(self, kind: str, repaint: Repaint) -> Callable[..., Updates]:
+    def _decides(self, kind: Decision, repaint: Repaint) -> Callable[..., Updates]:
         """What a button does; closing needs a reason no more than pausing does."""
 
         def decide(visitor: Visitor, name: str) -> Updates:
@@ -151,7 +144,7 @@ class Running:
 
         return cap
 
-    def _write(self, study: str, kind: str, data: Mapping[str, Any]) -> None:
+    def _write(self, study: str, kind: Decision, data: Mapping[str, Any]) -> None:
         decide_on(self._desk.database, study, kind, data, by="researcher", at_us=self._desk.clock.now_us())
 
 

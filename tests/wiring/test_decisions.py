@@ -1,0 +1,110 @@
+"""Every state of a study and every decision about it, by both doors: commands and the console allow the same."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from app.studies.loader import load_study
+from experiments.errors import NotDecided
+from experiments.session.study_status import ALWAYS, CHANGES, KINDS, Decision, StudyState
+from experiments.study.resolve import restore
+from storage.db.engine import Database
+from storage.registers.study_status import decide_on, operations_of
+from storage.registers.study_versions import publish
+from tests.fakes import studies
+from tests.fakes.commanding import parley
+from tests.fakes.console import console
+from tests.fakes.researcher import value, visible
+
+pytestmark = pytest.mark.anyio
+WAYS: dict[StudyState, Sequence[Decision]] = {
+    "draft": (),
+    "pilot": ("piloted",),
+    "open": ("opened",),
+    "paused": ("opened", "paused"),
+    "closed": ("opened", "closed"),
+}
+COMMANDS: dict[Decision, Sequence[str]] = {
+    "piloted": ("pilot",),
+    "opened": ("open",),
+    "paused": ("pause",),
+    "closed": ("close",),
+    "capped": ("cap", "3"),
+    "budgeted": ("budget", "3"),
+}
+"""What decides so on the command line, where the study stands after the first word."""
+CLICKS: dict[Decision, str] = {
+    **{kind: f"decide-{kind}" for kind in ("piloted", "opened", "paused")},  # type: ignore[dict-item]
+    "closed": "close-yes",
+    "capped": "cap-set",
+}
+BUTTONS: dict[Decision, str] = {**CLICKS, "closed": "decide-closed"}
+
+
+def allowed(state: StudyState, kind: Decision) -> bool:
+    return kind in (*CHANGES[state], *ALWAYS)
+
+
+def study_in(database: Database, folder: Path, state: StudyState, name: str) -> str:
+    """A study that was published, and brought to a state."""
+    short = load_study(str(studies.short(folder)))
+    publish(database, restore(short.document.replace('"study":"short"', f'"study":"{name}"')), by="researcher", at_us=1)
+    for kind in WAYS[state]:
+        decide_on(database, name, kind, {"why": kind}, by="researcher", at_us=1)
+    assert operations_of(database, name).state == state
+    return name
+
+
+def each(*doors: str) -> Iterator[tuple[StudyState, Decision, str]]:
+    for state, kind in product(WAYS, KINDS):
+        yield from ((state, kind, f"{door}-{state}-{kind}") for door in doors)
+
+
+def test_the_register_takes_a_decision_only_where_the_state_allows_it(tmp_path: Path, database: Database) -> None:
+    for state, kind, name in each("register"):
+        study_in(database, tmp_path, state, name)
+        before = operations_of(database, name)
+        data = {"why": "so", "where": {}, "most": 3, "amount": 3.0, "hash": "other", "version": 2}
+        if allowed(state, kind):
+            decide_on(database, name, kind, data, by="researcher", at_us=2)
+            assert operations_of(database, name) != before, name
+        else:
+            with pytest.raises(NotDecided):
+                decide_on(database, name, kind, data, by="researcher", at_us=2)
+            assert operations_of(database, name) == before, name
+
+
+async def test_commands_and_the_console_decide_alike(tmp_path: Path, database: Database) -> None:
+    async with console(tmp_path, database) as (_, researcher):
+        for state, kind, name in each("both"):
+            if kind not in COMMANDS:
+                continue  # publishing needs a changed file, and is always allowed
+            study_in(database, tmp_path, state, name)
+            before = operations_of(database, name)
+            if not allowed(state, kind):
+                await researcher.open(tab="studies", study=name)
+                clicked = await researcher.on(CLICKS[kind], "click", **{"cap-most": 3, "cap-where": []})
+                assert 'class="note bad"' in value(clicked["note"]), name
+            first, *words = COMMANDS[kind]
+            done = await asyncio.to_thread(parley, first, name, *words, folder=tmp_path)
+            assert (done.returncode == 0) == allowed(state, kind), (name, done)
+            assert (operations_of(database, name) != before) == allowed(state, kind), name
+
+
+@pytest.mark.parametrize("state", WAYS)
+async def test_the_console_offers_what_the_state_allows(tmp_path: Path, database: Database, state: StudyState) -> None:
+    study_in(database, tmp_path, state, "offered")
+    async with console(tmp_path, database) as (_, researcher):
+        page = await researcher.open(tab="studies", study="offered")
+        offers = {kind for kind, button in BUTTONS.items() if kind != "capped" and visible(page[button])}
+        assert offers == set(CHANGES[state])
+        assert visible(page["caps-form"])
+        for kind in offers:
+            await researcher.on(CLICKS[kind], "click")
+            break
+        assert operations_of(database, "offered").state != state
