@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from app.ai_alone.methods import registry
+from app.ai_alone.methods.registry import METHODS
 
 
 def methods() -> str:
@@ -12,7 +13,7 @@ def methods() -> str:
         "ChatBench's `ai_alone_answers.csv`; how all of them did, `parley ai-alone status` tells.\n"
     )
     for name in registry.names():
-        steps, own = registry.find(name).steps, registry.find(name).own
+        steps, own = METHODS.find(name).steps, METHODS.find(name).own
         calls = f"Calls: {own}" + (f", and at most {steps - own} to the extractor" if steps > own else "")
         text += f"\n## {name}\n\n{registry.about(name)}\n\n{calls}.\n"
     return text

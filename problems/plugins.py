@@ -7,10 +7,12 @@ cannot be loaded is an error that names it, because a study that silently lacks 
 from __future__ import annotations
 
 import pkgutil
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from traceback import walk_tb
+from typing import Generic, TypeVar
 
 from problems.errors import ParleyError, did_you_mean
 
@@ -55,6 +57,40 @@ def discover(package: str, group: str) -> None:
 
 def _package(entry: EntryPoint) -> str:
     return f"the package {entry.dist.name}" if entry.dist else "another package"
+
+
+Entry = TypeVar("Entry")
+
+
+class Registry(Generic[Entry]):
+    """What there is of a kind, by name: the modules of `package` register it, and the entry points of `group`.
+
+    It fills on first use and only then. `error` makes what is raised for a name that there is not.
+    """
+
+    def __init__(self, what: str, package: str, group: str, error: Callable[[str], Exception] = ParleyError) -> None:
+        self._what, self._package, self._group, self._error = what, package, group, error
+        self.entries: dict[str, Entry] = {}
+        """What was registered until now."""
+
+    def add(self, name: str, entry: Entry) -> None:
+        """Register an entry; raises ValueError for a name that is taken."""
+        if name in self.entries:
+            raise ValueError(f"The {self._what} {name!r} is registered twice. Give one of them another name.")
+        self.entries[name] = entry
+
+    def all(self) -> Mapping[str, Entry]:
+        """Every entry, in the order of the alphabet."""
+        discover(self._package, self._group)
+        return dict(sorted(self.entries.items()))
+
+    def find(self, name: str) -> Entry:
+        """An entry by its name; raises the registry's error."""
+        known = self.all()
+        if name not in known:
+            hint = did_you_mean(name, known)
+            raise self._error(f"There is no {self._what} {name!r}; allowed: {', '.join(known)}.{hint}")
+        return known[name]
 
 
 def nowhere() -> list[str]:

@@ -6,7 +6,7 @@ A source is a function from a path to problems, under a name, in a file of its o
     def load(path: Path) -> tuple[Problem, ...]: ...
 
 Put the file into this package, or name its module under the entry point group "parley.problems" of another.
-Its sample set, if any, stands beside it in data/<source>/. The table of sources fills on first use, once.
+Its sample set, if any, stands beside it in data/<source>/.
 """
 
 import inspect
@@ -16,11 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from problems.errors import ProblemError, did_you_mean
-from problems.plugins import discover
+from problems.plugins import Registry
 from problems.problem import Problem
 
 Loader = Callable[[Path], tuple[Problem, ...]]
-GROUP = "parley.problems"
 SAMPLE = "sample"
 
 
@@ -31,7 +30,7 @@ class _Source:
     sample: str
 
 
-_SOURCES: dict[str, _Source] = {}
+SOURCES: Registry[_Source] = Registry("problem source", "problems", "parley.problems", ProblemError)
 
 
 def source(name: str, *, sample: str = ".") -> Callable[[Loader], Loader]:
@@ -42,9 +41,7 @@ def source(name: str, *, sample: str = ".") -> Callable[[Loader], Loader]:
     """
 
     def register(read: Loader) -> Loader:
-        if name in _SOURCES:
-            raise ProblemError(f"Problem source {name!r} is registered twice. Give one of them another name.")
-        _SOURCES[name] = _Source(read, Path(inspect.getfile(read)).parent / "data" / name, sample)
+        SOURCES.add(name, _Source(read, Path(inspect.getfile(read)).parent / "data" / name, sample))
         return read
 
     return register
@@ -52,8 +49,7 @@ def source(name: str, *, sample: str = ".") -> Callable[[Loader], Loader]:
 
 def names() -> tuple[str, ...]:
     """Name every source there is, of this package and of others, in the order of the alphabet."""
-    discover("problems", GROUP)
-    return tuple(sorted(_SOURCES))
+    return tuple(SOURCES.all())
 
 
 def load(name: str, path: str, base: Path) -> tuple[Problem, ...]:
@@ -71,7 +67,7 @@ def load(name: str, path: str, base: Path) -> tuple[Problem, ...]:
 
 def _read(name: str, place: Path) -> tuple[Problem, ...]:
     """What a source gives, which may come from any package."""
-    given: object = _SOURCES[name].read(place)
+    given: object = SOURCES.find(name).read(place)
     problems = tuple(given) if isinstance(given, Iterable) else (given,)
     for wrong in problems:
         if not isinstance(wrong, Problem):
@@ -83,19 +79,17 @@ def _read(name: str, place: Path) -> tuple[Problem, ...]:
 
 def place(name: str, path: str, base: Path) -> Path:
     """The file or folder that a source would read; raises ProblemError if there is none."""
-    if name not in names():
-        hint = did_you_mean(name, names())
-        raise ProblemError(f"There is no problem source {name!r}; allowed: {', '.join(names())}.{hint}")
+    source = SOURCES.find(name)
     if path == SAMPLE or path.startswith(f"{SAMPLE}/"):
-        return _sample(name, path.removeprefix(SAMPLE).removeprefix("/"))
+        return _sample(name, source, path.removeprefix(SAMPLE).removeprefix("/"))
     found = base / path
     if not found.exists():
         raise ProblemError(f"{found}: no such file or folder. Paths are relative to {base}.{_sibling(found)}")
     return found
 
 
-def _sample(name: str, file: str) -> Path:
-    home, default = _SOURCES[name].home, _SOURCES[name].sample
+def _sample(name: str, source: _Source, file: str) -> Path:
+    home = source.home
     shipped = sorted(entry.name for entry in home.iterdir()) if home.is_dir() else []
     if not shipped:
         raise ProblemError(f"Problem source {name!r} ships no sample set. Give the path of your own file.")
@@ -103,7 +97,7 @@ def _sample(name: str, file: str) -> Path:
     if file and file not in shipped:
         hint = did_you_mean(file, shipped)
         raise ProblemError(f"Problem source {name!r} ships no {file!r}; allowed: {', '.join(shipped)}.{hint}")
-    return home / (file or default)
+    return home / (file or source.sample)
 
 
 def _sibling(place: Path) -> str:

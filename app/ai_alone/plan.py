@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from app.ai_alone.methods import registry
 from app.ai_alone.methods.base import Method, Terms
+from app.ai_alone.methods.registry import METHODS
 from app.backends.model_ref import Asked, asked
 from app.batch.task import Question, key_of, request_parts
 from app.errors import AloneError
@@ -51,11 +52,11 @@ class AloneCell:
     @property
     def steps(self) -> int:
         """The most calls that a sample takes."""
-        return registry.find(self.name).steps
+        return METHODS.find(self.name).steps
 
     def next(self, texts: Sequence[str]) -> Question | None:
         """What is asked once these replies have come."""
-        method = registry.find(self.name)
+        method = METHODS.find(self.name)
         return None if method.read(self.problem, texts) is not None else method.ask(self.terms, self.problem, texts)
 
     def stored(self, position: int) -> StoredCell:
@@ -75,7 +76,7 @@ class AloneCell:
 
 def cells(study: Study, wish: Wish) -> list[AloneCell]:
     """The cells of a wish, model by model and question by question; raises ParleyError with what is wrong."""
-    methods = {name: registry.find(name) for name in wish.methods}
+    methods = {name: METHODS.find(name) for name in wish.methods}
     chosen = list(_chosen(study, wish))
     return [
         AloneCell(_key(name, method, terms, problem, twin), wish.repeats, name, problem, terms)

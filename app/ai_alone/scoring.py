@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import groupby, islice
 
-from app.ai_alone.methods import registry
 from app.ai_alone.methods.base import Method, Outcome
+from app.ai_alone.methods.registry import METHODS
 from problems.problem import Problem
 from storage.ai_alone.answers import ALONE, Answer, derive, keep_answers
 from storage.ai_alone.cells import StoredCell, cells_of
@@ -32,7 +32,7 @@ def score(database: Database, study: str) -> int:
 
 def read(database: Database, some: Iterable[StoredCell]) -> Iterator[Answer]:
     """The answers of some cells, as far as they were wanted."""
-    known = {one.cell: (registry.find(one.name), Problem.from_json(one.data["problem"]), one.samples) for one in some}
+    known = {one.cell: (METHODS.find(one.name), Problem.from_json(one.data["problem"]), one.samples) for one in some}
     for (cell, sample), calls in groupby(stored(database, known), lambda one: (one.cell, one.sample)):
         method, problem, wanted = known[cell]
         found = outcome(method, problem, calls) if sample < wanted else None

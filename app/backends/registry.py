@@ -6,23 +6,20 @@ A backend is a class that is made with (settings, sleep), has a class `Options`,
     class Echo: ...
 
 One that asks a model server says so: with `server="optional"` or `server="required"` its class is made with (settings,
-sleep, server), once for each server that studies name. Modules of this folder that name none are helpers. The table
-fills on first use and only then.
+sleep, server), once for each server that studies name. Modules of this folder that name none are helpers.
 """
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, Protocol, TypeVar
 
 from app.backends.base import JSON, Backend, BackendOptions, Prepared, Sleep, option_faults
 from app.config.settings import Settings
 from app.errors import BackendRejected, SettingsError
 from experiments.study.model_spec import Model
-from problems.errors import did_you_mean
-from problems.plugins import discover
-
-GROUP = "parley.backends"
+from problems.plugins import Registry
 
 
 class BackendClass(Protocol):
@@ -48,17 +45,17 @@ class _Entry:
     server: Use
 
 
-_BACKENDS: dict[str, _Entry] = {}
+BACKENDS: Registry[_Entry] = Registry(
+    "backend", "app.backends", "parley.backends", partial(BackendRejected, reason="unknown_backend")
+)
 
 
 def backend(name: str, *, server: Use = "none") -> Callable[[C], C]:
     """Register the class below as the backend `name`; `server` says whether a study names a server for it."""
 
     def register(cls: C) -> C:
-        if name in _BACKENDS:
-            raise ValueError(f"Backend {name!r} is registered twice. Give one of them another name.")
         _refuse_unfit(name, cls)
-        _BACKENDS[name] = _Entry(cls, server)
+        BACKENDS.add(name, _Entry(cls, server))
         return cls
 
     return register
@@ -78,8 +75,7 @@ def _refuse_unfit(name: str, cls: object) -> None:
 
 def names() -> tuple[str, ...]:
     """Name every backend there is, of this package and of others, in the order of the alphabet."""
-    discover("app.backends", GROUP)
-    return tuple(sorted(_BACKENDS))
+    return tuple(BACKENDS.all())
 
 
 def create(name: str, settings: Settings, sleep: Sleep, server: str | None = None) -> Backend:
@@ -87,7 +83,7 @@ def create(name: str, settings: Settings, sleep: Sleep, server: str | None = Non
 
     Raises BackendRejected if a study may not ask for this, SettingsError if a setting is missing.
     """
-    entry = _find(name)
+    entry = BACKENDS.find(name)
     for fault in check_server(name, server):
         raise BackendRejected(fault, reason="bad_server")
     if entry.server == "none":
@@ -111,12 +107,12 @@ async def unready(models: Iterable[Model], settings: Settings) -> tuple[str, ...
 
 def asks_servers(name: str) -> bool:
     """Whether the backend `name` asks a model server; others play, for time as well."""
-    return _find(name).server != "none"
+    return BACKENDS.find(name).server != "none"
 
 
 def check_server(name: str, server: str | None) -> list[str]:
     """Say what is wrong with a study's naming this server, or none, for a model of the backend `name`."""
-    use = _find(name).server
+    use = BACKENDS.find(name).server
     if server and use == "none":
         return [f"the backend {name!r} asks no server; leave `server: {server}` out"]
     if not server and use == "required":
@@ -126,7 +122,7 @@ def check_server(name: str, server: str | None) -> list[str]:
 
 def options_of(name: str) -> type[BackendOptions]:
     """The options of the backend `name`; raises BackendRejected."""
-    return _find(name).cls.Options
+    return BACKENDS.find(name).cls.Options
 
 
 def check_options(name: str, options: Mapping[str, JSON]) -> list[str]:
@@ -135,13 +131,3 @@ def check_options(name: str, options: Mapping[str, JSON]) -> list[str]:
         return option_faults(options_of(name), options)
     except BackendRejected as error:
         return [str(error)]
-
-
-def _find(name: str) -> _Entry:
-    allowed = names()
-    if name not in allowed:
-        raise BackendRejected(
-            f"There is no backend {name!r}; allowed: {', '.join(allowed)}.{did_you_mean(name, allowed)}",
-            reason="unknown_backend",
-        )
-    return _BACKENDS[name]

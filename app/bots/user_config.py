@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from app.backends.model_ref import Asked
-from app.bots.users import registry
 from app.bots.users.base import User
 from app.bots.users.random import Random
+from app.bots.users.registry import USERS, Kind
 from app.errors import NotYaml, UserUnknown
 from app.studies.yaml_loader import marked
 from experiments.session.seeded_random import unit
@@ -39,7 +39,7 @@ class Persona:
 class Cast:
     """A kind of user, with what it needs."""
 
-    kind: registry.Kind
+    kind: Kind
     asked: Asked | None = None
     personas: tuple[Persona, ...] = ()
     temperature: float = TEMPERATURE
@@ -91,7 +91,7 @@ class Cast:
 
 def cast(kind: str, asked: Asked | None = None, personas: str = "", temperature: float | None = None) -> Cast:
     """Who plays; raises UserUnknown where the kind is not known, lacks something, or has no use for it."""
-    found = registry.kind(kind)
+    found = USERS.find(kind)
     if found.model and asked is None:
         raise UserUnknown(f"{kind!r} needs a model that speaks for it: --user-model MODEL")
     if not found.model and (asked is not None or temperature is not None):
@@ -120,5 +120,5 @@ def read_personas(text: str) -> tuple[Persona, ...]:
     return tuple(Persona(str(name), one.strip()) for name, one in named.items())
 
 
-RANDOM = Cast(registry.Kind("random", Random))
+RANDOM = Cast(Kind("random", Random))
 """By chance, and without a model."""

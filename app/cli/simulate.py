@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from app.backends.model_ref import asked
 from app.bots.run_many import Crowd, Stopped, clocks_for, play, settings_for
 from app.bots.user_config import TEMPERATURE, cast
-from app.bots.users import registry as users
+from app.bots.users.registry import USERS
 from app.cli.common import StudyFile, app, err, out, settings_in_use
 from app.config.settings import Settings
 from app.session.service import Runtime
@@ -34,7 +34,7 @@ def simulate_(
     seed: Annotated[
         str, typer.Option(help="The same seed gives the same sessions; to the byte where no server is asked.")
     ] = "1",
-    user: Annotated[str, typer.Option(help=f"Who plays them: {', '.join(users.kinds())}.")] = "random",
+    user: Annotated[str, typer.Option(help=f"Who plays them: {', '.join(USERS.all())}.")] = "random",
     user_model: Annotated[
         str,
         typer.Option(

@@ -19,7 +19,7 @@ from experiments.study.base_model import Condition, Config, Slug
 from experiments.study.fields import Field, Written, read_form
 from experiments.study.recruitment import Ending
 from experiments.study.screen import Panel
-from problems.plugins import discover
+from problems.plugins import Registry
 
 if TYPE_CHECKING:
     from experiments.session.state import Place
@@ -161,7 +161,7 @@ def read_or_refuse(fields: tuple[Field, ...], given: Mapping[str, Any]) -> dict[
     return reading.values
 
 
-_KINDS: dict[str, type[Step]] = {}
+KINDS: Registry[type[Step]] = Registry("step", "experiments.steps", "parley.steps")
 
 
 def step(kind: type[Step]) -> type[Step]:
@@ -169,13 +169,10 @@ def step(kind: type[Step]) -> type[Step]:
     names = get_args(kind.model_fields["step"].annotation)
     if len(names) != 1:
         raise TypeError(f'{kind.__name__} needs `step: Literal["its-name"]`')
-    if _KINDS.get(names[0], kind).__module__ != kind.__module__:
-        raise ValueError(f"the step {names[0]!r} is registered twice")
-    _KINDS[names[0]] = kind
+    KINDS.add(names[0], kind)
     return kind
 
 
 def kinds() -> Mapping[str, type[Step]]:
     """Every kind of step by name, sorted: this package's files and the entry points of group `parley.steps`."""
-    discover("experiments.steps", "parley.steps")
-    return dict(sorted(_KINDS.items()))
+    return KINDS.all()

@@ -9,6 +9,7 @@ from app.ai_alone.methods.answer_extraction import extracted
 from app.ai_alone.methods.base import Outcome, Terms
 from app.ai_alone.methods.free_text_no_options import close
 from app.ai_alone.methods.multiple_choice import read_letter
+from app.ai_alone.methods.registry import METHODS
 from app.backends.model_ref import Asked
 from app.errors import AloneError, MethodUnknown
 from experiments.study.ai_alone import Alone
@@ -33,7 +34,7 @@ ANSWERED, UNPARSED = "answered", "unparsed"
 
 
 def asked(name, *texts, terms=TERMS):
-    return registry.find(name).ask(terms, QUESTION, texts)
+    return METHODS.find(name).ask(terms, QUESTION, texts)
 
 
 def said(name, *texts, terms=TERMS):
@@ -45,18 +46,18 @@ def said(name, *texts, terms=TERMS):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_call_is_at_chatbench_s_temperature_under_its_system_prompt(name):
-    for step in range(registry.find(name).steps):
+    for step in range(METHODS.find(name).steps):
         question = asked(name, *[""] * step)
         assert question.request.temperature == 0.7
         assert question.request.messages[0].text == "You are a helpful AI assistant."
-        own = step < registry.find(name).own
+        own = step < METHODS.find(name).own
         assert question.asked is (MODEL if own else READER)
         assert question.request.options == ({"top_p": 1} if own else {})
 
 
 def test_a_letter_has_ten_tokens_and_words_a_thousand():
     tokens = {
-        name: [asked(name, *[""] * step).request.max_tokens for step in range(registry.find(name).steps)]
+        name: [asked(name, *[""] * step).request.max_tokens for step in range(METHODS.find(name).steps)]
         for name in NAMES
     }
     assert tokens == {
@@ -91,7 +92,7 @@ def test_the_extractor_sees_question_and_reply_and_never_which_option_is_right()
     ((_, text),) = said("free_text", "It is {{question}}, {0}.")
     assert f"Question:\n{LETTERED}\n" in text
     assert "Reply:\nIt is {{question}}, {0}.\n" in text
-    other = registry.find("free_text").ask(TERMS, problem(answer="C"), ["It is {{question}}, {0}."])
+    other = METHODS.find("free_text").ask(TERMS, problem(answer="C"), ["It is {{question}}, {0}."])
     assert other.request.messages[1].text == text
     (_, text) = said("free_text_no_options", "Thirteen.")[0]
     assert "144" not in text
@@ -105,7 +106,7 @@ def test_what_a_method_lacks_is_said_with_the_way_to_have_it():
     with pytest.raises(AloneError, match="5 examples of 'elementary_mathematics' are needed and there are 0"):
         asked("letter_only_few_shot", terms=bare)
     with pytest.raises(MethodUnknown, match="Did you mean 'free_text'"):
-        registry.find("fre_text")
+        METHODS.find("fre_text")
 
 
 # What replies come to
@@ -136,9 +137,9 @@ LETTERS = {
 @pytest.mark.parametrize("name", [name for name in NAMES if name.startswith(("letter", "zero"))])
 @pytest.mark.parametrize(("text", "outcome"), LETTERS.items(), ids=map(ascii, LETTERS))
 def test_a_letter_is_the_first_character_or_nothing(name, text, outcome):
-    before = ["C"] * (registry.find(name).steps - 1)
-    assert registry.find(name).read(QUESTION, before) is None
-    assert registry.find(name).read(QUESTION, [*before, text]) == Outcome(*outcome)
+    before = ["C"] * (METHODS.find(name).steps - 1)
+    assert METHODS.find(name).read(QUESTION, before) is None
+    assert METHODS.find(name).read(QUESTION, [*before, text]) == Outcome(*outcome)
 
 
 def reading(attempted="true", value='"13"', letter='"B"'):
@@ -180,7 +181,7 @@ READINGS = {
 
 @pytest.mark.parametrize(("text", "outcome"), READINGS.items(), ids=lambda one: ascii(one)[:60])
 def test_free_text_is_what_the_extractor_s_json_says_of_it(text, outcome):
-    method = registry.find("free_text")
+    method = METHODS.find("free_text")
     assert method.read(QUESTION, []) is None
     assert method.read(QUESTION, ["It is 13."]) is None
     assert method.read(QUESTION, ["It is 13.", text]) == Outcome(*outcome)
@@ -198,7 +199,7 @@ CHECKS = {
 
 @pytest.mark.parametrize(("text", "outcome"), CHECKS.items())
 def test_without_options_the_extractor_says_whether_words_mean_the_same(text, outcome):
-    method = registry.find("free_text_no_options")
+    method = METHODS.find("free_text_no_options")
     read = reading(value='"thirteen"', letter="null")
     assert method.read(QUESTION, ["Thirteen.", read]) is None
     shown = method.ask(TERMS, QUESTION, ["Thirteen.", read]).request.messages[1].text
@@ -207,7 +208,7 @@ def test_without_options_the_extractor_says_whether_words_mean_the_same(text, ou
 
 
 def test_without_options_close_numbers_need_no_check_and_no_attempt_is_wrong():
-    method = registry.find("free_text_no_options")
+    method = METHODS.find("free_text_no_options")
     assert method.read(QUESTION, ["…", reading(value='"13.0"')]) == Outcome(ANSWERED, "13.0", True)
     assert method.read(QUESTION, ["…", reading(value="13")]) == Outcome(ANSWERED, "13", True)
     assert method.read(QUESTION, ["…", reading("false")]) == Outcome(ANSWERED, None, False)
@@ -242,7 +243,7 @@ ANYTHING = st.text() | st.text(alphabet=' {}"ABab:,().truefalsnyo\n') | st.sampl
 @pytest.mark.parametrize("name", NAMES)
 @given(texts=st.lists(ANYTHING, max_size=3))
 def test_whatever_is_replied_a_sample_ends_and_what_counts_is_right_only_with_the_right_answer(name, texts):
-    method = registry.find(name)
+    method = METHODS.find(name)
     texts = texts[: method.steps]
     found = method.read(QUESTION, texts)
     if found is None:

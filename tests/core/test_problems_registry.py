@@ -9,13 +9,14 @@ from problems import plugins, registry
 from problems.errors import ParleyError, ProblemError
 from problems.problem import Problem
 
+GROUP = "parley.problems"
 LINE = '{"id": "a", "text": "T"}\n'
 
 
 @pytest.fixture(autouse=True)
 def _sources_of_this_test_only(monkeypatch: pytest.MonkeyPatch) -> None:
     registry.names()
-    monkeypatch.setattr(registry, "_SOURCES", dict(registry._SOURCES))
+    monkeypatch.setattr(registry.SOURCES, "entries", dict(registry.SOURCES.entries))
 
 
 def twins(path: Path) -> tuple[Problem, ...]:
@@ -61,9 +62,9 @@ def test_a_package_outside_brings_a_source_and_its_sample(tmp_path: Path, monkey
     (tmp_path / "data/flashcards").mkdir(parents=True)
     (tmp_path / "data/flashcards/cards.txt").write_text("one\ntwo\n")
     monkeypatch.syspath_prepend(tmp_path)
-    entry = EntryPoint("flashcards", "flashcards", registry.GROUP)
+    entry = EntryPoint("flashcards", "flashcards", GROUP)
     monkeypatch.setattr(plugins, "entry_points", lambda group: [entry] if group == "parley.problems" else [])
-    plugins.discover.__wrapped__("problems", registry.GROUP)
+    plugins.discover.__wrapped__("problems", GROUP)
     assert "flashcards" in registry.names()
     assert [problem.id for problem in registry.load("flashcards", "sample", tmp_path)] == ["one", "two"]
 
@@ -78,9 +79,9 @@ def test_whatever_a_package_raises_while_it_is_imported_is_told(
     name = f"broken_{abs(hash(line))}"
     (tmp_path / f"{name}.py").write_text(f"{line}\n")
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(plugins, "entry_points", lambda group: [EntryPoint("mine", name, registry.GROUP)])
+    monkeypatch.setattr(plugins, "entry_points", lambda group: [EntryPoint("mine", name, GROUP)])
     with pytest.raises(ParleyError, match=r"'mine', which another package offers.*cannot be loaded.*Repair"):
-        plugins.discover.__wrapped__("problems", registry.GROUP)
+        plugins.discover.__wrapped__("problems", GROUP)
 
 
 ONE = Problem("a", "T", "T", "d")

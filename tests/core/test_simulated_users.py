@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from app.bots.users import registry
 from app.bots.users.base import Deed, Unusable
 from app.bots.users.chat_user import MAX_TURNS
+from app.bots.users.registry import USERS
 from experiments.study.fields import Scale, Single, Tick
 from experiments.study.screen import Asked, Chat, Message, Panel, Progress, Screen, Text
 
@@ -50,7 +50,7 @@ def after(turns: int, *actions: str) -> Screen:
 
 def act(kind: str, screen: Screen, *replies: str) -> tuple[Deed, Scripted]:
     ask = Scripted(*replies)
-    user = registry.kind(kind).made("seed", "A retired nurse from Leeds")
+    user = USERS.find(kind).made("seed", "A retired nurse from Leeds")
     return asyncio.run(user.act(screen, ask)), ask
 
 

@@ -101,11 +101,11 @@ class Asking:
 def asking(told: Told = lambda seed: None) -> Iterator[Asking]:
     """A model that is there meanwhile."""
     model: Any = Asking(told)
-    registry._BACKENDS[BACKEND] = registry._Entry(model, "none")
+    registry.BACKENDS.entries[BACKEND] = registry._Entry(model, "none")
     try:
         yield model
     finally:
-        del registry._BACKENDS[BACKEND]
+        del registry.BACKENDS.entries[BACKEND]
 
 
 def database_in(folder: Path) -> Database:

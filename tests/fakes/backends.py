@@ -43,4 +43,4 @@ def registered(name: str, cls: Any) -> Iterator[None]:
     try:
         yield
     finally:
-        del registry._BACKENDS[name]
+        del registry.BACKENDS.entries[name]

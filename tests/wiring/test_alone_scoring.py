@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sqlalchemy import select, update
 
 from app.ai_alone.methods import registry
+from app.ai_alone.methods.registry import METHODS
 from app.ai_alone.plan import AloneCell, Wish, cells
 from app.ai_alone.scoring import outcome, score
 from app.studies.loader import load_study
@@ -113,7 +114,7 @@ CALLS = st.lists(
 def test_a_sample_is_refused_only_by_the_model_itself_and_never_read_past_what_failed(
     name: str, calls: list[tuple[str, str | None]], gap: bool
 ) -> None:
-    method = registry.find(name)
+    method = METHODS.find(name)
     rows = [
         Stored("c", 0, step + gap, None if reason else text, reason, None)
         for step, (text, reason) in enumerate(calls[: method.steps])

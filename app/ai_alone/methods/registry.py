@@ -5,7 +5,7 @@ A method is a class that is made without anything, and named by a decorator; its
     @method("ask_twice")
     class AskTwice: ...
 
-Modules of this folder that name none are helpers. The table fills on first use and only then.
+Modules of this folder that name none are helpers.
 """
 
 from __future__ import annotations
@@ -16,24 +16,20 @@ from typing import TypeVar
 
 from app.ai_alone.methods.base import Method
 from app.errors import MethodUnknown
-from problems.errors import did_you_mean
-from problems.plugins import discover
+from problems.plugins import Registry
 
-GROUP = "parley.methods"
 RELEASED = ("letter_only_zero_shot", "letter_only_few_shot", "free_text")
 """Those that ChatBench's released file has columns for."""
 
 C = TypeVar("C", bound=Callable[[], Method])
-_METHODS: dict[str, Method] = {}
+METHODS: Registry[Method] = Registry("method", "app.ai_alone.methods", "parley.methods", MethodUnknown)
 
 
 def method(name: str) -> Callable[[C], C]:
     """Register the class below as the method `name`."""
 
     def register(cls: C) -> C:
-        if name in _METHODS:
-            raise ValueError(f"Method {name!r} is registered twice. Give one of them another name.")
-        _METHODS[name] = cls()
+        METHODS.add(name, cls())
         return cls
 
     return register
@@ -41,19 +37,9 @@ def method(name: str) -> Callable[[C], C]:
 
 def names() -> tuple[str, ...]:
     """Name every method there is: ChatBench's released ones first, then in the order of the alphabet."""
-    discover("app.ai_alone.methods", GROUP)
-    return (*RELEASED, *sorted(_METHODS.keys() - set(RELEASED)))
-
-
-def find(name: str) -> Method:
-    """The method of that name; raises MethodUnknown with what is allowed."""
-    known = names()
-    if name not in known:
-        hint = did_you_mean(name, known)
-        raise MethodUnknown(f"There is no method {name!r}; allowed: {', '.join(known)}.{hint}")
-    return _METHODS[name]
+    return (*RELEASED, *(name for name in METHODS.all() if name not in RELEASED))
 
 
 def about(name: str) -> str:
     """What a method is, and where it comes from."""
-    return inspect.getdoc(type(find(name))) or ""
+    return inspect.getdoc(type(METHODS.find(name))) or ""

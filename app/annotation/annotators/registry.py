@@ -3,7 +3,7 @@
     @annotator("user_effort")
     class UserEffort(Annotator): ...
 
-The table fills on first use and only then. A study's own (`annotators:` in its file, or in a file of annotators) come
+A study's own (`annotators:` in its file, or in a file of annotators) come
 beside these, under other names: whoever reads data has to know what a name means.
 """
 
@@ -17,10 +17,11 @@ from app.annotation.annotators.custom import Own
 from app.errors import AnnotatorUnknown
 from experiments.errors import allowed
 from experiments.study.annotators import Annotating
-from problems.plugins import discover
+from problems.plugins import Registry
 
-GROUP = "parley.annotators"
-_ANNOTATORS: dict[str, type[Annotator]] = {}
+ANNOTATORS: Registry[type[Annotator]] = Registry(
+    "annotator", "app.annotation.annotators", "parley.annotators", AnnotatorUnknown
+)
 A = TypeVar("A", bound=type[Annotator])
 
 
@@ -28,10 +29,8 @@ def annotator(name: str) -> Callable[[A], A]:
     """Register the class below as the annotator `name`."""
 
     def register(cls: A) -> A:
-        if name in _ANNOTATORS:
-            raise ValueError(f"Annotator {name!r} is registered twice. Give one of them another name.")
+        ANNOTATORS.add(name, cls)
         cls.name = name
-        _ANNOTATORS[name] = cls
         return cls
 
     return register
@@ -39,8 +38,7 @@ def annotator(name: str) -> Callable[[A], A]:
 
 def kinds() -> Mapping[str, type[Annotator]]:
     """Every annotator there is, of this package and of others, in the order of the alphabet."""
-    discover("app.annotation.annotators", GROUP)
-    return dict(sorted(_ANNOTATORS.items()))
+    return ANNOTATORS.all()
 
 
 def annotators(names: Iterable[str], own: Mapping[str, Annotating]) -> list[Annotator]:
