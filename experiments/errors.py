@@ -2,6 +2,7 @@
 
 ParleyError
 ├── StudyError   the study's author: the file cannot be used; every fault is listed at once
+├── NoSuchCell   the researcher: a factor or a value was named that no cell has
 ├── NotDecided   the researcher: a study's state does not allow the decision
 └── Refused      the participant: what was asked does not fit the present screen; nothing was recorded
 """
@@ -40,6 +41,10 @@ class StudyError(ParleyError):
         self.found = tuple(found)
         count = "1 fault" if len(self.found) == 1 else f"{len(self.found)} faults"
         super().__init__(f"{name}: {count}", *self.found)
+
+
+class NoSuchCell(ParleyError):
+    """Participants were named by a factor or a value that no cell has."""
 
 
 class NotDecided(ParleyError):

@@ -14,13 +14,14 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColum
 from app.cli.common import STDOUT, Where, app, err, name_of, out, settings_in_use
 from app.config.secret import secret_for
 from app.config.settings import Settings
+from experiments.study.cells import parse_values
 from storage.datasets.describe.markdown import count as how_many
 from storage.datasets.describe.zip_file import pack
 from storage.datasets.exports.chatbench_filter import Statuses, read_statuses
 from storage.datasets.exports.exporter import export, stream
 from storage.datasets.exports.finetuning import NAME, SHARE, TRAIN, Split, export_examples, stream_examples
 from storage.datasets.exports.plan import Wish
-from storage.datasets.exports.session_filter import Selection, moment_of, where_of
+from storage.datasets.exports.session_filter import Selection, moment_of
 from storage.datasets.imports.detect_files import Found
 from storage.datasets.imports.importer import deviations, import_files
 from storage.datasets.manifest import Exported
@@ -138,7 +139,7 @@ def export_(
     name = name_of(study)
     statuses = _statuses(settings, database, name, status) if status else None
     began = (moment_of(since), moment_of(until, end=True))
-    selection = Selection(where_of(where or ()), *began, complete, language, with_excluded, user)
+    selection = Selection(parse_values(where or ()), *began, complete, language, with_excluded, user)
     wish = Wish(name, schema, origin or (BOT if user else None), statuses, safe, selection)
     if schema == NAME:
         _examples(database, wish, to, file, Split(train, seed))

@@ -12,11 +12,9 @@ from rich.table import Table
 
 from app.cli.common import StudyName, Where, app, name_of, out, settings_in_use
 from app.clock import WorldClock
-from app.errors import SettingsError
-from experiments.errors import allowed
 from experiments.session.outcomes import OUTCOMES
 from experiments.session.study_status import Decision, StudyState
-from experiments.study.cells import cells, standings
+from experiments.study.cells import parse_cell, standings
 from experiments.study.recruitment import Cap
 from experiments.study.resolve import Study
 from experiments.views.quality_flags import SAME_ID
@@ -36,19 +34,8 @@ STANDS: Mapping[StudyState, str] = {
 
 
 def cell_of(study: Study, where: list[str] | None) -> dict[str, str]:
-    """The factors and values that were written as `name=value`; raises SettingsError."""
-    found: dict[str, str] = {}
-    for text in where or ():
-        name, _, value = text.partition("=")
-        if name not in study.factors:
-            raise SettingsError(f"--where {text!r}: there is no such factor{allowed(name, study.factors)}")
-        if name in found:
-            raise SettingsError(f"--where {text!r}: nobody has two values of {name}; {found[name]} was given as well.")
-        values = {cell.values[name] for cell in cells(study.factors, study.pools)}
-        if value not in values:
-            raise SettingsError(f"--where {text!r}: {name} has no such value{allowed(value, values)}")
-        found[name] = value
-    return found
+    """The cell that `--where` names."""
+    return parse_cell(where or (), study.factors, study.pools)
 
 
 @app.command(name="quota")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
+from experiments.errors import NoSuchCell, allowed
 from experiments.study.recruitment import Cap
 from experiments.study.schema import Factor, OneOf, weights
 from experiments.study.template import fill
@@ -107,6 +108,32 @@ def standings(counted: Sequence[tuple[Cell, int, int]], caps: Sequence[Cap]) -> 
 
 def _shut(cell: Cell, caps: Sequence[Cap]) -> Literal["off", "full"]:
     return "off" if any(held.max == 0 and matches(cell.values, held.where) for held in caps) else "full"
+
+
+def parse_values(texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """Factors with a value each, written as `condition=answer-first`; raises NoSuchCell for anything else."""
+    found: dict[tuple[str, str], None] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not (name and equals and value):
+            raise NoSuchCell(f"{text!r} is no factor with a value; write it as condition=answer-first")
+        found[name, value] = None
+    return tuple(found)
+
+
+def parse_cell(texts: Iterable[str], factors: Mapping[str, Factor], pools: Pools) -> dict[str, str]:
+    """Factors of a study with one value each, written as above; raises NoSuchCell for what no cell has."""
+    found: dict[str, str] = {}
+    for name, value in parse_values(texts):
+        if name not in factors:
+            raise NoSuchCell(f"{name}={value}: there is no such factor{allowed(name, factors)}")
+        if name in found:
+            raise NoSuchCell(f"{name}={value}: nobody has two values of {name}; {found[name]} was given as well.")
+        values = {cell.values[name] for cell in cells(factors, pools)}
+        if value not in values:
+            raise NoSuchCell(f"{name}={value}: {name} has no such value{allowed(value, values)}")
+        found[name] = value
+    return found
 
 
 def matches(values: Mapping[str, str], where: Mapping[str, str]) -> bool:

@@ -17,11 +17,12 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from sqlalchemy import select, text, update
 
+from experiments.study.cells import parse_values
 from storage import tables
 from storage.datasets.exports.exporter import export, stream
 from storage.datasets.exports.plan import Wish, filled
 from storage.datasets.exports.preview import files, offers, preview
-from storage.datasets.exports.session_filter import ALL, Selection, where_of
+from storage.datasets.exports.session_filter import ALL, Selection
 from storage.datasets.imports.importer import import_files
 from storage.db.engine import Database
 from storage.errors import StorageError
@@ -120,7 +121,7 @@ factors = st.sampled_from(
 )
 selections = st.builds(
     Selection,
-    st.lists(factors, max_size=3, unique=True).map(where_of),
+    st.lists(factors, max_size=3, unique=True).map(parse_values),
     st.none() | st.integers(0, COUNT // 2).map(lambda day: day * DAY_US),
     st.none() | st.integers(COUNT // 2 + 1, COUNT).map(lambda day: day * DAY_US),
     st.booleans(),

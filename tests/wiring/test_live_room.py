@@ -16,6 +16,7 @@ from app.clock import VirtualClock
 from app.web.console.tabs.monitor import where_of
 from storage.db.engine import open_database
 from storage.errors import StorageError
+from storage.log.seats import cell_key
 from storage.registers.studies import Studies
 from storage.registers.study_status import decide_on, operations_of
 from tests.fakes.console import Room, room
@@ -110,29 +111,29 @@ async def test_an_owner_lets_nobody_new_into_a_cell_and_everybody_again(olga: Re
     painted = await olga.enter("live", study=NAME)
     assert painted["live-cap"]["visible"] is True
     where = {"condition": "answer-first"}
-    assert json.dumps(where) in [value for _, value in painted["live-cell"]["choices"]]
-    said = await limit(olga, json.dumps(where), 0)
+    assert cell_key(where) in [value for _, value in painted["live-cell"]["choices"]]
+    said = await limit(olga, cell_key(where), 0)
     assert "Nobody new begins where condition: answer-first" in said["note"]
     assert ">off</span>" in said["live-body"]
     assert operations_of(console.desk.database, NAME).caps == {(("condition", "answer-first"),): 0}
     assert console.did[-1] == ("olga", "capped condition: answer-first at 0", NAME)
-    said = await limit(olga, json.dumps(where), None)
+    said = await limit(olga, cell_key(where), None)
     assert "As many as come" in said["note"]
     assert ">off</span>" not in said["live-body"]
 
 
 async def test_a_cell_or_a_number_that_was_not_offered_is_refused(olga: Researcher, console: Room) -> None:
     assert (await limit(olga, None, 0))["note"]
-    for cell in ("", '{"condition": "no-such"}', "{", 7, {"condition": "answer-first"}):
+    for cell in ("", "condition: no-such", "{", 7, {"condition": "answer-first"}):
         with pytest.raises(StorageError):
             where_of(study(NAME), cell)
     for most in (-1, 2_000_000):
-        assert (await limit(olga, json.dumps({"condition": "answer-first"}), most))["note"]
+        assert (await limit(olga, "condition: answer-first", most))["note"]
     assert operations_of(console.desk.database, NAME).caps == {}
 
 
 async def test_an_analyst_looks_and_changes_nothing(olga: Researcher, console: Room) -> None:
     console.as_("analyst", "ann")
     assert (await olga.enter("live", study=NAME))["live-cap"]["visible"] is False
-    assert "Only owners" in (await limit(olga, json.dumps({"condition": "answer-first"}), 0))["note"]
+    assert "Only owners" in (await limit(olga, "condition: answer-first", 0))["note"]
     assert operations_of(console.desk.database, NAME).caps == {}

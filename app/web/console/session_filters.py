@@ -8,6 +8,7 @@ from typing import Any
 
 from experiments.errors import allowed
 from experiments.session.outcomes import OUTCOMES
+from experiments.study.cells import parse_values
 from storage.errors import StorageError
 from storage.registers.origins import ORIGINS
 from storage.reports.sessions import LEFT, LIVE, PASTED, Wish
@@ -35,12 +36,11 @@ def cell_choices(cells: Iterable[Mapping[str, str]]) -> list[tuple[str, str]]:
 def wish_of(sent: Mapping[str, Any]) -> Wish:
     """The wish that was sent; raises StorageError for what cannot be meant."""
     given = {name: str(sent.get(name) or "").strip()[:MOST_CHARS] for name in NAMES}
-    name, equals, value = given["cell"].partition("=")
     return Wish(
         text=given["text"],
         origin=_one_of(given["origin"], ORIGINS),
         stands=_one_of(given["stands"], STANDS),
-        cell={name: value} if equals else {},
+        cell=dict(parse_values(filter(None, [given["cell"]]))),
         flag=_one_of(given["flag"], FLAGS),
         excluded=EXCLUDED[_one_of(given["excluded"], ("yes", "no"))],
         since_us=_day_us(given["since"]),

@@ -60,14 +60,6 @@ class Passing:
     selected: Selected
 
 
-def where_of(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Factors with their values, written as `condition=answer-first`; raises StorageError."""
-    for text in texts:
-        if not all(text.partition("=")):
-            raise StorageError(f"{text!r} is no factor with a value; write it as condition=answer-first")
-    return tuple(dict.fromkeys((name, value) for name, _, value in (text.partition("=") for text in texts)))
-
-
 def moment_of(text: str, *, end: bool = False) -> int | None:
     """A date or time as microseconds UTC, or None for an empty text; as an end, a date means the end of its day."""
     if not text.strip():

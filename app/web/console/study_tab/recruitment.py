@@ -15,9 +15,8 @@ from app.web.console.current_user import Visitor
 from app.web.console.study_tab.base import Repaint, Seen, Updates
 from app.web.console.tab import Place, picker
 from app.web.participant.recruiter_links import RECRUITERS
-from experiments.errors import allowed
 from experiments.session.study_status import Decision
-from experiments.study.cells import cells
+from experiments.study.cells import cells, parse_cell
 from experiments.study.resolve import Study
 from storage.log.seats import cell_key
 from storage.registers.origins import PILOT
@@ -148,21 +147,13 @@ class Running:
         decide_on(self._desk.database, study, kind, data, by="researcher", at_us=self._desk.clock.now_us())
 
 
-def pairs(study: Study) -> list[str]:
-    """Every value that somebody can get of a factor, as it is chosen: `condition: answer-first`."""
-    found = (f"{name}: {value}" for cell in cells(study.factors, study.pools) for name, value in cell.values.items())
-    return sorted(dict.fromkeys(found), key=lambda pair: list(study.factors).index(pair.split(": ")[0]))
+def pairs(study: Study) -> list[tuple[str, str]]:
+    """Every value that somebody can get of a factor: as it is shown, and as it is sent."""
+    found = dict.fromkeys(pair for cell in cells(study.factors, study.pools) for pair in cell.values.items())
+    by_factor = sorted(found, key=lambda pair: list(study.factors).index(pair[0]))
+    return [(f"{name}: {value}", f"{name}={value}") for name, value in by_factor]
 
 
 def cell_of(study: Study, chosen: Any) -> dict[str, str]:
-    """The factors and values that were chosen; raises SettingsError."""
-    known = pairs(study)
-    found: dict[str, str] = {}
-    for pair in chosen if isinstance(chosen, list) else ():
-        if pair not in known:
-            raise SettingsError(f"{pair!r} is no value of a factor{allowed(str(pair), known)}")
-        name, _, value = pair.partition(": ")
-        if name in found:
-            raise SettingsError(f"Nobody has two values of {name!r}: choose {found[name]} or {value}.")
-        found[name] = value
-    return found
+    """The cell that was chosen; raises NoSuchCell."""
+    return parse_cell(map(str, chosen if isinstance(chosen, list) else ()), study.factors, study.pools)

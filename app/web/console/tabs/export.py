@@ -12,9 +12,10 @@ from app.web.console.context import Desk
 from app.web.console.current_user import Visitor
 from app.web.console.formatting import WHOSE
 from app.web.console.tab import At, Place, picker, text
+from experiments.study.cells import parse_values
 from storage.datasets.exports.plan import Wish
 from storage.datasets.exports.preview import Offers, Outlook, Preview, files, look, offers, preview
-from storage.datasets.exports.session_filter import Selection, moment_of, where_of
+from storage.datasets.exports.session_filter import Selection, moment_of
 from storage.schemas.registry import schemas
 
 ASK_S = 1.0
@@ -181,7 +182,7 @@ def _wish(study: Any, origin: Any, schema: Any, *more: Any) -> Wish:
     where, language, since, until, complete, excluded, *safe = more
     texts = [item for item in where if isinstance(item, str)] if isinstance(where, list) else []
     began = (moment_of(text(since)), moment_of(text(until), end=True))
-    selection = Selection(where_of(texts), *began, complete is True, text(language), excluded is True)
+    selection = Selection(parse_values(texts), *began, complete is True, text(language), excluded is True)
     return Wish(text(study), text(schema), text(origin) or None, safe=safe == [True], selection=selection)
 
 

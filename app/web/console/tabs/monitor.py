@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -133,21 +132,21 @@ def _known(origin: Any) -> str:
     return origin if origin in ORIGINS else "person"
 
 
-def _choices(study: Study) -> list[tuple[str, str]]:
-    """The values of factors, and whole cells where there are not too many: what is read, and what is sent."""
+def _choices(study: Study) -> dict[str, dict[str, str]]:
+    """The values of factors, and whole cells where there are not too many, each by what is read."""
     every = cells(study.factors, study.pools)
     values = dict.fromkeys((name, value) for cell in every for name, value in cell.values.items())
     alone = [{name: value} for name, value in values]
-    whole: list[Mapping[str, str]] = [cell.values for cell in every if len(cell.values) > 1]
-    return [(cell_key(one), json.dumps(dict(one))) for one in (*alone, *(whole if len(whole) <= MOST_CELLS else ()))]
+    whole = [dict(cell.values) for cell in every if len(cell.values) > 1]
+    return {cell_key(one): one for one in (*alone, *(whole if len(whole) <= MOST_CELLS else ()))}
 
 
 def where_of(study: Study, sent: Any) -> dict[str, str]:
     """The factors that were chosen; raises StorageError for what cannot be."""
-    if sent not in [value for _, value in _choices(study)]:
+    found = _choices(study).get(sent) if isinstance(sent, str) else None
+    if found is None:
         raise StorageError("Choose first for which participants this shall hold.")
-    where: dict[str, str] = json.loads(sent)
-    return where
+    return found
 
 
 def _count(sent: Any) -> int | None:
