@@ -17,7 +17,7 @@ from experiments.errors import allowed
 from experiments.session.telemetry import folded
 from storage.db.engine import Database
 from storage.errors import StorageError
-from storage.registers.imported_rows import ORIGIN as IMPORT
+from storage.registers.origins import Origin
 from storage.reports.analysis_data import origins_of, out_of, rows
 from storage.reports.screen_times import screens
 from storage.schemas.registry import released, schemas
@@ -58,7 +58,7 @@ def screen_times(database: Database, study: str, origin: str) -> pd.DataFrame:
 
     NaN where it was not left. Sessions that were excluded are not in it, and imports have none.
     """
-    there = origin in origins_of(database, study) and origin != IMPORT
+    there = origin in origins_of(database, study) and origin != Origin.IMPORT
     out = out_of(database, study, origin)
     found = [
         (folded(one.path), one.step, one.seconds, one.session)

@@ -28,7 +28,7 @@ from experiments.study.resolve import Study, restore
 from experiments.study.schema import Each, Node
 from experiments.study.step import Step
 from storage.db.engine import open_database
-from storage.registers.origins import PILOT
+from storage.registers.origins import Origin
 
 CLICK_S = 4.0
 """How long a click takes here: so long that nobody writes more than 20 messages a minute, which is the usual limit."""
@@ -165,7 +165,9 @@ async def _gone(study: Study, wish: Wish, cell: Cell, stream: str) -> tuple[Even
 async def _begun(runtime: Runtime, study: Study, wish: Wish, cell: Cell, seed: str) -> Live:
     """A session in the cell, as all others are shut."""
     told = {"language": wish.language or study.file.language} if len(study.file.offered) > 1 else {}
-    return await runtime.enrol(study, origin=PILOT, seed=f"walk:{seed}", shut=all_but(study, cell.values), told=told)
+    return await runtime.enrol(
+        study, origin=Origin.PILOT, seed=f"walk:{seed}", shut=all_but(study, cell.values), told=told
+    )
 
 
 async def _comes(runtime: Runtime, clock: VirtualClock, live: Live, step: str, *, careful: bool) -> bool:

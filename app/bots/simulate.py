@@ -25,6 +25,7 @@ from experiments.study.recruitment import Cap
 from experiments.study.resolve import Study
 from experiments.study.screen import Screen
 from experiments.study.step import Step
+from storage.registers.origins import Origin
 from storage.reports.costs import USER
 
 START_US = 1_767_258_000_000_000
@@ -128,7 +129,7 @@ async def _begun(
     offered = study.file.offered
     told = {"language": offered[UUID(stream).int % len(offered)]} if len(offered) > 1 else {}
     told = {**told, **cast.told(label)}
-    return await runtime.enrol(study, origin="bot", seed=seed_of(label), stream=stream, shut=shut, told=told)
+    return await runtime.enrol(study, origin=Origin.BOT, seed=seed_of(label), stream=stream, shut=shut, told=told)
 
 
 async def _does(runtime: Runtime, live: Live, kind: str, values: Mapping[str, Any]) -> None:

@@ -29,8 +29,8 @@ from storage.db.backup import must_be_unused
 from storage.db.engine import Database, open_database
 from storage.errors import StorageError
 from storage.log.projections import differences, rebuild
+from storage.registers.origins import Origin
 from storage.registers.participants import Participants, Person
-from storage.registers.simulated_users import BOT
 from storage.registers.studies import Studies
 from storage.schemas.registry import schemas
 
@@ -140,7 +140,7 @@ def export_(
     statuses = _statuses(settings, database, name, status) if status else None
     began = (moment_of(since), moment_of(until, end=True))
     selection = Selection(parse_values(where or ()), *began, complete, language, with_excluded, user)
-    wish = Wish(name, schema, origin or (BOT if user else None), statuses, safe, selection)
+    wish = Wish(name, schema, origin or (Origin.BOT if user else None), statuses, safe, selection)
     if schema == NAME:
         _examples(database, wish, to, file, Split(train, seed))
         return

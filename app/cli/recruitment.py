@@ -20,7 +20,7 @@ from experiments.study.resolve import Study
 from experiments.views.quality_flags import SAME_ID
 from storage.db.engine import Database, open_database
 from storage.log.seats import Tally, cell_key, counted, meant
-from storage.registers.origins import ORIGINS
+from storage.registers.origins import ORIGINS, Origin
 from storage.registers.studies import Studies
 from storage.registers.study_status import decide_on, operations_of
 from storage.reports.monitoring.sessions import crowds, first_origin, odd, tally
@@ -105,7 +105,7 @@ def _decide(study: str, kind: Decision, data: Mapping[str, Any], said: str) -> N
 @app.command()
 def status(
     study: StudyName,
-    origin: Annotated[str, typer.Option(help="Whose sessions: person, pilot or bot.")] = "person",
+    origin: Annotated[str, typer.Option(help="Whose sessions: person, pilot or bot.")] = Origin.PERSON,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Say how a study's sessions stand: each outcome, and each cell against its target."""
@@ -117,7 +117,7 @@ def status(
         )
     now, same_id = tally(there), odd(there).flags.get(SAME_ID, 0)
     held = operations_of(database, found.name)
-    caps = held.caps_of(found.file.quotas) if origin == "person" else ()
+    caps = held.caps_of(found.file.quotas) if origin == Origin.PERSON else ()
     if as_json:
         print(
             json.dumps(

@@ -17,14 +17,14 @@ from rich.text import Text
 from app.cli.common import StudyName, app, name_of, out, settings_in_use
 from storage.db.engine import Database, open_database
 from storage.errors import StorageError
-from storage.registers.imported_rows import ORIGIN
-from storage.registers.simulated_users import BOT, simulated
+from storage.registers.origins import Origin
+from storage.registers.simulated_users import simulated
 from storage.reports.analysis_data import origins_of
 
 if TYPE_CHECKING:
     from app.analysis.simulator_quality import Data, Quality
 
-PEOPLE = ("person", ORIGIN)
+PEOPLE = (Origin.PERSON, Origin.IMPORT)
 LEAST = 5
 """The analysis's own, told here so that the help needs no analysis."""
 
@@ -54,13 +54,13 @@ def simulators_(
     theirs = open_database(against) if "://" in against else database
     other = against if against and theirs is database else name
     origin = _whose(theirs, other)
-    people, bots = _data(theirs, other, origin), _data(database, name, BOT)
+    people, bots = _data(theirs, other, origin), _data(database, name, Origin.BOT)
     who = {stream: str(user) for stream, user in simulated(database, name).items()}
     if not who:
         raise StorageError(f"{name!r} has no simulated sessions: parley simulate {name} --user two_step --user-model M")
     found = list(quality(people, bots, who, least))
-    for held, whose in ((database, BOT), (theirs, origin)):
-        rows = frame(held, name if whose == BOT else other, "ai_alone_answers", whose)
+    for held, whose in ((database, Origin.BOT), (theirs, origin)):
+        rows = frame(held, name if whose == Origin.BOT else other, "ai_alone_answers", whose)
         found += alone(people.answers, rows, least) if len(rows) else []
     if as_json:
         print(json.dumps([asdict(one) for one in found], indent=2, ensure_ascii=False))

@@ -71,7 +71,8 @@ from storage.log.quota import Others
 from storage.log.telemetry import Telemetry
 from storage.log.write_requests import Append, Counted, Draft
 from storage.log.write_requests import Attempt as AttemptRow
-from storage.registers.imported_rows import ORIGIN, rows_told
+from storage.registers.imported_rows import rows_told
+from storage.registers.origins import Origin
 from storage.registers.studies import Studies
 from storage.reports.model_calls import times_asked
 
@@ -218,7 +219,7 @@ class Sessions:
                 before, after = rows_told(events), rows_told([*events, *made])
                 rows = tuple(row for seq, row in after.items() if row != before[seq])
                 if made:
-                    await self._append(Append(stream, study, made, origin=ORIGIN, rows=rows))
+                    await self._append(Append(stream, study, made, origin=Origin.IMPORT, rows=rows))
                 return AnnotationCount(len(made), len(found) - len(made))
         raise AssertionError  # as above
 
@@ -284,7 +285,7 @@ class Runtime(Sessions):
 
         Raises Conflict if the stream is taken, and Refused if nobody new can begin.
         """
-        if (why := await self.closed(study)) is not None and (origin == "person" or why == BUDGET):
+        if (why := await self.closed(study)) is not None and (origin == Origin.PERSON or why == BUDGET):
             raise Refused("closed", CLOSED.format(study=study.name, why=why))
         known: dict[str, Any] = {"study": study.name, "hash": study.hash, "origin": origin}
         known |= {"seed": seed or secrets.token_hex(16)}

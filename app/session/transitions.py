@@ -24,6 +24,7 @@ from storage.log.projections import changed_rows, rows_of
 from storage.log.quota import Others
 from storage.log.seat_projection import seat_changes, until_us
 from storage.log.write_requests import Append, Enrolment, Spent
+from storage.registers.origins import Origin
 from storage.schemas.base import Row
 
 COMPLETE = ("submitted", "voted", "expired", "withdrew", "annotated")
@@ -125,7 +126,7 @@ def _caps(
     study: Study, origin: str, operations: Operations, enrolled: Data, closed: tuple[Cap, ...]
 ) -> tuple[Cap, ...]:
     """How many may be in which cells: the study's own caps are for people."""
-    own = operations.caps_of(study.file.quotas) if origin == "person" else ()
+    own = operations.caps_of(study.file.quotas) if origin == Origin.PERSON else ()
     return (*own, *map(Cap.from_data, enrolled.get("shut", ())), *closed)
 
 
@@ -143,9 +144,9 @@ def arrived(live: Live, who: Arriving, others: Others) -> Append:
     """What is written for somebody who begins; raises Refused where nobody new can."""
     study, origin = live.study, who.data["origin"]
     operations = others.operations(study)
-    if origin == "person" and operations.shut is not None:
+    if origin == Origin.PERSON and operations.shut is not None:
         raise Refused("closed", CLOSED.format(study=study.name, why=operations.shut))
-    origin = "pilot" if origin == "person" and operations.pilot else origin
+    origin = Origin.PILOT if origin == Origin.PERSON and operations.pilot else origin
     caps = _caps(study, origin, operations, who.data, who.closed)
     if caps:  # counting takes a microsecond for each who has completed the study
         places(study, others.counts(study, origin), caps)

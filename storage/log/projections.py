@@ -21,7 +21,8 @@ from storage.db.upsert import Whose, own_columns, upsert_rows
 from storage.log import usage
 from storage.log.event_log import facts
 from storage.log.seat_projection import reseat
-from storage.registers.imported_rows import ORIGIN, importing_studies, recorded_rows, study_stream
+from storage.registers.imported_rows import importing_studies, recorded_rows, study_stream
+from storage.registers.origins import Origin
 from storage.registers.studies import Studies
 from storage.schemas.base import Row
 from storage.schemas.registry import released, schemas
@@ -92,10 +93,10 @@ def _implied(connection: Connection, studies: Studies) -> Iterator[tuple[Whose, 
         own.setdefault(study.name, {}).update(_by_key(rows))
     for name, found in own.items():
         yield Whose(name), found | _by_key(alone_rows(connection, name))
-    for name, stream in (*imported, *((s.study, s.stream) for s in sessions if s.origin == ORIGIN)):
-        yield Whose(name, stream, ORIGIN), _by_key(recorded_rows(connection, stream))
+    for name, stream in (*imported, *((s.study, s.stream) for s in sessions if s.origin == Origin.IMPORT)):
+        yield Whose(name, stream, Origin.IMPORT), _by_key(recorded_rows(connection, stream))
     for name, stream, hash_, origin in sessions:
-        if origin != ORIGIN:
+        if origin != Origin.IMPORT:
             yield Whose(name, stream, origin), rows_of(studies.get(hash_), fold(facts(connection, stream)))
 
 

@@ -14,6 +14,7 @@ from experiments.study.resolve import Study
 from storage.db.engine import Database
 from storage.log.item_counts import taken
 from storage.log.seats import counts
+from storage.registers.origins import Origin
 from storage.registers.study_status import operations_in
 
 
@@ -22,7 +23,7 @@ def is_full(database: Database, study: Study, caps: Sequence[Cap], now_us: int) 
     if not caps:
         return False
     with database.connect() as connection:
-        known = Others(connection, now_us).counts(study, "person")
+        known = Others(connection, now_us).counts(study, Origin.PERSON)
     return not open_cells(cells(study.factors, study.pools), known, caps)
 
 

@@ -25,7 +25,7 @@ from storage import tables
 from storage.log.event_log import facts
 from storage.log.seats import Seat, change, changes, stored_cell, take
 from storage.log.telemetry import PASTED
-from storage.registers.imported_rows import ORIGIN
+from storage.registers.origins import Origin
 from storage.registers.studies import Studies
 
 WITHDRAWN = "withdrawn"
@@ -79,7 +79,7 @@ def reseat(connection: Connection, studies: Studies) -> None:
     tables.metadata.drop_all(connection, [tables.seats])
     tables.metadata.create_all(connection, [tables.seats])
     columns = (_session.stream, _session.study, _session.hash, _session.origin)
-    sessions = connection.execute(select(*columns).where(_session.origin != ORIGIN).order_by(_session.ordinal))
+    sessions = connection.execute(select(*columns).where(_session.origin != Origin.IMPORT).order_by(_session.ordinal))
     for stream, name, hash_, origin in sessions.all():
         study, state = studies.get(hash_), fold(facts(connection, stream))
         cell, released_us = known.get(stream, ("{}", None))

@@ -20,9 +20,10 @@ from experiments.study.cells import Cell, Counts, cells
 from experiments.study.resolve import Study
 from storage import tables
 from storage.db.engine import alone
+from storage.registers.origins import Origin
 
 COMPLETE = "complete"
-PEOPLE = ("person", "pilot")
+PEOPLE = (Origin.PERSON, Origin.PILOT)
 """The origins of sessions that go by the world's clock."""
 ONE_AT_A_TIME = 0x5EA75
 """One number for all studies, so that two batches cannot wait for each other."""

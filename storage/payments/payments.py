@@ -25,6 +25,7 @@ from storage.db.engine import Database, writer
 from storage.errors import Conflict
 from storage.log.erasure import erased
 from storage.log.event_log import facts
+from storage.registers.origins import Origin
 from storage.registers.participants import Participants, Person
 from storage.registers.studies import Studies
 
@@ -113,7 +114,7 @@ def _payees(database: Database, people: Participants, study: str) -> Iterator[Pa
     wanted = (
         select(s.c.stream, s.c.ordinal, s.c.hash, i.c.recruiter)
         .outerjoin(i, i.c.stream == s.c.stream)
-        .where(s.c.study == study, s.c.origin == "person")
+        .where(s.c.study == study, s.c.origin == Origin.PERSON)
         .order_by(s.c.ordinal)
     )
     with database.connect() as connection:

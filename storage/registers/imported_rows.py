@@ -23,7 +23,6 @@ from storage.schemas.registry import released
 
 NAMESPACE = UUID("6a1c4f3e-6f0e-5b7e-9a55-1f0a6d2c9b11")
 """Parley's own, drawn once."""
-ORIGIN = "import"
 
 
 def study_stream(study: str) -> str:

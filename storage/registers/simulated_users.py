@@ -11,9 +11,9 @@ from sqlalchemy import ColumnElement, Connection, Select, select
 
 from storage import tables
 from storage.db.engine import Database
+from storage.registers.origins import Origin
 
 RANDOM = "random"
-BOT = "bot"
 _fact, _session = tables.events.c, tables.sessions.c
 
 
@@ -57,7 +57,7 @@ def played_by(study: str, kind: str) -> Select[tuple[str]]:
 
 
 def _enrolled(study: str, *columns: ColumnElement[Any]) -> Select[Any]:
-    ours = (_session.study == study, _session.origin == BOT, _fact.seq == 1)
+    ours = (_session.study == study, _session.origin == Origin.BOT, _fact.seq == 1)
     return select(*columns).join(tables.sessions, _session.stream == _fact.stream).where(*ours)
 
 

@@ -20,11 +20,11 @@ from experiments.study.resolve import Study
 from storage import tables
 from storage.db.engine import Database
 from storage.registers.imported_rows import study_stream
+from storage.registers.origins import Origin
 from storage.registers.studies import Studies
 from storage.registers.study_status import Deciding, decided, every_operations_in, operations_in
 from storage.yaml_text import yaml_text
 
-PERSON = "person"
 _fact, _study, _seat = tables.events.c, tables.studies.c, tables.seats.c
 
 
@@ -135,7 +135,7 @@ def _bring(now: Deciding, study: Study, at_us: int) -> None:
 
 
 def _has_people(connection: Connection, name: str) -> bool:
-    mine = select(_seat.stream).where(_seat.study == name, _seat.origin == PERSON).limit(1)
+    mine = select(_seat.stream).where(_seat.study == name, _seat.origin == Origin.PERSON).limit(1)
     return connection.execute(mine).first() is not None
 
 

@@ -19,7 +19,8 @@ from storage.datasets.exports.rows import Chosen
 from storage.db.engine import Database
 from storage.db.recorded_schemas import recorded_schemas
 from storage.log.seats import COMPLETE
-from storage.registers.imported_rows import ORIGIN, imports, study_stream
+from storage.registers.imported_rows import imports, study_stream
+from storage.registers.origins import Origin
 from storage.schemas.base import Released
 from storage.schemas.registry import released, schemas
 
@@ -53,11 +54,11 @@ def rows(
     Of a release in parts (ChatBench's pilots) only the first one is meant. A filtered file of a study's own sessions is
     what an export writes: the rows of the sessions that stay.
     """
-    filters = table.filters if origin != ORIGIN else ""
+    filters = table.filters if origin != Origin.IMPORT else ""
     own = (released(filters) if filters else table).table().c
     named = {column.name: own[column.sql] for column in table.columns}
-    whose = {"": own["_session"] == "", ORIGIN: own["_session"] == study_stream(study)} if table.of_study else {}
-    its = whose.get(origin if origin == ORIGIN else "", own["_origin"] == origin)
+    whose = {"": own["_session"] == "", Origin.IMPORT: own["_session"] == study_stream(study)} if table.of_study else {}
+    its = whose.get(origin if origin == Origin.IMPORT else "", own["_origin"] == origin)
     query = select(*(named[name] for name in names), own["_session"])
     query = query.where(own["_study"] == study, own["_part"] == table.parts[0], its)
     if not excluded and not table.of_study:
@@ -102,7 +103,7 @@ def mark(database: Database, study: str, origin: str) -> Mark:
     counts = select(func.count(), func.sum(_seat.last_us % PRIME), func.count(_seat.outcome)).where(*ours)
     out = select(_seat.stream, _seat.excluded).where(*ours, _seat.excluded.is_not(None)).order_by(_seat.stream)
     with database.connect() as connection:
-        if origin == ORIGIN:
+        if origin == Origin.IMPORT:
             return (len(imports(connection, study)),)
         return (*connection.execute(counts).one(), *map(tuple, connection.execute(out)))
 

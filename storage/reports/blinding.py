@@ -22,8 +22,7 @@ from experiments.study.resolve import Study
 from storage import tables
 from storage.db.engine import Database
 from storage.errors import StorageError
-from storage.registers.imported_rows import ORIGIN
-from storage.registers.origins import origins
+from storage.registers.origins import Origin, origins
 from storage.registers.studies import Studies
 
 INDEX = re.compile(r"\[\d+\]")
@@ -135,7 +134,7 @@ Asked = Mapping[str, Mapping[str, Sequence[Guess]]]
 def blinding(database: Database, study: str, origin: str | None = None, by: Sequence[str] | None = None) -> Blinding:
     """The report of a study, of people's sessions if it has any; by some factors, or by all. Raises StorageError."""
     with database.connect() as connection:
-        meant = [name for name in origins(connection, study, origin) if name != ORIGIN]
+        meant = [name for name in origins(connection, study, origin) if name != Origin.IMPORT]
         if not meant:
             raise StorageError(f"{study!r} was imported, and a release does not tell what its models or people guessed")
         versions = Studies(database).taken(study, meant[0])

@@ -27,8 +27,8 @@ from storage import tables
 from storage.column_types import literal
 from storage.db.engine import Database
 from storage.log.event_log import facts
-from storage.registers.imported_rows import ORIGIN, recorded_rows, rows_told, study_stream
-from storage.registers.origins import origins
+from storage.registers.imported_rows import recorded_rows, rows_told, study_stream
+from storage.registers.origins import Origin, origins
 from storage.registers.studies import Studies
 from storage.schemas.base import Row
 
@@ -84,12 +84,12 @@ def _sessions(database: Database, study: str, origin: str) -> Iterator[list[Conv
     out = select(_seat.stream).where(_seat.study == study, _seat.excluded.is_not(None))
     ours = select(_session.stream, _session.hash).where(_session.study == study, _session.origin == origin)
     with database.connect() as connection:
-        known = _questions(connection, study) if origin == ORIGIN else {}
+        known = _questions(connection, study) if origin == Origin.IMPORT else {}
         wanted = connection.execute(ours.where(_session.stream.not_in(out)).order_by(_session.ordinal)).all()
     for stream, hash_ in wanted:
         with database.connect() as connection:
             events = facts(connection, stream)
-        if origin == ORIGIN:
+        if origin == Origin.IMPORT:
             yield list(_imported(stream, events, known))
         else:
             state = fold(events)

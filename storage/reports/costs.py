@@ -22,6 +22,7 @@ from experiments.study.cells import matches
 from experiments.study.resolve import Study
 from storage import tables
 from storage.db.engine import Database
+from storage.registers.origins import Origin
 
 By = Literal["model", "condition", "participant"]
 _try, _fact, _session = tables.attempts.c, tables.events.c, tables.sessions.c
@@ -109,7 +110,7 @@ def _within(connection: Connection, study: str, where: Where) -> set[str] | None
 
 
 def _people(study: str) -> Any:
-    return select(_session.stream).where(_session.study == study, _session.origin == "person")
+    return select(_session.stream).where(_session.study == study, _session.origin == Origin.PERSON)
 
 
 def _unknown() -> Any:
@@ -149,7 +150,9 @@ def _participants(connection: Connection, study: str) -> dict[str, str]:
     found = connection.execute(
         select(_session.stream, _session.ordinal, _session.origin).where(_session.study == study)
     )
-    return {stream: f"{number}" + ("" if origin == "person" else f" ({origin})") for stream, number, origin in found}
+    return {
+        stream: f"{number}" + ("" if origin == Origin.PERSON else f" ({origin})") for stream, number, origin in found
+    }
 
 
 def _conditions(connection: Connection, study: str) -> dict[str, str]:

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, select
 
 from storage import tables
 from storage.db.engine import Database
+from storage.registers.origins import Origin
 from storage.registers.participants import Participants
 from storage.schemas.registry import schemas
 
@@ -17,7 +18,7 @@ _session = tables.sessions.c
 def sessions_called(database: Database, people: Participants, name: str, study: str = "") -> tuple[str, ...]:
     """The streams of the sessions that are called so, in one study or in any; imported ones are nobody's here."""
     with database.connect() as connection:
-        ours = select(_session.stream, _session.study).where(_session.origin != "import")
+        ours = select(_session.stream, _session.study).where(_session.origin != Origin.IMPORT)
         studies = {row.stream: row.study for row in connection.execute(ours)}
         found = dict.fromkeys(_called(connection, people, name, {study} if study else set(studies.values())))
     return tuple(stream for stream in found if stream in studies and study in ("", studies[stream]))

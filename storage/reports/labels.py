@@ -13,8 +13,7 @@ from experiments.views.problem_history import units
 from storage import tables
 from storage.db.engine import Database
 from storage.log.event_log import facts
-from storage.registers.imported_rows import ORIGIN
-from storage.registers.origins import origins
+from storage.registers.origins import Origin, origins
 from storage.registers.studies import Studies
 
 _session, _seat = tables.sessions.c, tables.seats.c
@@ -34,7 +33,7 @@ def labels(database: Database, study: str, origin: str | None, step: str) -> Ite
     studies = Studies(database)
     out = select(_seat.stream).where(_seat.study == study, _seat.excluded.is_not(None))
     with database.connect() as connection:
-        whose = next(iter(one for one in origins(connection, study, origin) if one != ORIGIN), None)
+        whose = next(iter(one for one in origins(connection, study, origin) if one != Origin.IMPORT), None)
         ours = select(_session.stream, _session.hash).where(_session.study == study, _session.origin == whose)
         wanted = connection.execute(ours.where(_session.stream.not_in(out)).order_by(_session.ordinal)).all()
         for stream, hash_ in wanted:

@@ -25,7 +25,7 @@ from storage import tables
 from storage.db.engine import Database
 from storage.log.event_log import facts
 from storage.log.seat_projection import seat_of
-from storage.registers.imported_rows import ORIGIN
+from storage.registers.origins import Origin
 from storage.registers.studies import Studies
 
 
@@ -42,7 +42,7 @@ class Verified:
 def verify(database: Database, study: str, told: Callable[[int, int], None] = lambda done, total: None) -> Verified:
     """Derive everything of a study again; `told` hears how many sessions of how many are done."""
     t, seat = tables.sessions.c, tables.seats.c
-    wanted = select(t.stream, t.hash, t.ordinal).where(t.study == study, t.origin != ORIGIN).order_by(t.ordinal)
+    wanted = select(t.stream, t.hash, t.ordinal).where(t.study == study, t.origin != Origin.IMPORT).order_by(t.ordinal)
     with database.connect() as connection:
         sessions = connection.execute(wanted).all()
     known, counts, found = Studies(database), Counter[str](), list[str]()

@@ -24,8 +24,7 @@ from storage import tables
 from storage.db.engine import Database
 from storage.log import telemetry
 from storage.log.event_log import facts
-from storage.registers.imported_rows import ORIGIN
-from storage.registers.origins import origins
+from storage.registers.origins import Origin, origins
 from storage.registers.studies import Studies
 
 
@@ -77,7 +76,7 @@ def screens(database: Database, study: str, origin: str | None = None) -> Iterat
     """Every screen that a study's sessions came to, session by session: people's, unless there are none."""
     studies, t = Studies(database), tables.sessions.c
     with database.connect() as connection:
-        meant = [name for name in origins(connection, study, origin) if name != ORIGIN][:1]
+        meant = [name for name in origins(connection, study, origin) if name != Origin.IMPORT][:1]
         wanted = select(t.stream, t.hash, t.origin).where(t.study == study, t.origin.in_(meant)).order_by(t.ordinal)
         for stream, hash_, whose in connection.execute(wanted).all():
             state = fold(facts(connection, stream))

@@ -21,8 +21,8 @@ from storage.db.engine import Database
 from storage.errors import StorageError
 from storage.log import seats
 from storage.log.event_log import facts
-from storage.registers.imported_rows import ORIGIN, row_of
-from storage.registers.origins import ORIGINS
+from storage.registers.imported_rows import row_of
+from storage.registers.origins import ORIGINS, Origin
 from storage.registers.studies import Studies
 from storage.schemas.base import Row as Released
 
@@ -80,7 +80,7 @@ class Entry:
     @property
     def imported(self) -> bool:
         """Whether it is recorded data, with no study to tell it by."""
-        return self.origin == ORIGIN
+        return self.origin == Origin.IMPORT
 
 
 @dataclass(frozen=True, slots=True)

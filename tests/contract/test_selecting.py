@@ -20,11 +20,12 @@ from sqlalchemy import select, text, update
 from experiments.study.cells import parse_values
 from storage import tables
 from storage.datasets.exports.exporter import export, stream
-from storage.datasets.exports.plan import Wish, filled
+from storage.datasets.exports.plan import Wish
 from storage.datasets.exports.preview import files, offers, preview
 from storage.datasets.exports.session_filter import ALL, Selection
 from storage.datasets.imports.importer import import_files
 from storage.db.engine import Database
+from storage.db.recorded_schemas import recorded_schemas
 from storage.errors import StorageError
 from storage.schemas.registry import schema as schema_of
 from tests.fakes.databases import fill
@@ -192,7 +193,7 @@ def test_every_kind_of_database_selects_alike(each_database: Database) -> None:
 def test_rows_that_are_numbered_in_their_file_are_numbered_anew(database: Database) -> None:
     asyncio.run(fill(database, ["dices"], 3, "1"))
     with database.connect() as connection:
-        schema = filled(connection, "dices")[0]
+        schema = recorded_schemas(connection, "dices")[0]
     wish = Wish("dices", schema, selection=Selection(with_excluded=True))
     whole = rows(database, wish, "")
     exclude(database, {0: "no"})

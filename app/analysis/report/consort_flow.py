@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from app.analysis.report.build import Arm, Report
 from app.analysis.report.wording import ended
 from storage.log.seats import COMPLETE
-from storage.registers.imported_rows import ORIGIN as IMPORT
+from storage.registers.origins import Origin
 
 FEW_ARMS = 4
 """The flow shows the values of a factor that has at most so many."""
@@ -38,7 +38,7 @@ class Stage:
 def stages(report: Report) -> Iterator[Stage]:
     """The flow, from the first stage to the last. Of a release nothing is said that is not known."""
     people, analysed = report.flow, report.results.analysed
-    if report.origin == IMPORT:
+    if report.origin == Origin.IMPORT:
         yield Stage(people.arrived, "are in the release")
         yield Stage(analysed, "analysed", ANALYSED)
         return

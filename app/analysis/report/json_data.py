@@ -17,8 +17,7 @@ from app.analysis.intervals import LEVEL
 from app.analysis.report.build import Report
 from app.analysis.report.published_comparison import Published
 from app.analysis.results import NAMES
-from storage.registers.origins import PILOT
-from storage.registers.simulated_users import BOT
+from storage.registers.origins import Origin
 
 SCHEMA = "parley-report/1"
 """Another one where what a program reads would mean something else."""
@@ -42,8 +41,8 @@ def contents(report: Report) -> dict[str, Any]:
         "title": report.title,
         "versions": [asdict(version) for version in report.versions],
         "origin": report.origin,
-        "simulated": report.origin == BOT,
-        "pilot": report.origin == PILOT,
+        "simulated": report.origin == Origin.BOT,
+        "pilot": report.origin == Origin.PILOT,
         "warning": report.warning or None,
         "schemas": report.results.schemas,
         "flow": _flow(report),

@@ -10,7 +10,7 @@ from app.analysis.chatbench.accuracy import ATTENTION, TABLE
 from app.analysis.data_frames import SESSION, frame
 from storage.db.engine import Database
 from storage.log.seats import meant
-from storage.registers.imported_rows import ORIGIN as IMPORT
+from storage.registers.origins import Origin
 from storage.reports.analysis_data import Flow
 from storage.reports.blinding import ALL, blinding
 from storage.reports.costs import Cost, costs
@@ -49,7 +49,7 @@ class Quality:
 
     def told(self, people: Flow) -> Iterator[tuple[str, int, int]]:
         """What is odd in words, each with how many there are, and of how many."""
-        if people.origin != IMPORT:
+        if people.origin != Origin.IMPORT:
             yield "Sessions with a flag", self.flagged, people.arrived
             for name, words in FLAGS.items():
                 yield f"Sessions that {words} ({name})", self.flags.get(name, 0), people.arrived
@@ -97,7 +97,7 @@ def money(cost: Cost) -> str:
 def quality(database: Database, study: str, origin: str, schemas: Collection[str], now_us: int) -> Quality:
     """What is odd about a study's sessions."""
     checked, missed = _attention(database, study, origin) if "chatbench" in schemas else (0, 0)
-    if origin == IMPORT:
+    if origin == Origin.IMPORT:
         return Quality({}, 0, 0, 0, 0, checked, missed)
     with database.connect() as connection:
         found = odd(crowds(connection, meant(study, origin, now_us, 0)))

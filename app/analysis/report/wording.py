@@ -7,18 +7,21 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 
 from app.analysis.estimates import COUNT, Estimate, Finding
-from storage.registers.imported_rows import ORIGIN as IMPORT
-from storage.registers.origins import PILOT
-from storage.registers.simulated_users import BOT
+from storage.registers.origins import Origin
 from storage.reports.analysis_data import UNDER_WAY, Flow
 
 WHOSE: Mapping[str, str] = MappingProxyType(
-    {"person": "people", PILOT: "pilot sessions", BOT: "simulated participants", IMPORT: "an imported release"}
+    {
+        Origin.PERSON: "people",
+        Origin.PILOT: "pilot sessions",
+        Origin.BOT: "simulated participants",
+        Origin.IMPORT: "an imported release",
+    }
 )
 WARNINGS: Mapping[str, str] = MappingProxyType(
     {
-        BOT: "Simulated data. No person took part in this: do not report it as what people did.",
-        PILOT: "Pilot data. The study was only tried out: do not report it as the study's.",
+        Origin.BOT: "Simulated data. No person took part in this: do not report it as what people did.",
+        Origin.PILOT: "Pilot data. The study was only tried out: do not report it as the study's.",
     }
 )
 ENDED: Mapping[str, str] = MappingProxyType(

@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
+from storage.registers.origins import Origin
+
 NOTHING = "–"
 SECOND_US = 1_000_000
-WHOSE: Mapping[str, str] = {"person": "People", "import": "Imported", "bot": "Simulated", "pilot": "Pilot"}
+WHOSE: Mapping[str, str] = {
+    Origin.PERSON: "People",
+    Origin.IMPORT: "Imported",
+    Origin.BOT: "Simulated",
+    Origin.PILOT: "Pilot",
+}
 """Whose sessions they are, by their origin."""
 
 

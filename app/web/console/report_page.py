@@ -17,7 +17,7 @@ from app.web.console.background_cache import Latest
 from app.web.console.context import Desk
 from app.web.console.current_user import VISITOR
 from problems.errors import ParleyError
-from storage.registers.origins import origins
+from storage.registers.origins import Origin, origins
 from storage.reports.analysis_data import mark
 
 NOT_FOUND, NOT_YET = 404, 202
@@ -40,7 +40,7 @@ def route(desk: Desk, workers: Executor | None = None) -> Route:
     latest: Latest[Key, str] = Latest(compute, changed, desk.clock.now_us, beside)
 
     def report(request: Request) -> Response:
-        study, origin = request.path_params["study"], request.query_params.get("origin", "person")
+        study, origin = request.path_params["study"], request.query_params.get("origin", Origin.PERSON)
         try:
             with desk.database.connect() as connection:
                 origins(connection, study, origin)

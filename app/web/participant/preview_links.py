@@ -14,7 +14,7 @@ from app.config.settings import Settings
 from app.session.service import Runtime
 from app.web.participant.session_cookie import Cookies
 from app.web.participant.start_page import lost
-from storage.registers.origins import PILOT
+from storage.registers.origins import Origin
 
 LASTS_S = 3600
 
@@ -43,7 +43,7 @@ class Walks:
         async def go_on(request: Request) -> Response:
             stream = self.stream(request.path_params["token"])
             live = await runtime.afresh(stream) if stream else None
-            if live is None or live.state.enrolled.get("origin") != PILOT:
+            if live is None or live.state.enrolled.get("origin") != Origin.PILOT:
                 return lost(request)
             response = RedirectResponse("/", status_code=303)
             cookies.write(response, live.stream)

@@ -36,6 +36,7 @@ from experiments.session.outcomes import way_out
 from experiments.study.resolve import Study
 from storage.accounts.login_throttle import neighbourhood
 from storage.errors import Conflict
+from storage.registers.origins import Origin
 from storage.registers.participants import Participants, Person
 
 log = logging.getLogger(__name__)
@@ -210,7 +211,9 @@ class Arrival:
             identity, more = await asyncio.to_thread(self._returning.entry, study.name, who, found, again)
             try:
                 told |= more
-                live = await self._runtime.enrol(study, origin="person", identity=identity, stream=stream, told=told)
+                live = await self._runtime.enrol(
+                    study, origin=Origin.PERSON, identity=identity, stream=stream, told=told
+                )
                 return live, True
             except (Conflict, Refused) as error:
                 # The button was clicked twice; or the same person in another tab, or anybody under this id, was first.

@@ -11,6 +11,7 @@ from app.i18n.catalogues import Catalogue, catalogue
 from app.session.transitions import Live
 from experiments.session.telemetry import records as records_telemetry
 from experiments.study.recruitment import Paste
+from storage.registers.origins import Origin
 
 _WORDS_JS = (Path(__file__).parents[1] / "static" / "words.js").read_text(encoding="utf-8")
 PAGE_WORDS: Mapping[str, str] = dict(re.findall(r'^  (\w+): "(.*)",$', _WORDS_JS, re.MULTILINE))
@@ -49,7 +50,7 @@ def look_of(live: Live) -> StudyLook:
         language,
         contact,
         file.dollar_maths,
-        pilot=live.state.enrolled.get("origin") == "pilot",
+        pilot=live.state.enrolled.get("origin") == Origin.PILOT,
         paste=file.paste,
         idle_s=file.session_limits.idle_after_s,
         telemetry=records_telemetry(live.study, live.state),

@@ -6,16 +6,17 @@ It says what is known and lists what is not; it never fills a gap.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from experiments.study.model_spec import Model
 from storage.datasets.describe.croissant import record_set
 from storage.datasets.describe.markdown import bullets, code, count, join, table
 from storage.datasets.describe.study_documents import file_name
-from storage.datasets.describe.summary_text import PILOT, SIMULATED, is_imported, published, summary, title
+from storage.datasets.describe.summary_text import is_imported, published, summary, title
 from storage.datasets.manifest import Exported, File, Selected
 from storage.db.checksums import NAME
+from storage.registers.origins import Origin
 from storage.yaml_text import yaml_text
 
 
@@ -52,9 +53,9 @@ def _excluded(selected: Selected) -> str:
     return join(said, table(("reason", "sessions"), ((code(why), f"{number:,}") for why, number in selected.excluded)))
 
 
-WARNINGS = {
-    SIMULATED: "> **SIMULATED DATA. No person took part in this study.** Do not report it as what people did.",
-    PILOT: "> **PILOT DATA. The study was only tried out.** Do not report it as the study's.",
+WARNINGS: Mapping[str, str] = {
+    Origin.BOT: "> **SIMULATED DATA. No person took part in this study.** Do not report it as what people did.",
+    Origin.PILOT: "> **PILOT DATA. The study was only tried out.** Do not report it as the study's.",
 }
 SAFE = (
     "**This is the variant for spreadsheets, not the exact data.** Text that a spreadsheet would run as a formula "

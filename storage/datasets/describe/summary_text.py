@@ -7,26 +7,26 @@ from types import MappingProxyType
 
 from storage.datasets.describe.markdown import count
 from storage.datasets.manifest import Exported
+from storage.registers.origins import Origin
 
-IMPORTED = "import"
-SIMULATED = "bot"
-PILOT = "pilot"
 ORIGINS: Mapping[str, str] = MappingProxyType(
     {
-        "person": "They are the sessions of people who took part.",
-        SIMULATED: (
+        Origin.PERSON: "They are the sessions of people who took part.",
+        Origin.BOT: (
             "THEY ARE SIMULATED: no person took part. A program played them to try the study out; nothing about "
             "people follows from them."
         ),
-        PILOT: "THEY ARE OF A PILOT: people tried the study out before it was opened. They are no part of its data.",
-        IMPORTED: "They were imported from files, and did not come about in Parley.",
+        Origin.PILOT: (
+            "THEY ARE OF A PILOT: people tried the study out before it was opened. They are no part of its data."
+        ),
+        Origin.IMPORT: "They were imported from files, and did not come about in Parley.",
     }
 )
 
 
 def is_imported(exported: Exported) -> bool:
     """Whether the data were imported, and did not come about in Parley."""
-    return exported.origin == IMPORTED
+    return exported.origin == Origin.IMPORT
 
 
 def came_with(exported: Exported) -> Mapping[str, str] | None:

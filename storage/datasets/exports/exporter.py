@@ -22,8 +22,8 @@ from storage.datasets.manifest import Exported, File
 from storage.db.engine import Database
 from storage.db.private_files import create
 from storage.errors import StorageError
-from storage.registers.imported_rows import ORIGIN
-from storage.registers.simulated_users import BOT, counted
+from storage.registers.origins import Origin
+from storage.registers.simulated_users import counted
 from storage.registers.studies import Studies
 from storage.schemas.base import Column
 from storage.schemas.registry import schema as schema_of
@@ -53,7 +53,7 @@ def _export(database: Database, wish: Wish, folder: Path, tell: Tell) -> Exporte
             files = tuple(_write(connection, chosen, paths, tell, safe=wish.safe) for chosen in plan.files)
         sessions = sessions_in(connection, wish.study, plan)
         withdrawn = there_and_gone(connection, wish.study, plan.origin)[1]
-        users = tuple(counted(connection, wish.study)) if plan.origin == BOT else ()
+        users = tuple(counted(connection, wish.study)) if plan.origin == Origin.BOT else ()
     exported = Exported(
         study=wish.study,
         schema=schema_of(wish.schema),
@@ -139,10 +139,10 @@ def sessions_in(connection: Connection, study: str, plan: Plan) -> int:
     t = tables.sessions.c
     if plan.selected:
         return plan.selected.number
-    if plan.origin != ORIGIN:
+    if plan.origin != Origin.IMPORT:
         return there_and_gone(connection, study, plan.origin)[0]
     own = {chosen.table.name: chosen.own.c for chosen in plan.files if not chosen.table.of_study}
     people = [select(table["_session"]).where(table["_study"] == study) for table in own.values()]
-    its = select(t.stream).where(t.study == study, t.origin == ORIGIN)
+    its = select(t.stream).where(t.study == study, t.origin == Origin.IMPORT)
     among = its.where(t.stream.in_(union(*people))) if people else its.where(false())
     return connection.execute(select(func.count()).select_from(among.subquery())).scalar_one()

@@ -20,8 +20,8 @@ from storage.datasets.exports.session_filter import ALL, Passing, Selection, pas
 from storage.datasets.manifest import Kept, Selected
 from storage.db.recorded_schemas import recorded_schemas
 from storage.errors import StorageError
-from storage.registers.imported_rows import ORIGIN, imports
-from storage.registers.origins import PERSON, origins
+from storage.registers.imported_rows import imports
+from storage.registers.origins import Origin, origins
 from storage.schemas.base import Column, Schema
 from storage.schemas.registry import schema as schema_of
 
@@ -66,7 +66,7 @@ def planned(connection: Connection, wish: Wish) -> Plan:
     """The plan for a wish; raises StorageError with what there is instead."""
     schema = schema_of(wish.schema)
     origin = _origin(connection, wish)
-    if origin != ORIGIN:
+    if origin != Origin.IMPORT:
         return _own(connection, schema, wish, origin)
     if wish.statuses is not None:
         raise StorageError(f"{wish.study!r} was imported: whom its release keeps is stored; leave out the status file")
@@ -86,15 +86,15 @@ def filter_files(connection: Connection, wish: Wish, chosen: Chosen) -> list[Kep
 def _origin(connection: Connection, wish: Wish) -> str:
     """Whose sessions are exported; raises StorageError where the study has none that the schema's tables hold."""
     read = [item["schema"] for item in imports(connection, wish.study)]
-    alone = {PERSON} if asked_alone(connection, wish.study) else ()
-    asked = origins(connection, wish.study, wish.origin, {ORIGIN} if read else (), instead=alone)
+    alone = {Origin.PERSON} if asked_alone(connection, wish.study) else ()
+    asked = origins(connection, wish.study, wish.origin, {Origin.IMPORT} if read else (), instead=alone)
     known = recorded_schemas(connection, wish.study)
-    holds = {origin: read if origin == ORIGIN else known for origin in asked}
+    holds = {origin: read if origin == Origin.IMPORT else known for origin in asked}
     chosen = next((origin for origin in asked if wish.schema in holds[origin]), None)
     if chosen is None:
         words = {name for origin in asked for name in holds[origin]}
         hint = (
-            f" Add `export_schemas: [{wish.schema}]` to its file before people take part." if asked != [ORIGIN] else ""
+            f" Add `export_schemas: [{wish.schema}]` to its file before people take part." if asked != [Origin.IMPORT] else ""
         )
         raise StorageError(
             f"the study {wish.study!r} does not record {wish.schema!r}{allowed(wish.schema, words)}{hint}"
@@ -127,9 +127,9 @@ def _imported(connection: Connection, schema: Schema, study: str) -> Plan:
             names = dict.fromkeys(name for item in read for name in item["columns"])
             known = {column.name: column for column in table.columns}
             if read:
-                chosen = Chosen(study, ORIGIN, table, part, tuple(known[name] for name in names))
+                chosen = Chosen(study, Origin.IMPORT, table, part, tuple(known[name] for name in names))
                 files.append(replace(chosen, columns=(*chosen.columns, *_annotated(connection, chosen))))
-    return Plan(ORIGIN, tuple(files), tuple(sources))
+    return Plan(Origin.IMPORT, tuple(files), tuple(sources))
 
 
 def _annotated(connection: Connection, chosen: Chosen) -> tuple[Column, ...]:

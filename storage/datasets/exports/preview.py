@@ -20,8 +20,8 @@ from storage.datasets.manifest import Selected
 from storage.db.engine import Database
 from storage.db.recorded_schemas import recorded_schemas
 from storage.log.seats import cells_of
-from storage.registers.imported_rows import ORIGIN, imports
-from storage.registers.origins import ORIGINS
+from storage.registers.imported_rows import imports
+from storage.registers.origins import ORIGINS, Origin
 
 MOST_COUNTED = 10_000
 PREVIEW = 20
@@ -74,7 +74,7 @@ def offers(database: Database, study: str) -> Offers:
     with database.connect() as connection:
         came = set(connection.execute(select(t.origin).where(t.study == study).distinct()).scalars())
         holds = dict.fromkeys(came, tuple(recorded_schemas(connection, study)))
-        holds[ORIGIN] = tuple(dict.fromkeys(item["schema"] for item in imports(connection, study)))
+        holds[Origin.IMPORT] = tuple(dict.fromkeys(item["schema"] for item in imports(connection, study)))
         return Offers(
             schemas={origin: holds[origin] for origin in ORIGINS if holds.get(origin)},
             factors=values_of(cells_of(connection, study)),
@@ -119,7 +119,7 @@ def _preview(connection: Connection, wish: Wish, chosen: Chosen, most: int) -> P
 def _sessions(connection: Connection, wish: Wish, plan: Plan) -> int | None:
     if plan.selected is not None:
         return plan.selected.number
-    return None if plan.origin == ORIGIN else there_and_gone(connection, wish.study, plan.origin)[0]
+    return None if plan.origin == Origin.IMPORT else there_and_gone(connection, wish.study, plan.origin)[0]
 
 
 def _expected(chosen: Chosen, rows: int | None, most: int) -> Expected:

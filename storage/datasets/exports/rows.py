@@ -15,7 +15,8 @@ import orjson
 from sqlalchemy import ColumnElement, Connection, Select, Table, Text, cast, func, literal_column, or_, select
 
 from storage import tables
-from storage.registers.imported_rows import ORIGIN, study_stream
+from storage.registers.imported_rows import study_stream
+from storage.registers.origins import Origin
 from storage.schemas.base import Column, Released
 
 AT_ONCE = 200
@@ -59,7 +60,7 @@ class Chosen:
     def texts(self) -> bool:
         """Whether every cell can come as a text that is written as it is."""
         numbers = any(column.kind == "number" for column in self.columns)
-        return not numbers and not (self.table.counter and self.origin != ORIGIN)
+        return not numbers and not (self.table.counter and self.origin != Origin.IMPORT)
 
     def count(self, connection: Connection, where: ColumnElement[bool] | None = None) -> int:
         """How many rows there are, or how many of them of a kind."""
@@ -83,7 +84,7 @@ class Chosen:
             rows: Rows = fetched
             if spelled:
                 rows = _as_written(rows, self.columns)
-            if self.table.counter and self.origin != ORIGIN:
+            if self.table.counter and self.origin != Origin.IMPORT:
                 rows = [self._counted(row, number + n) for n, row in enumerate(rows)]
             number += len(rows)
             yield rows
@@ -94,7 +95,7 @@ class Chosen:
         query = select(own["_seq"]).where(
             own["_study"] == self.study, own["_part"] == self.part, own["_written"].is_not(None)
         )
-        return self.origin == ORIGIN and connection.execute(query.limit(1)).first() is not None
+        return self.origin == Origin.IMPORT and connection.execute(query.limit(1)).first() is not None
 
     def _where(self, query: Select[Any]) -> Select[Any]:
         own = self.own.c
@@ -104,11 +105,11 @@ class Chosen:
         if self.among is not None:
             query = query.where(own["_session"].in_(self.among))
         if self.table.of_study:
-            return query.where(own["_session"] == (study_stream(self.study) if self.origin == ORIGIN else ""))
+            return query.where(own["_session"] == (study_stream(self.study) if self.origin == Origin.IMPORT else ""))
         t = tables.sessions.c
-        if self.origin == ORIGIN:
-            others = select(t.stream).where(t.study == self.study, t.origin != ORIGIN)
-            its = select(t.stream).where(t.stream == own["_session"], t.origin == ORIGIN)
+        if self.origin == Origin.IMPORT:
+            others = select(t.stream).where(t.study == self.study, t.origin != Origin.IMPORT)
+            its = select(t.stream).where(t.stream == own["_session"], t.origin == Origin.IMPORT)
             query = query.where(or_(~others.exists(), its.exists()))  # the first is asked once, the second of each row
             return query.where(own["_session"] != literal_column("''"))  # without which SQLite leaves their order alone
         joined = query.join(tables.sessions, own["_session"] == t.stream)
@@ -117,7 +118,7 @@ class Chosen:
 
     def _ordered(self, query: Select[Any]) -> Select[Any]:
         own = self.own.c
-        first = [] if self.origin == ORIGIN or self.table.of_study else [tables.sessions.c.ordinal]
+        first = [] if self.origin == Origin.IMPORT or self.table.of_study else [tables.sessions.c.ordinal]
         return self._where(query).order_by(*first, own["_seq"], *(own[name] for name in self.table.key))
 
     def _counted(self, row: Sequence[Any], number: int) -> tuple[Any, ...]:

@@ -25,7 +25,8 @@ from storage.datasets.imports.metadata import described
 from storage.datasets.imports.records import Deviation, shown
 from storage.db.append_events import append_events
 from storage.db.upsert import Whose, own_columns
-from storage.registers.imported_rows import ORIGIN, fact, imports, person_stream, row_of, study_stream
+from storage.registers.imported_rows import fact, imports, person_stream, row_of, study_stream
+from storage.registers.origins import Origin
 from storage.schemas.base import Row, Schema
 
 ABOUT, SAYS = 32, 24
@@ -47,7 +48,7 @@ class Recorder:
         t, e = tables.sessions.c, tables.events.c
         found = self.connection.execute(select(t.stream).where(t.stream.in_(streams))).scalars()
         known = {self._own, *found}
-        own = {"study": self.study, "hash": "", "origin": ORIGIN}
+        own = {"study": self.study, "hash": "", "origin": Origin.IMPORT}
         new = [name for name in streams if name not in known]
         if new:
             sessions = [{"stream": name, "ordinal": self._ordinal + n, **own} for n, name in enumerate(new, 1)]
@@ -146,7 +147,7 @@ class FileRecorder:
         return stream, Event(seq, at_us, "researcher", self._found.released, "recorded", fact(row), key)
 
     def _values(self, stream: str, row: Row) -> dict[str, Any]:
-        return {**own_columns(Whose(self._recorder.study, stream, ORIGIN), row), **row.values}
+        return {**own_columns(Whose(self._recorder.study, stream, Origin.IMPORT), row), **row.values}
 
     def _contradiction(self, stream: str, row: Row, about: str) -> Deviation:
         """Which cell says something else than what was recorded of the same row."""

@@ -17,6 +17,7 @@ from experiments.study.resolve import Study
 from experiments.views.funnel import Funnel, funnel
 from storage.db.engine import Database
 from storage.log.seats import Tally, counted, meant
+from storage.registers.origins import Origin
 from storage.registers.study_status import operations_in
 from storage.reports.monitoring.models import Latency, Used, recent, used
 from storage.reports.monitoring.sessions import Bucket, Odd, Waiting, crowds, odd, over_time, tally, waiting
@@ -75,7 +76,7 @@ def watch(database: Database, study: Study, origin: str, now_us: int, kept: Kept
     known = meant(study.name, origin, now_us, study.file.session_limits.hold_place_s)
     with database.connect() as connection:
         operations = operations_in(connection, study.name)
-        caps = operations.caps_of(study.file.quotas) if origin == "person" else ()
+        caps = operations.caps_of(study.file.quotas) if origin == Origin.PERSON else ()
         found = crowds(connection, known)
         now = tally(found)
         if not kept.over_time or abs(now_us - kept.counted_us) >= CHART_US:

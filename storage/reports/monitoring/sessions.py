@@ -14,6 +14,7 @@ from experiments.views.funnel import Group
 from storage import tables
 from storage.db.engine import Database
 from storage.log.seats import COMPLETE, LIVE, OURS, Tally, meant
+from storage.registers.origins import Origin
 from storage.tables import seats
 
 MOST_WAITING = 10
@@ -180,13 +181,10 @@ def _counted(
     return {place: count for place, count in found}
 
 
-PERSON = "person"
-
-
 def outcomes_of(database: Database, live_us: int) -> tuple[int, Mapping[str, int]]:
     """How many have not ended and were heard of since a time, and how many have ended, by outcome."""
     seat = seats.c
-    ours = seat.origin == PERSON
+    ours = seat.origin == Origin.PERSON
     with database.connect() as connection:
         counts = select(seat.outcome, func.count()).where(ours, seat.outcome.is_not(None)).group_by(seat.outcome)
         live = select(func.count()).where(ours, seat.outcome.is_(None), seat.last_us >= live_us)

@@ -19,9 +19,8 @@ from experiments.session.study_status import Decision
 from experiments.study.cells import cells, parse_cell
 from experiments.study.resolve import Study
 from storage.log.seats import cell_key
-from storage.registers.origins import PILOT
+from storage.registers.origins import Origin
 from storage.registers.study_status import decide_on
-from storage.registers.study_versions import PERSON
 from storage.reports.sessions import LIVE, outcomes
 
 MOST = 1_000_000
@@ -85,7 +84,7 @@ class Running:
         """How the study stands."""
         study, fitting = seen.study, seen.operations.allowed if seen.study and visitor.owner else ()
         stand = outcomes(self._desk.database, [seen.name], self._desk.clock.now_us())
-        people = {origin: stand[seen.name, origin] for origin in (PERSON, PILOT)}
+        people = {origin: stand[seen.name, origin] for origin in (Origin.PERSON, Origin.PILOT)}
         going = sum(found.get(LIVE, 0) for found in people.values())
         caps = seen.operations.caps_of(study.file.quotas) if study else ()
         tree = seen.written or study

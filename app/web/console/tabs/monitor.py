@@ -18,11 +18,12 @@ from experiments.study.cells import cells
 from experiments.study.resolve import Study
 from storage.errors import StorageError
 from storage.log.seats import cell_key
+from storage.registers.origins import Origin
 from storage.registers.study_status import decide_on, operations_of
 from storage.reports.monitoring import Watched, Watching
 from storage.reports.monitoring.sessions import first_origin
 
-ORIGINS = ("person", "pilot", "bot")
+ORIGINS = (Origin.PERSON, Origin.PILOT, Origin.BOT)
 """Whose sessions can be watched: none that was imported."""
 LOOK_S = 5
 MOST_CELLS = 60
@@ -49,7 +50,7 @@ class LiveRoom:
         self._origin = gr.Radio(
             label="Whose sessions",
             choices=[(WHOSE[name], name) for name in ORIGINS],
-            value="person",
+            value=Origin.PERSON,
             elem_id="live-origin",
             container=False,
         )
@@ -129,7 +130,7 @@ class LiveRoom:
 
 
 def _known(origin: Any) -> str:
-    return origin if origin in ORIGINS else "person"
+    return origin if origin in ORIGINS else Origin.PERSON
 
 
 def _choices(study: Study) -> dict[str, dict[str, str]]:
@@ -167,6 +168,6 @@ def _outcomes(seen: Watched) -> list[tuple[str, int]]:
 def _origin_of(desk: Desk, study: Study) -> str:
     """Whose sessions are looked at unless somebody chooses: in a study that is open never a pilot's."""
     if operations_of(desk.database, study.name).pilot:
-        return "pilot"
+        return Origin.PILOT
     found = first_origin(desk.database, study.name, ORIGINS)
-    return "person" if found == "pilot" else found
+    return Origin.PERSON if found == Origin.PILOT else found

@@ -20,7 +20,8 @@ from app.web.console.study_tab.recruitment import Running
 from app.web.console.study_tab.versions import History
 from app.web.console.tab import At, Place
 from storage.log.seats import COMPLETE
-from storage.registers.study_versions import PERSON, standing
+from storage.registers.origins import Origin
+from storage.registers.study_versions import standing
 from storage.reports.sessions import LIVE, outcomes
 
 FIRST = "demo"
@@ -104,7 +105,7 @@ class StudiesRoom:
         for name in names:
             draft = name in drafts and known[name].published is None
             study = None if draft else desk.study(name)
-            people = stand[name, PERSON]
+            people = stand[name, Origin.PERSON]
             state = "draft" if draft else known[name].state if study else "imported"
             live, complete = people.get(LIVE, 0), people.get(COMPLETE, 0)
             found.append(Listed(name, state, study.file.version if study else None, live, complete))
