@@ -144,6 +144,24 @@ def test_no_function_changes_a_global() -> None:
     assert [f"{name}:{node.lineno}" for name, node in nodes(*ROOMS) if isinstance(node, ast.Global)] == []
 
 
+def test_sessions_change_by_one_door() -> None:
+    """Only app/session asks the log to append (the log of the metrics passes it on), and the events' table has one
+    insert (who may use it: the contract `append` in pyproject.toml)."""
+    asks = {
+        name
+        for name, node in nodes(*ROOMS)
+        if isinstance(node, ast.ImportFrom) and node.module == "storage.log.write_requests"
+        if {"Append", "Counted"} & {alias.name for alias in node.names}
+        if not name.startswith(("app/session/", "storage/log/"))
+    }
+    inserts = {name for name, node in nodes(*ROOMS) if _is_insert_of_events(node)}
+    assert (asks, inserts) == ({"app/web/metrics.py"}, {"storage/db/append_events.py"})
+
+
+def _is_insert_of_events(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and ast.unparse(node) == "insert(tables.events)"
+
+
 def test_no_client_of_the_tests_waits_less_than_a_busy_machine_needs() -> None:
     """httpx's own time-out is 5 s; what is asked of an application in the same process needs none."""
     hasty = [
