@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.annotation.annotators import registry
 from app.annotation.annotators.base import allowed, parts
+from app.annotation.annotators.registry import ANNOTATORS
 from docs.tables import about, table
 from experiments.session.annotations import About
 from storage.reports.conversations import Conversation
@@ -18,7 +18,7 @@ def annotators() -> str:
         "What `parley annotate STUDY --annotator NAME` asks a model about finished conversations. Of an answer, the "
         "options of the question stand beside those that are listed.\n"
     )
-    for name, kind in registry.kinds().items():
+    for name, kind in ANNOTATORS.all().items():
         whole = "all conversations of a session together" if kind.whole else "each conversation"
         fields = parts(kind().schema(NONE))
         rows = ((f"`{field}`", allowed(part), str(part["description"])) for field, part in fields.items())

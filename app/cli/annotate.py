@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 from typer.core import TyperGroup
 
-from app.annotation.annotators.registry import annotators, kinds
+from app.annotation.annotators.registry import ANNOTATORS, annotators
 from app.annotation.run import Findings, Planned, Wanted, findings, forget, keep, planned, told
 from app.backends.model_ref import asked
 from app.batch.cost_estimate import Estimate, estimate
@@ -60,7 +60,7 @@ app.add_typer(group, name="annotate")
 def _known() -> str:
     """The annotators that there are, for the help, which is there whatever ails a package."""
     try:
-        return ", ".join(kinds())
+        return ", ".join(ANNOTATORS.all())
     except ParleyError:
         return "Parley's"
 
@@ -149,7 +149,8 @@ def _wanted(study: Study | None, names: str, model: str, file: Path | None) -> l
     own = own_of(study, file)
     listed = [name.strip() for name in names.split(",") if name.strip()] or (list(own) if file else [])
     if not listed:
-        raise AnnotatorUnknown(f"--annotator is missing: which annotators? There are {', '.join([*kinds(), *own])}.")
+        there = ", ".join([*ANNOTATORS.all(), *own])
+        raise AnnotatorUnknown(f"--annotator is missing: which annotators? There are {there}.")
     found = []
     for annotator in annotators(dict.fromkeys(listed), own):
         meant = model or (own[annotator.name].model if annotator.name in own else "")

@@ -3,8 +3,8 @@
     @annotator("user_effort")
     class UserEffort(Annotator): ...
 
-A study's own (`annotators:` in its file, or in a file of annotators) come
-beside these, under other names: whoever reads data has to know what a name means.
+A study's own (`annotators:` in its file, or in a file of annotators) come beside these, under other names: whoever
+reads data has to know what a name means.
 """
 
 from __future__ import annotations
@@ -36,14 +36,9 @@ def annotator(name: str) -> Callable[[A], A]:
     return register
 
 
-def kinds() -> Mapping[str, type[Annotator]]:
-    """Every annotator there is, of this package and of others, in the order of the alphabet."""
-    return ANNOTATORS.all()
-
-
 def annotators(names: Iterable[str], own: Mapping[str, Annotating]) -> list[Annotator]:
     """The annotators of these names, of which a study or a file has `own`; raises AnnotatorUnknown."""
-    known = kinds()
+    known = ANNOTATORS.all()
     for name in sorted(known.keys() & own.keys()):
         raise AnnotatorUnknown(f"{name!r} is an annotator that comes with Parley; give your own another name")
     found: list[Annotator] = []
