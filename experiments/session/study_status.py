@@ -111,7 +111,7 @@ def refuse_unfit(study: str, now: Operations, kind: Decision) -> None:
     """Raise NotDecided where the study's state does not allow a decision."""
     if kind not in now.allowed:
         state = f"a {now.state}" if now.state in ("draft", "pilot") else now.state
-        raise NotDecided(f"{study} is {state}, and cannot be {kind}; allowed: {', '.join(now.allowed)}.")
+        raise NotDecided(f"{study} is {state}, and cannot be {kind}; it can be {' or '.join(CHANGES[now.state])}.")
 
 
 def _budgets(known: Mapping[Where, float], told: Data) -> dict[Where, float]:

@@ -35,7 +35,7 @@ COMMANDS: dict[Decision, Sequence[str]] = {
     "opened": ("open",),
     "paused": ("pause",),
     "closed": ("close",),
-    "capped": ("cap", "3"),
+    "capped": ("quota", "3"),
     "budgeted": ("budget", "3"),
 }
 """What decides so on the command line, where the study stands after the first word."""
