@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from playwright.sync_api import BrowserContext, Error, Page
@@ -28,6 +28,7 @@ from tests.fakes.hostile.bombs import MESSAGE
 from tests.fakes.served import SECRET
 from tests.fakes.studies import write
 
+Made = TypeVar("Made")
 A_CHAT = 35
 """How many texts one session has: a chat has at most 100 messages, and all are to be seen in one window."""
 SHORT, NOTE = 500, 2_000
@@ -132,8 +133,13 @@ def seeded(settings: Settings, path: Path, groups: Sequence[Sequence[Payload]], 
         database.dispose()
         return found
 
-    with ThreadPoolExecutor(1) as aside:  # Playwright's own loop runs in this thread
-        return aside.submit(lambda: asyncio.run(play())).result()
+    return aside(play())
+
+
+def aside(work: Coroutine[Any, Any, Made]) -> Made:
+    """Run something to its end in another thread, as Playwright's own loop runs in this one."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, work).result()
 
 
 async def _played(runtime: Runtime, path: Path, texts: tuple[Payload, ...], until_step: str) -> Session:
@@ -179,7 +185,7 @@ def excluded(database: Database, session: Session) -> None:
         await sessions.remark(session.stream, "excluded", session.words[0][:NOTE], "Ada")
         await sessions.close()
 
-    asyncio.run(say())
+    aside(say())
 
 
 class Watched:
