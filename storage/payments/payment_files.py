@@ -29,6 +29,7 @@ from experiments.views.bonus import NOTHING
 from storage.datasets.describe.csv_injection import escaped
 from storage.db.engine import Database
 from storage.db.private_files import create, held, make_folder, new_folder
+from storage.db.retry import attempts
 from storage.errors import Conflict, StorageError
 from storage.payments.payments import Payee, Payment, payees, record, recorded_of
 from storage.payments.prolific import Lists, Statuses, lists
@@ -36,7 +37,6 @@ from storage.registers.participants import Participants
 
 MOST_LINES = 200
 """How many bonuses Prolific takes at once."""
-MOST_TRIES = 10
 LOCK = "lock"
 """The file in a hidden folder that is locked as long as the run lives whose folder it is."""
 COLUMNS = ("recruiter", "id", "session", "outcome", "bonus", "paid_before", "attention_checks_failed", "minutes")
@@ -87,23 +87,22 @@ def pay_out(database: Database, people: Participants, wish: Wish, at_us: int) ->
     """Work out who is to be paid, write the files and record it; raises StorageError if it cannot be written."""
     earlier = Earlier()
     try:
-        for _ in range(MOST_TRIES):
-            earlier = _finish(database, wish, earlier)
-            found = payees(database, people, wish.study)
-            recorded = {file for payee in found for file in payee.paid}
-            planned = _planned(found, wish, _stamp(wish.folder, recorded, at_us))
-            run = replace(planned, moved=earlier.moved, swept=earlier.swept, busy=earlier.busy)
-            if wish.dry:
-                return run
-            with suppress(Conflict):
-                _write(database, wish, run, at_us)
+        for attempt in attempts(wish.study):
+            with attempt:
+                earlier = _finish(database, wish, earlier)
+                found = payees(database, people, wish.study)
+                recorded = {file for payee in found for file in payee.paid}
+                planned = _planned(found, wish, _stamp(wish.folder, recorded, at_us))
+                run = replace(planned, moved=earlier.moved, swept=earlier.swept, busy=earlier.busy)
+                if not wish.dry:
+                    _write(database, wish, run, at_us)
                 return run
     except OSError as error:
         raise StorageError(
             f"{wish.folder} cannot be written: {error.strerror or error}. Run the command again with the same folder, "
             "or, if it can never be written, another one"
         ) from error
-    raise StorageError(f"{wish.study}: sessions went on {MOST_TRIES} times while payments were worked out; try again")
+    raise AssertionError  # the last attempt returns or raises
 
 
 def _planned(found: tuple[Payee, ...], wish: Wish, stamp: str) -> Run:
