@@ -52,7 +52,7 @@ from experiments.errors import Refused
 from experiments.events import Action, Event, Job
 from experiments.session.annotations import ANNOTATED, Annotation
 from experiments.session.assignment import FULL
-from experiments.session.engine import fold
+from experiments.session.engine import decide, fold
 from experiments.session.limits import refuse_hurry
 from experiments.session.remarks import Kind, remark
 from experiments.session.state import State
@@ -197,13 +197,13 @@ class Sessions:
         await asyncio.wrap_future(self.log.append(work))
 
     async def _annotate(self, live: Live, found: Sequence[Annotation]) -> AnnotationCount:
-        after = live
+        state = live.state
         for annotation in found:
-            after = after.after(*follows(after, annotation.action(self.now_us())))
-        new = after.state.seq - live.state.seq
+            state = fold(decide(live.study, state, annotation.action(self.now_us())), state)
+        new = state.events[len(live.state.events) :]
         if new:
-            await self._append(written(live, after, found[-1].action(self.now_us())))
-        return AnnotationCount(new, len(found) - new)
+            await self._append(written(live, live.after(new, state), found[-1].action(self.now_us())))
+        return AnnotationCount(len(new), len(found) - len(new))
 
     async def _annotate_imported(self, study: str, stream: str, found: Sequence[Annotation]) -> AnnotationCount:
         """Imported data are rows, not the session of a study: nothing is decided, and blank cells are filled."""
