@@ -7,7 +7,6 @@ takes the stream's next number under the database's writing lock.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, TypeVar
@@ -57,39 +56,32 @@ def decide_on(database: Database, study: str, kind: Decision, data: Mapping[str,
     decided(database, study, lambda now: now.add(kind, data, by=by, at_us=at_us))
 
 
-def decided(database: Database, study: str, make: Callable[[Deciding], Made]) -> Made:
-    """Decide, and anew where another decision came between."""
-    for attempt in attempts(study):
-        with attempt, _deciding(database, study) as now:
-            return make(now)
-    raise AssertionError  # the last attempt returns or raises
-
-
 @dataclass(frozen=True, slots=True)
 class Deciding:
     """A transaction in which decisions about a study are made."""
 
     connection: Connection
     study: str
-    stream: str
     numbers: Iterator[int]
 
     def add(self, kind: Decision, data: Mapping[str, Any], *, by: By, at_us: int) -> None:
         """Add a decision; raises NotDecided where the study's state does not allow it."""
         refuse_unfit(self.study, operations_in(self.connection, self.study), kind)
-        append_events(self.connection, [(self.stream, Event(next(self.numbers), at_us, by, "", kind, data))])
+        event = Event(next(self.numbers), at_us, by, "", kind, data)
+        append_events(self.connection, [(study_stream(self.study), event)])
 
 
-@contextmanager
-def _deciding(database: Database, study: str) -> Iterator[Deciding]:
-    """A transaction in which decisions are made; raises Conflict where another one came between.
+def decided(database: Database, study: str, make: Callable[[Deciding], Made]) -> Made:
+    """Decide, and anew where another decision came between.
 
     The stream's last number is read first: what is read within is then all that was decided before.
     """
-    stream = study_stream(study)
-    try:
-        with writer(database) as connection, connection.begin():
-            last = connection.execute(select(func.max(_fact.seq)).where(_fact.stream == stream)).scalar() or 0
-            yield Deciding(connection, study, stream, count(last + 1))
-    except IntegrityError as error:
-        raise Conflict(f"{study}: another decision came between: {error.orig}") from error
+    last = select(func.max(_fact.seq)).where(_fact.stream == study_stream(study))
+    for attempt in attempts(study):
+        with attempt:
+            try:
+                with writer(database) as connection, connection.begin():
+                    return make(Deciding(connection, study, count((connection.execute(last).scalar() or 0) + 1)))
+            except IntegrityError as error:
+                raise Conflict(f"{study}: another decision came between: {error.orig}") from error
+    raise AssertionError  # the last attempt returns or raises
