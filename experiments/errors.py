@@ -3,7 +3,7 @@
 ParleyError
 ├── StudyError   the study's author: the file cannot be used; every fault is listed at once
 ├── NoSuchCell   the researcher: a factor or a value was named that no cell has
-├── NotDecided   the researcher: a study's state does not allow the decision
+├── NotPossible  the researcher: the state of a study or session does not allow what they decide or say about it
 └── Refused      the participant: what was asked does not fit the present screen; nothing was recorded
 """
 
@@ -47,8 +47,8 @@ class NoSuchCell(ParleyError):
     """Participants were named by a factor or a value that no cell has."""
 
 
-class NotDecided(ParleyError):
-    """A study's state does not allow what was decided. Nothing was recorded."""
+class NotPossible(ParleyError):
+    """What a researcher decides about a study, or says about a session, does not fit its state; nothing was recorded."""
 
 
 class Refused(ParleyError):

@@ -124,7 +124,7 @@ class Sessions:
         return await self._retried(stream, lambda live: self._write(live, action))
 
     async def remark(self, stream: str, kind: Kind, text: str, who: str) -> None:
-        """Write a researcher's note, or exclude or include a session; raises Refused, as for one that withdrew."""
+        """Write a note, or exclude or include a session; raises NotPossible, or Refused where it withdrew."""
         await self.act(stream, remark(kind, text, who, self.now_us()))
 
     async def withdraw(self, stream: str) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Literal
 
-from experiments.errors import Refused
+from experiments.errors import NotPossible
 from experiments.events import Action, Event
 from experiments.study.fields import Invalid, read_text
 
@@ -22,16 +22,14 @@ TEXT: Mapping[Kind, str] = MappingProxyType({"noted": "text", "excluded": "why",
 
 
 def remark(kind: Kind, text: str, who: str, at_us: int) -> Action:
-    """A note's text, or the reason, from `who`; raises Refused for none, or one that is too long."""
+    """A note's text, or the reason, from `who`; raises NotPossible for none, or one that is too long."""
     try:
         said = read_text(text, MOST_CHARS, required=True)
     except Invalid as error:
         if len(text) > MOST_CHARS:
-            raise Refused(
-                "invalid", f"{len(text):,} characters are too many; at most {MOST_CHARS:,} are kept"
-            ) from error
+            raise NotPossible(f"{len(text):,} characters are too many; at most {MOST_CHARS:,} are kept") from error
         missing = "write the note first" if kind == "noted" else "say why: whoever reads the data later has to know"
-        raise Refused("invalid", f"nothing was written: {missing}") from error
+        raise NotPossible(f"nothing was written: {missing}") from error
     return Action(kind, "", {TEXT[kind]: said, "who": who}, at_us, by="researcher")
 
 
@@ -44,11 +42,11 @@ def excluded(events: Iterable[Event]) -> str | None:
 
 
 def refuse_repeated(events: Iterable[Event], kind: str) -> None:
-    """Raise Refused where a session would be excluded or included twice."""
+    """Raise NotPossible where a session would be excluded or included twice."""
     if kind not in ("excluded", "included"):
         return
     why = excluded(events)
     if kind == "excluded" and why is not None:
-        raise Refused("not_offered", f"it is excluded already ({why}); include it again first, to give another reason")
+        raise NotPossible(f"it is excluded already ({why}); include it again first, to give another reason")
     if kind == "included" and why is None:
-        raise Refused("not_offered", "it is not excluded, so there is nothing to undo")
+        raise NotPossible("it is not excluded, so there is nothing to undo")

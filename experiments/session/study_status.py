@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal, get_args
 
-from experiments.errors import NotDecided
+from experiments.errors import NotPossible
 from experiments.events import Data, Event
 from experiments.study.recruitment import Cap
 
@@ -108,10 +108,10 @@ def where_of(values: Mapping[str, str]) -> Where:
 
 
 def refuse_unfit(study: str, now: Operations, kind: Decision) -> None:
-    """Raise NotDecided where the study's state does not allow a decision."""
+    """Raise NotPossible where the study's state does not allow a decision."""
     if kind not in now.allowed:
         state = f"a {now.state}" if now.state in ("draft", "pilot") else now.state
-        raise NotDecided(f"{study} is {state}, and cannot be {kind}; it can be {' or '.join(CHANGES[now.state])}.")
+        raise NotPossible(f"{study} is {state}, and cannot be {kind}; it can be {' or '.join(CHANGES[now.state])}.")
 
 
 def _budgets(known: Mapping[Where, float], told: Data) -> dict[Where, float]:

@@ -52,7 +52,7 @@ def every_operations_in(connection: Connection, studies: Collection[str]) -> dic
 
 
 def decide_on(database: Database, study: str, kind: Decision, data: Mapping[str, Any], *, by: By, at_us: int) -> None:
-    """Add a decision; raises NotDecided where the study's state does not allow it."""
+    """Add a decision; raises NotPossible where the study's state does not allow it."""
     decided(database, study, lambda now: now.add(kind, data, by=by, at_us=at_us))
 
 
@@ -65,7 +65,7 @@ class Deciding:
     numbers: Iterator[int]
 
     def add(self, kind: Decision, data: Mapping[str, Any], *, by: By, at_us: int) -> None:
-        """Add a decision; raises NotDecided where the study's state does not allow it."""
+        """Add a decision; raises NotPossible where the study's state does not allow it."""
         refuse_unfit(self.study, operations_in(self.connection, self.study), kind)
         event = Event(next(self.numbers), at_us, by, "", kind, data)
         append_events(self.connection, [(study_stream(self.study), event)])

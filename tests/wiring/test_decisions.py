@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from app.studies.loader import load_study
-from experiments.errors import NotDecided
+from experiments.errors import NotPossible
 from experiments.session.study_status import ALWAYS, CHANGES, KINDS, Decision, StudyState
 from experiments.study.resolve import restore
 from storage.db.engine import Database
@@ -81,7 +81,7 @@ def test_the_register_takes_a_decision_only_where_the_state_allows_it(tmp_path: 
             decide_on(database, name, kind, data, by="researcher", at_us=2)
             assert operations_of(database, name) != before, name
         else:
-            with pytest.raises(NotDecided):
+            with pytest.raises(NotPossible):
                 decide_on(database, name, kind, data, by="researcher", at_us=2)
             assert operations_of(database, name) == before, name
 

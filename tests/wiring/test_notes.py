@@ -13,7 +13,7 @@ from app.bots.random_bot import RandomBot
 from app.clock import WorldClock
 from app.session.service import Runtime, Sessions
 from app.studies.loader import load_study
-from experiments.errors import Refused
+from experiments.errors import NotPossible, Refused
 from experiments.session.engine import fold
 from experiments.session.remarks import MOST_CHARS, Kind
 from experiments.views.transcript import story
@@ -98,11 +98,11 @@ async def test_notes_from_everywhere_at_once_are_all_written(both: Both) -> None
 async def test_a_session_is_excluded_for_a_reason_and_included_again(both: Both) -> None:
     await both.console.say(both.stream, "excluded", "  a friend of mine ")
     assert excluded(both.console.database) == ["a friend of mine"]
-    with pytest.raises(Refused):
+    with pytest.raises(NotPossible):
         await both.console.say(both.stream, "excluded", "twice")
     await both.console.say(both.stream, "included", "it was another")
     assert excluded(both.console.database) == [None]
-    with pytest.raises(Refused):
+    with pytest.raises(NotPossible):
         await both.console.say(both.stream, "included", "twice")
     assert (await both.runtime.live(both.stream)).screen == (await both.runtime.afresh(both.stream)).screen  # type: ignore[union-attr]
 
@@ -111,7 +111,7 @@ async def test_what_says_nothing_or_too_much_is_refused_and_nothing_is_written_a
     kinds: tuple[Kind, ...] = ("noted", "excluded")
     for kind in kinds:
         for words in ("", " \n\x00", "x" * (MOST_CHARS + 1)):
-            with pytest.raises(Refused):
+            with pytest.raises(NotPossible):
                 await both.console.say(both.stream, kind, words)
     assert not any(event.kind in kinds for event in load(both.console.database, both.stream))
     await both.runtime.participant(both.stream, "withdraw", "", {})

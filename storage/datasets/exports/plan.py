@@ -94,7 +94,9 @@ def _origin(connection: Connection, wish: Wish) -> str:
     if chosen is None:
         words = {name for origin in asked for name in holds[origin]}
         hint = (
-            f" Add `export_schemas: [{wish.schema}]` to its file before people take part." if asked != [Origin.IMPORT] else ""
+            f" Add `export_schemas: [{wish.schema}]` to its file before people take part."
+            if asked != [Origin.IMPORT]
+            else ""
         )
         raise StorageError(
             f"the study {wish.study!r} does not record {wish.schema!r}{allowed(wish.schema, words)}{hint}"
