@@ -48,7 +48,7 @@ class NoSuchCell(ParleyError):
 
 
 class NotPossible(ParleyError):
-    """What a researcher decides about a study, or says about a session, does not fit its state; nothing was recorded."""
+    """What a researcher decides about a study or says about a session does not fit its state; nothing was recorded."""
 
 
 class Refused(ParleyError):

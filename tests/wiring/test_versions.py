@@ -80,7 +80,7 @@ async def test_a_draft_lets_nobody_begin_until_it_is_piloted_or_opened(shelf: Sh
     study, clock = edition(tmp_path, 1), VirtualClock(0)
     runtime = Runtime(shelf.database, Settings(_env_file=None), clock)
     shelf.publish(study)
-    for kind, origin in (("piloted", "pilot"), ("closed", None), ("opened", "person"), ("paused", None)):
+    for kind, origin in (("piloted", "pilot"), ("closed", None), ("opened", "person"), ("closed", None)):
         with pytest.raises(Refused):
             await runtime.enrol(study, origin="person")
         shelf.decide(kind, why="so")
