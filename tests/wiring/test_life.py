@@ -229,7 +229,7 @@ class Life(RuleBasedStateMachine):
             return
         assert (answer.status_code, answer.headers["location"]) == (303, "/")
         self.run_(tab.look())
-        assert known is None or (tab.stream != known.stream) == (another and self.again == "anew")
+        assert known is None or (tab.stream != known.stream) == (another and self.again == "new_session")
         kept = self.people.reveal(tab.stream)
         assert kept == (None if state.outcome == "withdrawn" else person)
 
@@ -257,7 +257,7 @@ class Life(RuleBasedStateMachine):
     def nobody_has_two_live_sessions(self) -> None:
         states = [fold(log) for log in self.logs().values()]
         assert len([state for state in states if not state.outcome]) <= 1
-        assert len(states) == 1 or self.again == "anew"
+        assert len(states) == 1 or self.again == "new_session"
 
     def teardown(self) -> None:
         try:

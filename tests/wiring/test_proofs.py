@@ -35,7 +35,7 @@ TICKET = re.compile(r'name="ticket" value="[^"]*"')
 
 @pytest.mark.parametrize("recruiter", LINKS)
 @pytest.mark.parametrize("stands", ["under way", "finished", "withdrawn"])
-@pytest.mark.parametrize("again", ["resume", "refuse", "anew"])
+@pytest.mark.parametrize("again", ["resume", "refuse", "new_session"])
 async def test_a_stranger_who_tries_ids_learns_nothing_and_harms_nobody(
     tmp_path: Path, soak: bool, recruiter: str, stands: str, again: str
 ) -> None:

@@ -58,7 +58,7 @@ async def test_a_personal_link_leads_one_person_to_one_session_from_anywhere(tmp
             assert answer.status_code == 403, "a link is for one study"
 
 
-@pytest.mark.parametrize("again", ["resume", "refuse", "anew"])
+@pytest.mark.parametrize("again", ["resume", "refuse", "new_session"])
 async def test_a_second_submission_follows_the_studys_policy(tmp_path: Path, again: str) -> None:
     path = study(tmp_path, recruitment={"channels": ["prolific"], "repeat_participation": again})
     other = signed("small", "prolific", PID, SESSION_ID="se2")
@@ -80,11 +80,11 @@ async def test_a_second_submission_follows_the_studys_policy(tmp_path: Path, aga
         answer = await bot.client.post(f"/s/small{other.replace('se2', 'se3')}", data=ticket("small"))
         assert ("only once" in answer.text) == (again == "refuse")
         there = sessions(served)
-        assert len(there) == (2 if again == "anew" else 1)
+        assert len(there) == (2 if again == "new_session" else 1)
         await elsewhere.arrive("small", other)
         assert elsewhere.screen.outcome == "complete", "an earlier submission's link leads to its own session"
         assert sessions(served) == there
-        if again == "anew":
+        if again == "new_session":
             assert facts(served.database, there[-1])[0].data["attempt"] == 2
 
 
