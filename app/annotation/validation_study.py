@@ -175,9 +175,9 @@ def _study(annotator: Annotator, asked: Sequence[Mapping[str, Any]], number: int
             {
                 "step": "info",
                 "id": "instructions",
-                "title": "What you are asked to judge",
-                "text": f"You read {number} conversations between a person and an AI assistant, and answer the same "
-                f"questions about each. Judge by what is there.\n\n{guide}".strip(),
+                "title": "Your task",
+                "text": f"You read {number} conversations between a person and an AI assistant and answer the same "
+                f"questions about each. Judge only by what the conversation shows.\n\n{guide}".strip(),
                 "button": "Start",
             },
             {"each": "conversation", "of": POOL, "flow": [{**survey, "questions": list(asked)}]},

@@ -76,7 +76,7 @@ from storage.registers.origins import Origin
 from storage.registers.studies import Studies
 from storage.reports.model_calls import times_asked
 
-UNKNOWN = "This session is not known here. Please use the link that you were given."
+UNKNOWN = "This session was not found. Please use the link that you were given."
 AT_ONCE = 200
 """How many sessions are annotated side by side: they share their commits."""
 MOST_SWEPT = 200

@@ -109,7 +109,7 @@ class Gate:
         if (path == "/" or path.startswith(("/api/", "/s/", "/walk/"))) and self._floods(scope):
             wait = {"retry-after": "2"}
             say = browsers(Request(scope))
-            return JSONResponse({"note": say("That was very fast. Please wait a moment.")}, 429, wait)
+            return JSONResponse({"note": say("There were too many requests. Please wait a moment.")}, 429, wait)
         return None
 
     def _floods(self, scope: Scope) -> bool:

@@ -44,13 +44,15 @@ from storage.registers.study_versions import bring
 
 log = logging.getLogger(__name__)
 SWEEP_S = 15
-APOLOGY = "We cannot save at the moment. Nothing that was saved is lost; please try again in a minute."
+APOLOGY = (
+    "We cannot save your answers at the moment. Everything that was saved before is safe. Please try again in a minute."
+)
 
 NEWER = (
     "%s: since its file was published, version %d (%s) was, which is given to who begins; "
     "to go back to the file: parley publish FILE"
 )
-BROKEN = "This study cannot go on here. What you did is saved; please tell whoever gave you the link."
+BROKEN = "This study cannot continue. Everything you did is saved. Please contact the person who gave you the link."
 
 
 def build_app(

@@ -30,7 +30,7 @@ EPSILON = 1e-9
 AHEAD = 2_000
 """How many arrivals are looked at in advance. A cell that is due later than that waits, and no bound is weaker for it:
 with weights of one in a million, to look as far as the last deadline would stop the server."""
-FULL = "All places of this study are taken at the moment."
+FULL = "All places in this study are taken at the moment."
 
 
 def assigned(study: Study, seed: str, known: Data) -> dict[str, Any]:

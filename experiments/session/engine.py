@@ -33,14 +33,14 @@ from experiments.study.resolve import Study
 from experiments.study.screen import Block, Code, Panel, Progress, Screen, Text
 from experiments.study.step import Step
 
-STALE = "This page was already answered, perhaps in another tab. Here is where you are now."
-NOT_OFFERED = "That is not possible here at the moment."
+STALE = "This page has already been answered, perhaps in another tab. Here is the current page."
+NOT_OFFERED = "This action is not available at the moment."
 COMPLETE = "complete"
 OUT = "/out"
 """Where a last page's button leads: the server goes on from there to the recruiter, by an address with the ids."""
 TOMBSTONE = ("study", "hash", "origin", "language")
 """What a withdrawal leaves of the fact `enrolled`."""
-ENDED = "You have already finished. Nothing more is needed from you."
+ENDED = "You have already finished. You do not need to do anything else."
 
 
 def fold(events: Iterable[Event], state: State | None = None) -> State:
@@ -161,7 +161,7 @@ def decide(study: Study, state: State, action: Action) -> tuple[Event, ...]:
 def _decide(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
     if action.kind == "enrol":
         if state.seq:
-            raise Refused("not_offered", "This session has already begun.")
+            raise Refused("not_offered", "This session has already started.")
         return (Fact("enrolled", action.data),)
     if action.kind == "withdraw" and action.by in ("participant", "researcher"):
         return withdrew(state)

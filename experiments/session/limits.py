@@ -9,7 +9,7 @@ from experiments.session.state import Place, State
 ASKING = ("said", "retried")
 """Facts after which a model is asked."""
 MINUTE_US = 60_000_000
-TOO_FAST = "That was very fast. Please wait a moment, then try again; your message is still there."
+TOO_FAST = "You are sending messages too quickly. Please wait a moment, then try again. Your message is still there."
 
 
 def refuse_hurry(state: State, events: tuple[Event, ...], per_minute: int) -> None:

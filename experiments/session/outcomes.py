@@ -23,23 +23,26 @@ OLD_NAMES = {"no_reply": "technical_failure"}
 """What facts of older versions call an outcome."""
 PROLIFIC = "https://app.prolific.com/submissions/complete?cc={{code}}"
 COMMON: Mapping[str, tuple[str, str]] = {
-    "complete": ("Thank you", "You have finished. Your answers are saved; you can close this page."),
+    "complete": ("Thank you", "You have finished the study. Your answers are saved. You can close this page."),
     "screened_out": (
-        "This study is not for you",
-        "Thank you for your interest. This study is looking for other participants; that says nothing about you.",
+        "You are not eligible for this study",
+        "Thank you for your interest. This study is looking for other participants. This is not a judgement about you.",
     ),
     "failed_attention": (
         "The study ends here",
-        "Some questions were there to see whether they are read with care, and their answers were not as expected. "
-        "So the study ends here. What you answered is saved.",
+        "Some questions checked whether participants read carefully. Your answers to them were not as expected, so the "
+        "study ends here. Your answers are saved.",
     ),
-    "no_consent": ("You do not take part", "You did not agree to take part, so nothing more is recorded."),
-    "timed_out": ("The time is over", "The time for this study is over. What you answered until now is saved."),
+    "no_consent": ("You are not taking part", "You did not agree to take part. Nothing more is recorded."),
+    "timed_out": ("Time is up", "The time for this study is up. Your answers so far are saved."),
     "technical_failure": (
         "The study ends here",
-        "The study cannot go on for technical reasons; it is not your fault. What you answered until now is saved.",
+        "The study cannot continue for technical reasons. This is not your fault. Your answers so far are saved.",
     ),
-    "withdrawn": ("You have withdrawn", "You no longer take part, and what you gave to this study is erased."),
+    "withdrawn": (
+        "You have withdrawn",
+        "You are no longer taking part. Everything you contributed to this study has been deleted.",
+    ),
 }
 
 

@@ -23,14 +23,16 @@ from experiments.study.resolve import Study
 from experiments.study.step import Step
 
 DISCLOSED = (
-    "While you take part, this page also records how long each page is shown, read and typed on, how many keys are "
-    "pressed and options chosen, when it is left, idle or come back to, and that something was copied or pasted and "
-    "how long it was. It does not record what you copy or paste, which keys you press, or anything outside this page."
+    "While you take part, this page also records how long each page is shown and how long you read and type on it, how "
+    "many keys you press and options you choose, when you leave the page, become inactive or come back, and when you "
+    "copy or paste text and how long that text is. It does not record the text that you copy or paste, which keys you "
+    "press, or anything outside this page."
 )
 DISCLOSED_WITHOUT_PASTING = (
-    "While you take part, this page also records how long each page is shown, read and typed on, how many keys are "
-    "pressed and options chosen, when it is left, idle or come back to, and that something was copied and how long it "
-    "was. It does not record what you copy, which keys you press, or anything outside this page."
+    "While you take part, this page also records how long each page is shown and how long you read and type on it, how "
+    "many keys you press and options you choose, when you leave the page, become inactive or come back, and when you "
+    "copy text and how long that text is. It does not record the text that you copy, which keys you press, or anything "
+    "outside this page."
 )
 DAY_MS = 24 * 3600 * 1000
 MOST_MS = 30 * DAY_MS

@@ -22,7 +22,7 @@ from experiments.study.step import Limit, Step
 SECOND_US = 1_000_000
 GRACE_US = 2 * SECOND_US
 """How long a click of the last moment may be on its way."""
-HURRIED = "Please take a little more time here; you can go on in {seconds} s."
+HURRIED = "Please take a little more time here. You can continue in {seconds} s."
 LEAVING_ACTIONS = frozenset({"submit", "skip"})
 """Actions that leave a screen behind, for which a least time holds."""
 

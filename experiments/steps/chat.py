@@ -33,8 +33,11 @@ from experiments.study.recruitment import Ending, Paste
 from experiments.study.screen import Asked, Chat, Panel, Text
 from experiments.study.step import Step, read_or_refuse, step
 
-NO_REPLY = "The assistant could not answer. Your message is saved."
-GIVEN_UP = "The assistant cannot be reached at the moment. Your answers are saved, and nothing more is needed from you."
+NO_REPLY = "No reply could be generated. Your message is saved."
+GIVEN_UP = (
+    "No reply could be generated, so the study cannot continue. Your answers are saved. You do not need to do anything "
+    "else."
+)
 
 
 class OnFailure(Config):

@@ -29,10 +29,10 @@ LEFT_OUT: Mapping[str, Mapping[str, Any]] = {
     "attention": {"policy": "record", "attempts": 1},
 }
 """What holds for each kind where it is not written."""
-ONE_WRONG = "That was not right yet. {left}"
-SOME_WRONG = "{left} These were not right yet:"
-ONE_LEFT = "You have one more try."
-MORE_LEFT = "You have {count} more tries."
+ONE_WRONG = "That answer is not correct yet. {left}"
+SOME_WRONG = "{left} The answers to these questions are not correct yet:"
+ONE_LEFT = "You have one more attempt."
+MORE_LEFT = "You have {count} more attempts."
 
 
 PASSED_BY = "`time_limit`: a participant who waits would pass it unjudged; write `on_expiry: end`, or another `policy`"
@@ -62,7 +62,7 @@ class Check(Step):
     `screened_out` (`failed_attention` for attention). For attention `record` unless given."""
     after_failures: Annotated[int, About(ge=1, le=100)] = 1
     """For attention: the policy holds from so many failed attention checks on, counted over the session."""
-    warning: str = "Some of your last answers were not as expected. Please read each question with care from here on."
+    warning: str = "Some of your recent answers were not as expected. Please read each question carefully from now on."
     """What is said to who is warned."""
     button: str = "Continue"
     """The words on the button that ends the screen."""

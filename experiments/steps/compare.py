@@ -83,7 +83,7 @@ class Compare(Step):
     """The words at its right end, which is 100."""
     problem_in_prompt: bool = False
     """Whether the models are given the problem in their system prompt."""
-    no_reply_text: str = "This assistant could not answer. Your message is saved."
+    no_reply_text: str = "No reply could be generated. Your message is saved."
     """What stands in the column of a model that gave no reply, in a calm sentence."""
     copying: bool = True
     """Whether the problem's text can be selected and copied."""
@@ -251,7 +251,7 @@ class Compare(Step):
         stopped, as a reply that was cut by a click is not to be compared with one that was asked for anew."""
         failed, stopped = self._failed(found), self._stopped(found)
         if slot is not None and slot not in (*failed, *stopped):
-            raise Refused("invalid", "There is nothing to try again in that column.")
+            raise Refused("invalid", "No reply in that column can be requested again.")
         asked = {slot} if slot is not None else set(failed)
         return tuple(Fact("retried", {"slot": name}) for name in self._slots if name in asked | set(stopped))
 

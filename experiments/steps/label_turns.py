@@ -17,8 +17,8 @@ class LabelTurns(Step):
 
     step: Literal["label_turns"]
     text: str = (
-        "Read the conversation. For each message of the person, tick **every** label that fits; if something is "
-        "missing, write it in. A message that no label fits stays without one."
+        "Read the conversation. For each message of the person, tick **every** label that applies. If a label is "
+        "missing, write it in. If no label applies, leave the message without one."
     )
     """The instructions above the conversation, in Markdown."""
     show_problem: bool = False

@@ -23,7 +23,7 @@ class Rank(Step):
     """The loop whose turns are ranked, by its name."""
     chat: str = "chat"
     """The id of the chat in each turn of the loop."""
-    assistant_label: str = "Model {{number}}"
+    assistant_label: str = "Assistant {{number}}"
     """What participants see in place of each model's name."""
     best: str = "Most preferrable math assistant"
     """CheckMate's words (sic) for rank 1."""

@@ -87,7 +87,9 @@ def read_text(value: Any, max_chars: int, *, required: bool) -> str:
     if required and not text:
         raise Invalid("Please answer this question.")
     if len(text) > max_chars:
-        told = say("Please use at most {most:,} characters; there are {count:,}.", most=max_chars, count=len(text))
+        told = say(
+            "Please use at most {most:,} characters. You have entered {count:,}.", most=max_chars, count=len(text)
+        )
         raise Invalid(told)
     return text
 
@@ -285,7 +287,7 @@ class Slider(Field):
         """The number, if it is one of those on the line."""
         places = {str(place): place for place in range(self.minimum, self.maximum + 1, self.step)}
         if str(value).strip() not in places:
-            raise Invalid("Please choose a place on the line.")
+            raise Invalid("Please choose a position on the scale.")
         return places[str(value).strip()]
 
     def _texts(self, fill: Callable[[str], str]) -> dict[str, Any]:
@@ -318,7 +320,7 @@ class Tick(Field):
         """True; a box that must be ticked and is not is refused."""
         if value in (True, "on", "true", "yes"):
             return True
-        raise Invalid("Please tick the box to go on.")
+        raise Invalid("Please tick the box to continue.")
 
 
 AnyField = Annotated[Single | Multiple | Scale | Number | Slider | Short | Long | Tick, About(discriminator="type")]

@@ -157,7 +157,7 @@ def read_or_refuse(fields: tuple[Field, ...], given: Mapping[str, Any]) -> dict[
     """The values of a form; raises Refused with each field's fault."""
     reading = read_form(fields, given)
     if reading.faults:
-        raise Refused("invalid", "Some answers are missing or need a change.", reading.faults)
+        raise Refused("invalid", "Some answers are missing or need to be changed.", reading.faults)
     return reading.values
 
 

@@ -5,6 +5,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
+from app.web.participant.api import ANOTHERS
+from experiments.session.engine import STALE
 from tests.browser.told import count
 from tests.browser.visitor import Visitor
 from tests.fakes.served import Process
@@ -52,7 +54,7 @@ def test_a_second_tab_is_told_and_shown_the_right_screen(fast: Process, new_cont
     second.fill_in()
     first.go_on()
     second.press(second.page.locator("#left form button[type=submit]"))
-    expect(second.page.locator("#note")).to_contain_text("already answered")
+    expect(second.page.locator("#note")).to_contain_text(STALE)
     expect(second.page.locator("#heading")).to_have_text(first.heading)
     assert second.text == first.text
     assert count(fast, "submitted") == 1
@@ -76,7 +78,7 @@ def test_a_tab_of_who_was_at_the_browser_before_sends_and_keeps_nothing_for_who_
         first.fill_in()
     expect(first.page.locator("#saved")).to_be_empty()
     first.press(first.page.locator("#left form button[type=submit]"))
-    expect(first.page.locator("#note")).to_contain_text("begun anew")
+    expect(first.page.locator("#note")).to_contain_text(ANOTHERS)
     expect(first.page.locator("#left input:checked")).to_have_count(0)
     assert count(fast, "submitted") == before
     second.page.reload()

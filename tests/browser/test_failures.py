@@ -20,7 +20,7 @@ from tests.wiring.reading import facts, query
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 NewContext = Callable[..., BrowserContext]
 HELLO = "Good day, could you help me?"
-CALM = "The assistant could not answer. Your message is saved."
+CALM = "No reply could be generated. Your message is saved."
 CLASSES = {"refused": "connection", "500": "status_500", "drop": "connection", "content-filter": "content_filter",
            "flood": "too_long"}  # fmt: skip
 """A fault of each class, and the reason that the researcher is given."""
@@ -106,7 +106,9 @@ def come(visitor: Visitor, study: str) -> Page:
 def bubbles(page: Page) -> list[str]:
     """The messages on the screen, each with its sender."""
     found = page.locator("#chat .message.you, #chat .message.bot").all()
-    return [f"{one.locator('.who').inner_text().lower()}: {one.locator('.text').inner_text().strip()}" for one in found]
+    return [
+        f"{(one.get_attribute('class') or '').split()[1]}: {one.locator('.text').inner_text().strip()}" for one in found
+    ]
 
 
 def seen(page: Page) -> tuple[object, ...]:
@@ -207,7 +209,7 @@ def test_a_column_that_fails_is_asked_again_alone(place: Place, visitor: Visitor
     page = visitor.page
     button = page.get_by_role("button", name="Try again")
     expect(button).to_have_count(1)
-    assert page.locator("#talk .sorry").inner_text() == "This assistant could not answer. Your message is saved."
+    assert page.locator("#talk .no-reply").inner_text() == "No reply could be generated. Your message is saved."
     assert (page.locator("#say").is_hidden(), tells(place, page)) == (True, [])
     place.models.mended, asked = True, len(place.models.requests)
     button.click()

@@ -78,7 +78,7 @@ def test_two_models_side_by_side_by_keyboard_enlarged_and_told_by_their_letters(
     senses = attend(page)
     visitor = KeyboardVisitor(page, fast.url, fits)
     visitor.arrive("arena")
-    visitor.until("two AI assistants")
+    visitor.until("Two AI assistants")
     visitor.ask_both("Please explain the Pythagorean theorem.")
     until(page, "document.querySelector('#heard').textContent.startsWith('A: ')")
     visitor.vote("B is better")

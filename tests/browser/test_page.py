@@ -165,7 +165,7 @@ def test_forms_outlive_reloads_and_the_back_button_and_the_problem_is_not_copied
     assert problem not in page.evaluate("navigator.clipboard.readText()")
 
     page.go_back()
-    again = page.get_by_role("button", name="Continue where I was")
+    again = page.get_by_role("button", name="Continue where I left off")
     again.or_(page.locator("#heading")).wait_for()
     if again.count():
         again.click()
@@ -214,7 +214,7 @@ def test_two_models_answer_side_by_side(fast: Process, new_context: NewContext, 
     page = new_context(viewport={"width": width, "height": 844}).new_page()
     visitor = Visitor(page, fast.url, fits)
     visitor.arrive("arena")
-    visitor.until("two AI assistants")
+    visitor.until("Two AI assistants")
     visitor.ask_both(EXPLAIN)
     until(
         page,

@@ -149,7 +149,7 @@ def test_what_a_server_in_trouble_says_is_read_and_one_can_go_on(slow: Process, 
     page = new_context().new_page()
     visitor = Visitor(page, slow.url)
     visitor.arrive("demo")
-    said = "This study cannot go on here. (0f0f0f0f)"
+    said = "This study cannot continue. (0f0f0f0f)"
     page.route("**/api/act", lambda route: route.fulfill(status=503, json={"note": said}))
     visitor.fill_in()
     was = visitor.mark

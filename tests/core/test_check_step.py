@@ -44,12 +44,15 @@ def test_a_missed_try_tells_how_many_are_left_and_which_questions_but_nothing_th
     seen = screen(study, state)
     (notice,) = notices(seen)
     assert notice == Notice(
-        "You have 2 more tries. These were not right yet:", ("May you use *tools*?", "What will you do?")
+        "You have 2 more attempts. The answers to these questions are not correct yet:",
+        ("May you use *tools*?", "What will you do?"),
     )
     assert seen.panel.blocks[0] == notice
     assert [field.name for field in seen.panel.fields] == ["tools", "parts", "age", "any"]
     (last,) = notices(screen(study, act(study, state, **{**GOOD, "age": "31"})))
-    assert last == Notice("You have one more try. These were not right yet:", ("How old are you?",))
+    assert last == Notice(
+        "You have one more attempt. The answers to these questions are not correct yet:", ("How old are you?",)
+    )
 
 
 @pytest.mark.parametrize(
@@ -80,7 +83,7 @@ def test_who_is_screened_out_was_told_nothing_of_it() -> None:
     state = act(study, begun(study), **BAD)
     assert facts(state, "missed") == []
     last = screen(study, state)
-    assert last.panel.title == "This study is not for you"
+    assert last.panel.title == "You are not eligible for this study"
     painted = paint(last, study=StudyLook("Small"), shown=None, draft={}).as_json()
     told = repr(last) + json.dumps({**painted, "updates": {**painted["updates"], "head": ""}})
     assert last.ended

@@ -120,10 +120,10 @@ def test_one_column_fails_and_is_tried_again_alone() -> None:
     play.hear("b", kind="fail")
     assert play.seen.actions == ("retry", "submit")
     shown = play.seen.panel.chat.rounds[0].replies
-    assert [reply.failed for reply in shown] == ["", "This assistant could not answer. Your message is saved."]
+    assert [reply.failed for reply in shown] == ["", "No reply could be generated. Your message is saved."]
     with pytest.raises(Refused):
         play.do("vote", winner="a")
-    with pytest.raises(Refused, match="nothing to try again"):
+    with pytest.raises(Refused, match="requested again"):
         play.do("retry", slot="a")
     play.do("retry", slot="b")
     assert play.slots == ["b"]

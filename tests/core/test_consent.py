@@ -30,7 +30,7 @@ def test_who_declines_is_let_go_and_nothing_more_is_recorded() -> None:
     told = [(event.kind, dict(event.data)) for event in state.events[1:]]
     assert told == [("declined", {}), ("finished", {"outcome": "no_consent"})]
     last = screen(study, state)
-    assert (last.ended, last.outcome, last.panel.title) == (True, "no_consent", "You do not take part")
+    assert (last.ended, last.outcome, last.panel.title) == (True, "no_consent", "You are not taking part")
     assert not [block for block in last.panel.blocks if isinstance(block, Code)]
     for kind in ("submit", "decline"):
         with pytest.raises(Refused):

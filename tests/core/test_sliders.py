@@ -26,7 +26,7 @@ def test_a_place_on_the_line_is_a_whole_number(given: Any, kept: int) -> None:
 
 @pytest.mark.parametrize("given", ["21", "-15", "7", "5.0", "1e1", "²", "--5", "half", True, ["5"], {"a": 1}])
 def test_anything_else_is_refused(given: Any) -> None:
-    with pytest.raises(Invalid, match="place on the line"):
+    with pytest.raises(Invalid, match="position on the scale"):
         WARMTH.read(given)
 
 

@@ -82,7 +82,7 @@ def test_only_so_many_messages_in_a_minute(now_s: int, refused: bool) -> None:
     refuse_hurry(state, more, 4)
     refuse_hurry(state, (Event(9, 0, "participant", "x", "stopped", {}),), 1)
     if refused:
-        with pytest.raises(Refused, match="very fast") as told:
+        with pytest.raises(Refused) as told:
             refuse_hurry(state, more, 3 if now_s == 30 else 2)
         assert told.value.reason == "too_fast"
     else:

@@ -42,9 +42,9 @@ def test_an_answer_is_what_the_fields_accept() -> None:
     [
         ('"t"', '"Tea"', "drink: Please choose one of the options shown."),
         ("30,", "17,", "age: Please enter a number from 18 to 99."),
-        ('"trust": 30', '"trust": 40', "trust: Please choose a place on the line."),
+        ('"trust": 30', '"trust": 40', "trust: Please choose a position on the scale."),
         ('"so"', '""', "word: Please answer this question."),
-        ('"so"', f'"{"x" * 61}"', "word: Please use at most 60 characters; there are 61."),
+        ('"so"', f'"{"x" * 61}"', "word: Please use at most 60 characters. You have entered 61."),
         ("{", "Here it is: {", "Return one JSON object"),
     ],
 )

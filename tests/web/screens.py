@@ -143,10 +143,10 @@ VOTE = Single(
     options={"a": "A is better", "b": "B is better", "tie": "Tie", "bad": "Both are bad"},
 )
 FIRST = Round(TALK[0].text, (Reply("a", "A", TALK[1].text), Reply("b", "B", TALK[3].text)), "A is better")
-SORRY = "This assistant could not answer. Your message is saved."
+SORRY = "No reply could be generated. Your message is saved."
 BATTLE = (
-    "Write a message: two AI assistants, **A** and **B**, answer it at the same time. Read both answers, then say which "
-    "is better. You can then write again, or end the conversation."
+    "Write a message. Two AI assistants, **A** and **B**, answer it at the same time. Read both answers, then vote for "
+    "the better one. You can then write another message or end the conversation."
 )
 
 
@@ -184,7 +184,7 @@ CHECKED = (
     ),
     Number(name="count", text="How many questions will you answer?"),
 )
-AGAIN = Notice("You have one more try. This was not right yet:", (CHECKED[0].text,))
+AGAIN = Notice("You have one more attempt. That answer is not correct yet.", (CHECKED[0].text,))
 WARNING = Notice("Some of your answers were not as expected. You may **not** use other tools.")
 SCREENS: dict[str, Screen] = {
     "consent": _screen(
@@ -216,7 +216,7 @@ SCREENS: dict[str, Screen] = {
         _chat(
             messages=(*TALK[:3], CUT, TALK[2]),
             remaining=18,
-            failed="The assistant could not answer. Your message is saved.",
+            failed="No reply could be generated. Your message is saved.",
         ),
         "retry",
         "submit",
@@ -232,7 +232,7 @@ SCREENS: dict[str, Screen] = {
         Panel(
             "Rate the conversation",
             (
-                Text("Please look back on your conversation and rate each reply."),
+                Text("Please review the conversation and rate each response of the assistant."),
                 Transcript(
                     "AI Chatbot",
                     TALK,
@@ -288,7 +288,7 @@ SCREENS: dict[str, Screen] = {
         Panel(
             "Thank you",
             (
-                Text("You have finished. Your answers are saved; you can close this page."),
+                Text("You have finished the study. Your answers are saved. You can close this page."),
                 Code("C1A2B3D4", "https://app.prolific.com/submissions/complete?cc=C1A2B3D4"),
             ),
         ),

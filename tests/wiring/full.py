@@ -15,7 +15,9 @@ import pytest
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import ticket
 
-CALM = "We cannot save at the moment. Nothing that was saved is lost; please try again in a minute."
+CALM = (
+    "We cannot save your answers at the moment. Everything that was saved before is safe. Please try again in a minute."
+)
 
 
 @contextmanager
@@ -57,7 +59,7 @@ async def refused(client: httpx2.AsyncClient, soon_s: float) -> list[httpx2.Resp
         assert time.monotonic() - begun < soon_s
     page = told[-1].text
     assert CALM in page
-    assert "<h1>One moment, please</h1>" in page
+    assert 'data-page="error"' in page
     assert "full" not in page
     assert "Traceback" not in page
     return told

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from experiments.session.engine import NOT_OFFERED, STALE
 from experiments.steps.chat import MESSAGE_CHARS
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.proofs import signed
@@ -62,7 +63,7 @@ async def test_a_second_tab_is_told_and_goes_on(served: Served, bot: HttpBot) ->
         await tab.look()
         await bot.do("submit", {"agreed": "on"})
         late = await tab.do("submit", {"agreed": "on"})
-        assert "already answered" in late.note
+        assert STALE in late.note
         assert late.screen == bot.screen
         assert len([e for e in facts(served.database, bot.stream) if e.path == "consent"]) == 1
         await tab.finish()
@@ -70,22 +71,22 @@ async def test_a_second_tab_is_told_and_goes_on(served: Served, bot: HttpBot) ->
 
 
 FORGED: dict[str, tuple[str, dict[str, Any], str]] = {
-    "an earlier number": ("submit", {"seen": 0}, "already answered"),
-    "a later number": ("submit", {"seen": 10_000}, "already answered"),
-    "a later place": ("submit", {"path": "finish"}, "already answered"),
-    "a place that is none": ("submit", {"path": "../consent"}, "already answered"),
-    "no place": ("submit", {"path": ""}, "already answered"),
-    "a message where there is no chat": ("say", {}, "not possible"),
-    "a rating where there is none": ("rate", {}, "not possible"),
-    "a retry of nothing": ("retry", {}, "not possible"),
-    "a fact's name": ("submitted", {}, "not possible"),
-    "a reply of one's own": ("reply", {}, "not possible"),
-    "a failure of one's own": ("fail", {}, "not possible"),
-    "an end of one's own": ("finish", {}, "not possible"),
-    "a draw of one's own": ("draw", {}, "not possible"),
-    "a condition of one's own": ("assign", {}, "not possible"),
-    "another beginning": ("enrol", {}, "already begun"),
-    "a researcher's note": ("noted", {}, "not possible"),
+    "an earlier number": ("submit", {"seen": 0}, STALE),
+    "a later number": ("submit", {"seen": 10_000}, STALE),
+    "a later place": ("submit", {"path": "finish"}, STALE),
+    "a place that is none": ("submit", {"path": "../consent"}, STALE),
+    "no place": ("submit", {"path": ""}, STALE),
+    "a message where there is no chat": ("say", {}, NOT_OFFERED),
+    "a rating where there is none": ("rate", {}, NOT_OFFERED),
+    "a retry of nothing": ("retry", {}, NOT_OFFERED),
+    "a fact's name": ("submitted", {}, NOT_OFFERED),
+    "a reply of one's own": ("reply", {}, NOT_OFFERED),
+    "a failure of one's own": ("fail", {}, NOT_OFFERED),
+    "an end of one's own": ("finish", {}, NOT_OFFERED),
+    "a draw of one's own": ("draw", {}, NOT_OFFERED),
+    "a condition of one's own": ("assign", {}, NOT_OFFERED),
+    "another beginning": ("enrol", {}, "already started"),
+    "a researcher's note": ("noted", {}, NOT_OFFERED),
 }
 
 
@@ -99,8 +100,8 @@ async def test_what_is_done_out_of_turn_is_logged_without_a_word_of_it(
     served: Served, bot: HttpBot, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", "app.web.participant.api")
-    await unmoved(served, bot, "draw", {"text": "zqsecretqz"}, "not possible")
-    await unmoved(served, bot, "zqkindqz", {}, "already answered", path="zqpathqz", key="another-one")
+    await unmoved(served, bot, "draw", {"text": "zqsecretqz"}, NOT_OFFERED)
+    await unmoved(served, bot, "zqkindqz", {}, STALE, path="zqpathqz", key="another-one")
     await unmoved(served, bot, "submit", {}, "Some answers are missing", key="a-third-one")
     told = [record.getMessage() for record in caplog.records if record.name == "app.web.participant.api"]
     assert [(bot.stream in one, why in one) for one, why in zip(told, ("not_offered", "stale"), strict=True)] == [
@@ -113,8 +114,8 @@ MISSING = "Please answer this question."
 CHOOSE = "Please choose one of the options shown."
 VALUES: dict[str, tuple[str, dict[str, Any], dict[str, str]]] = {
     "consent without the tick": ("consent", {}, {"agreed": MISSING}),
-    "consent unticked": ("consent", {"agreed": False}, {"agreed": "Please tick the box to go on."}),
-    "consent by a list": ("consent", {"agreed": ["on"]}, {"agreed": "Please tick the box to go on."}),
+    "consent unticked": ("consent", {"agreed": False}, {"agreed": "Please tick the box to continue."}),
+    "consent by a list": ("consent", {"agreed": ["on"]}, {"agreed": "Please tick the box to continue."}),
     "an unknown option": ("confidence", {"confidence": "sure"}, {"confidence": CHOOSE}),
     "an option's words": ("confidence", {"confidence": "Very confident"}, {"confidence": CHOOSE}),
     "two options": ("confidence", {"confidence": ["very-confident", "not-confident"]}, {"confidence": CHOOSE}),
@@ -129,7 +130,7 @@ VALUES: dict[str, tuple[str, dict[str, Any], dict[str, str]]] = {
     "5,001 characters": (
         "remarks",
         {"comment": "x" * 5_001},
-        {"comment": "Please use at most 5,000 characters; there are 5,001."},
+        {"comment": "Please use at most 5,000 characters. You have entered 5,001."},
     ),
 }
 

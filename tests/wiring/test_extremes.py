@@ -24,7 +24,7 @@ pytestmark = pytest.mark.anyio
 MOST = 20_000
 ENDLESS = ("flood", "endless-event", "endless-lines")
 RUNAWAY = (*ENDLESS, "megabyte", "megabyte-in-pieces", "more-than-a-megabyte", "latex")
-CALM = "The assistant could not answer. Your message is saved."
+CALM = "No reply could be generated. Your message is saved."
 
 
 @pytest.fixture(scope="module")

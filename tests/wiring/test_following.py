@@ -96,7 +96,7 @@ async def test_a_change_is_published_beside_a_live_session(tmp_path: Path) -> No
 async def test_without_names_all_that_is_published_is_served(tmp_path: Path) -> None:
     one, two = load_study(str(studies.short(tmp_path))), load_study(str(studies.chat(tmp_path)))
     async with serving(settings_for(tmp_path)) as served:
-        await answers(served.url, "/", 200, "No study is open here at the moment")
+        await answers(served.url, "/", 200, 'data-page="no_open_studies"')
         await answers(served.url, "/s/short", 404)
         release(served.database, one)
         decide(served.database, "short", "piloted")
@@ -106,12 +106,12 @@ async def test_without_names_all_that_is_published_is_served(tmp_path: Path) -> 
         async with HttpBot(served.url, "1") as bot:
             await bot.arrive("short", "?x=1")
             assert facts(served.database, bot.stream)[0].data["origin"] == "pilot"
-            await answers(served.url, "/s/talk", 404, "Nothing here")
+            await answers(served.url, "/s/talk", 404, 'data-page="not_found"')
             decide(served.database, "talk", "opened")
             decide(served.database, "short", "closed")
             await answers(served.url, "/s/talk", 200)
             await answers(served.url, "/", 404)
-            await answers(served.url, "/s/short", 200, "takes no new participants")
+            await answers(served.url, "/s/short", 200, 'data-page="closed"')
             await bot.finish()
 
 
@@ -124,7 +124,7 @@ async def test_what_this_server_lacks_is_logged_and_nobody_is_let_into_half_a_st
         async with serving(settings_for(tmp_path), file) as one, HttpBot(one.url, "old") as old:
             await old.arrive("talk")
             release(one.database, second)
-            await answers(one.url, "/s/talk", 503, "cannot begin at the moment")
+            await answers(one.url, "/s/talk", 503, 'data-page="unavailable"')
             async with httpx2.AsyncClient(timeout=60, base_url=one.url) as client:
                 assert (await client.post("/s/talk", data=ticket("talk"))).status_code == 503
             await old.arrive("talk")

@@ -102,7 +102,7 @@ async def test_refusals_are_told_in_the_sessions_language(served: Served, tag: s
         await bot.arrive("demo", f"?lang={tag}")
         refused = await bot.do("submit", {})
         assert (refused.note, refused.faults) == (
-            say("Some answers are missing or need a change."),
+            say("Some answers are missing or need to be changed."),
             {"agreed": say("Please answer this question.")},
         )
         assert (await bot.do("dance", {})).note == say(NOT_OFFERED)

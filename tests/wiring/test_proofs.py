@@ -86,7 +86,7 @@ async def test_a_signed_link_goes_on_from_another_device(tmp_path: Path) -> None
                 enrolled = facts(served.database, first.stream)[0].data
                 assert (enrolled["proof"], "same_id" in enrolled) == ("signed link", False)
                 await second.finish()
-                assert "For you this study has ended" in (await first.send("GET", f"/s/small{link}")).text
+                assert 'data-session="ended"' in (await first.send("GET", f"/s/small{link}")).text
 
 
 async def test_a_signature_is_for_one_id_recruiter_and_study(tmp_path: Path) -> None:

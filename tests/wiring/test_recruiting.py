@@ -122,12 +122,12 @@ async def test_who_begins_in_a_pilot_is_marked_everywhere_and_then_no_more(tmp_p
         async with HttpBot(served.url, "1") as bot, HttpBot(served.url, "2") as later:
             await bot.arrive("short")
             page = (await bot.client.post("/api/look", json={})).json()
-            assert "trial run" in page["updates"]["head"]["value"]
+            assert 'class="pilot"' in page["updates"]["head"]["value"]
             await bot.finish()
             decide_on(served.database, "short", "opened", {}, by="researcher", at_us=0)
             await later.arrive("short")
             page = (await later.client.post("/api/look", json={})).json()
-            assert "trial run" not in page["updates"]["head"]["value"]
+            assert 'class="pilot"' not in page["updates"]["head"]["value"]
             await later.finish()
         marks = query(served.database, "SELECT DISTINCT _session, _origin FROM user_answers ORDER BY _origin")
         assert marks == [(later.stream, "person"), (bot.stream, "pilot")]
@@ -143,7 +143,7 @@ async def test_a_full_study_takes_nobody_and_a_withdrawal_makes_room(tmp_path: P
         await bot.arrive("small")
         await bot.do("submit", {"agreed": "on"})
         refused = await other.post("/s/small", data=ticket("small"))
-        assert (refused.status_code, "takes no new participants" in refused.text) == (200, True)
+        assert (refused.status_code, 'data-page="closed"' in refused.text) == (200, True)
         await bot.do("withdraw", {})
         assert bot.screen.outcome == "withdrawn"
         assert (await other.post("/s/small", data=ticket("small"))).status_code == 303

@@ -39,8 +39,10 @@ JSON = "application/json"
 View = Literal["page", "screen"]
 SHORT_TALK = 2_000
 """So many characters are painted in some milliseconds, formulas and all."""
-NOBODY = "Please open the link to the study again."
-ANOTHERS = "In another tab of this browser the study was begun anew. Nothing was sent from here; this is where it is."
+NOBODY = "Please open your study link again."
+ANOTHERS = (
+    "The study was restarted in another tab of this browser. Nothing was sent from this tab. Here is the current page."
+)
 OUT_OF_TURN = ("stale", "not_offered", "ended")
 """Refusals of what the present screen does not offer: a second tab's click, or somebody who tries what they can do."""
 
@@ -297,7 +299,9 @@ def _no_request(error: ValidationError) -> Response:
     """What is wrong and where; never what was sent, which may be nothing that JSON can say back."""
     found = error.errors(include_url=False, include_context=False, include_input=False)
     faults = {".".join(str(part) for part in item["loc"]): item["msg"] for item in found}
-    return Response(orjson.dumps({"note": "That is no request of this API.", "faults": faults}), 422, media_type=JSON)
+    return Response(
+        orjson.dumps({"note": "This is not a valid request to this API.", "faults": faults}), 422, media_type=JSON
+    )
 
 
 def _speaks(screen: Screen) -> bool:

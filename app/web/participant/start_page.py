@@ -242,7 +242,7 @@ def _near(request: Request) -> str:
 
 def later(study: Study, language: str) -> Response:
     """For who comes from an address from which too many have begun within an hour."""
-    response = _around(study, "later.html.j2", language, status=429)
+    response = _around(study, "too_many_starts.html.j2", language, status=429)
     response.headers["retry-after"] = "600"
     return response
 
@@ -254,17 +254,17 @@ def closed(study: Study, language: str) -> Response:
 
 def sorry(study: Study, language: str) -> Response:
     """For who comes while a study cannot begin, through no fault of theirs."""
-    return page("sorry.html.j2", language, status=503, title=study.say(study.file.title, language))
+    return page("unavailable.html.j2", language, status=503, title=study.say(study.file.title, language))
 
 
 def other_link(study: Study, language: str, status: int = 403) -> Response:
     """For who comes by a link that this study does not take: without the id or a proof, or of another recruiter."""
-    return _around(study, "other_link.html.j2", language, status)
+    return _around(study, "link_not_accepted.html.j2", language, status)
 
 
 def once(study: Study, language: str) -> Response:
     """For who has taken part and comes with a new submission, where a study lets people take part only once."""
-    return _around(study, "once.html.j2", language)
+    return _around(study, "already_taken_part.html.j2", language)
 
 
 def _around(study: Study, template: str, language: str, status: int = 200) -> Response:
@@ -275,23 +275,29 @@ def _around(study: Study, template: str, language: str, status: int = 200) -> Re
 def trouble(language: str, note: str) -> Response:
     """For who comes while nothing can be saved: what there is to do, in words, and the reference of the cause."""
     say = catalogue(language)
-    return page("trouble.html.j2", language, status=503, title=say("One moment, please"), note=note)
+    return page("error.html.j2", language, status=503, title=say("Something went wrong"), note=note)
 
 
 def lost(request: Request) -> Response:
     """For a link that leads nowhere here."""
     say = browsers(request)
-    return page("lost.html.j2", say.tag, status=404, title=say("Nothing here"))
+    return page("not_found.html.j2", say.tag, status=404, title=say("Page not found"))
 
 
 def nothing(request: Request) -> Response:
     """For who comes while no study is offered at all."""
     say = browsers(request)
-    return page("nothing.html.j2", say.tag, title=say("Nothing here"))
+    return page("no_open_studies.html.j2", say.tag, title=say("No open study"))
 
 
 def page(template: str, language: str, *, status: int = 200, **values: object) -> Response:
     """One of the plain pages around a study, in a language."""
     say = catalogue(language)
-    known = {**values, "language": language, "direction": say.direction, "t": say}
+    known = {
+        **values,
+        "page": template.removesuffix(".html.j2"),
+        "language": language,
+        "direction": say.direction,
+        "t": say,
+    }
     return HTMLResponse(_TEMPLATES.get_template(template).render(known), status_code=status)

@@ -62,7 +62,7 @@ class Part(NamedTuple):
         return html
 
 
-NOTHING = Part("nothing.html.j2", (), lambda _: {}, ())
+NOTHING = Part("empty.html.j2", (), lambda _: {}, ())
 """A part that is not there."""
 
 

@@ -177,13 +177,13 @@ def _left(screen: Screen, study: StudyLook) -> Part:
             "ratings": {view.name: view for view in views if view.name in rated},
             "nocopy": any(isinstance(block, Asked) and not block.copying for block in panel.blocks),
             "common": bool(screen.outcome),
-            "some_optional": not all(item.required for item in panel.fields),
+            "some_optional": {item.required for item in panel.fields} == {True, False},
             "ends": ends,
         }
 
     kinds = [block.kind for block in panel.blocks]
     about = (panel.title, kinds, panel.blocks, panel.fields, panel.button, panel.decline, ends)
-    return Part("left.html.j2", about, values, (study, bool(screen.outcome)), bool(panel.fields))
+    return Part("panel.html.j2", about, values, (study, bool(screen.outcome)), bool(panel.fields))
 
 
 def _side(screen: Screen) -> Part:
@@ -206,8 +206,8 @@ def _side(screen: Screen) -> Part:
 
     about = (said, len(chat.messages), chat.rating, chat.failed, chat.waiting, actions)
     if chat.columns:
-        return Part("voting.html.j2", about, values, asks=bool(chat.rating))
-    return Part("side.html.j2", about, values, (chat.remaining, missing), bool(chat.rating))
+        return Part("comparison_controls.html.j2", about, values, asks=bool(chat.rating))
+    return Part("chat_controls.html.j2", about, values, (chat.remaining, missing), bool(chat.rating))
 
 
 def _talk(screen: Screen, study: StudyLook) -> Part:
@@ -216,7 +216,7 @@ def _talk(screen: Screen, study: StudyLook) -> Part:
     if chat is None or not chat.columns:
         return NOTHING
     values = {"chat": chat, "study": study, "actions": screen.actions}
-    return Part("talk.html.j2", (chat.rounds, "retry" in screen.actions), lambda _: values)
+    return Part("comparison.html.j2", (chat.rounds, "retry" in screen.actions), lambda _: values)
 
 
 def _chat(screen: Screen, study: StudyLook) -> Part:

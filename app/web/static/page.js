@@ -114,7 +114,7 @@ async function show(painting) {
 
 // There is no box to write in while a reply has failed: who was in it is taken to where it can be asked for again.
 function showFailed(inBox) {
-  const card = $("#side .failed, #talk .round:last-child .card:has(.sorry)");
+  const card = $("#side .failed, #talk .round:last-child .card:has(.no-reply)");
   card?.scrollIntoView({ block: "nearest" });
   if (inBox) card?.focus({ preventScroll: true });
 }
@@ -141,7 +141,7 @@ function failed(error, again) {
   if (error.status !== 401) return note(error.message, again);
   now = { ...now, path: "", actions: [], slots: [], ended: true };
   document.documentElement.dataset.layout = "page";
-  const panel = `<h1 id="heading" tabindex="-1">${escaped(WORDS.back)}</h1><p>${escaped(WORDS.link)}</p>`;
+  const panel = `<h1 id="heading" tabindex="-1">${escaped(WORDS.reopen)}</h1><p>${escaped(WORDS.link)}</p>`;
   paint({ left: { value: `<div class="panel">${panel}</div>` }, note: { value: "" } });
 }
 

@@ -96,7 +96,7 @@ export function tell(before, now) {
 }
 
 function whole(now) {
-  const columns = [...document.querySelectorAll("#talk .round:last-child article:not(:has(.sorry))")];
+  const columns = [...document.querySelectorAll("#talk .round:last-child article:not(:has(.no-reply))")];
   if (now.layout === "compare") return columns.map((one) => `${one.ariaLabel}: ${plainly(one)}`).join(" ");
   const last = document.querySelector("#chat .message:last-child.bot");
   return last ? `${document.querySelector("#chat [role=log]").ariaLabel}: ${plainly(last)}` : "";
