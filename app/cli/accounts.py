@@ -84,7 +84,7 @@ def user_unlock(name: Name) -> None:
     if found is None:
         raise AccountError(f"There is no account {called(name)!r}. `parley user list` shows which there are.")
     path = link(secret_for(settings, database), clock, found)
-    accounts.did(TERMINAL, "made a link to log in", f"for {found}")
+    accounts.did(TERMINAL, "created a login link", found)
     out.print(f"For {found}'s browser, within 24 hours:", highlight=False)
     out.print(f"  {settings.console_address}{path}", highlight=False, soft_wrap=True)
 

@@ -180,7 +180,7 @@ class Sessions:
         if not events:
             return None
         if events[0].kind not in ("enrolled", "withdrew"):
-            raise StorageError(f"{stream}: it was imported, so nothing is written about it here; filter its export")
+            raise StorageError(f"{stream} is imported: it cannot have notes or exclusions; filter its export instead")
         state = fold(events)
         study = self.studies.get(state.enrolled["hash"])
         return Live(stream, study, state, rows_of(study, state))

@@ -28,8 +28,8 @@ def remark(kind: Kind, text: str, who: str, at_us: int) -> Action:
     except Invalid as error:
         if len(text) > MOST_CHARS:
             raise NotPossible(f"{len(text):,} characters are too many; at most {MOST_CHARS:,} are kept") from error
-        missing = "write the note first" if kind == "noted" else "say why: whoever reads the data later has to know"
-        raise NotPossible(f"nothing was written: {missing}") from error
+        missing = "write the note first" if kind == "noted" else "give a reason; readers of the data need it"
+        raise NotPossible(f"nothing was saved: {missing}") from error
     return Action(kind, "", {TEXT[kind]: said, "who": who}, at_us, by="researcher")
 
 
@@ -47,6 +47,6 @@ def refuse_repeated(events: Iterable[Event], kind: str) -> None:
         return
     why = excluded(events)
     if kind == "excluded" and why is not None:
-        raise NotPossible(f"it is excluded already ({why}); include it again first, to give another reason")
+        raise NotPossible(f"the session is already excluded ({why}); to change the reason, include it again first")
     if kind == "included" and why is None:
-        raise NotPossible("it is not excluded, so there is nothing to undo")
+        raise NotPossible("the session is not excluded, so there is nothing to undo")

@@ -88,15 +88,14 @@ def _too_fast(met: Met, state: State) -> Flag | None:
     took_s, least_s = sum(one.seconds for one in every), sum(one.least_s for one in every)
     if took_s < least_s and least_s >= LEAST_ALL_S:
         words = sum(one.words for one in every)
-        return Flag(
-            "too_fast", f"All {len(every)} screens, with {words:,} words, were gone through in {took_s:,.0f} s."
-        )
+        return Flag("too_fast", f"All {len(every)} screens, with {words:,} words, were completed in {took_s:,.0f} s.")
     fast = [one for one in every if one.questions and one.least_s >= LEAST_S and one.seconds < one.least_s]
     if not fast:
         return None
     worst = min(fast, key=lambda one: one.seconds / one.least_s)
-    why = f"{worst.words:,} words and {worst.questions:,} questions were done with in {worst.seconds:.1f} s"
-    return Flag("too_fast", f"{why}; so fast were {len(fast)} of {len(every)} screens.", worst.path)
+    asked = "1 question" if worst.questions == 1 else f"{worst.questions:,} questions"
+    why = f"{worst.words:,} words and {asked} were completed in {worst.seconds:.1f} s"
+    return Flag("too_fast", f"{why}. Screens this fast: {len(fast)} of {len(every)}.", worst.path)
 
 
 def _screens(met: Met, state: State) -> Iterator[_Screen]:
@@ -133,7 +132,7 @@ def _one_word(state: State) -> Flag | None:
     short = [event for event in said if len(str(event.data.get("text", "")).split()) == 1]
     if len(said) < MESSAGES or len(short) < SHARE * len(said):
         return None
-    return Flag("one_word", f"{len(short)} of {len(said)} messages to a model are one word.", short[0].path)
+    return Flag("one_word", f"{len(short)} of {len(said)} messages to a model have one word.", short[0].path)
 
 
 def _straight(met: Met) -> Flag | None:
@@ -161,7 +160,7 @@ def _ratings(place: Place, asked: Sequence[Field]) -> list[str]:
 def _missed(state: State) -> Flag | None:
     checks = [e for e in state.events if e.kind == "submitted" and e.data.get("check") == "attention"]
     missed = [event for event in checks if event.data.get("passed") is False]
-    why = f"{len(missed)} of {len(checks)} attention checks were failed."
+    why = f"Failed {len(missed)} of {len(checks)} attention checks."
     return Flag("missed_check", why, missed[0].path) if missed else None
 
 
@@ -174,7 +173,7 @@ def _leak(state: State) -> Flag | None:
     told = [event for event in state.events if is_leak(event)]
     replies = sum(event.kind == "replied" for event in state.events)
     words = ", ".join(dict.fromkeys(word for event in told for word in event.data.get("words", ())))
-    why = f"{len(told)} of {replies} replies told which model wrote them: {words}."
+    why = f"{len(told)} of {replies} replies revealed which model wrote them: {words}."
     return Flag(LEAK, why, told[0].path) if told else None
 
 
@@ -182,5 +181,9 @@ def _same_id(state: State) -> Flag | None:
     if not state.enrolled.get(SAME_ID):
         return None
     proof = state.enrolled.get("proof", "none")
-    how = "its link does not prove the id" if proof == "none" else f"its link proves the id ({proof})"
-    return Flag(SAME_ID, f"Another session had begun under the same recruiter's id, in another browser; {how}.")
+    how = (
+        "this session's link does not prove the ID"
+        if proof == "none"
+        else f"this session's link proves the ID ({proof})"
+    )
+    return Flag(SAME_ID, f"Another session was started with the same recruiter ID in another browser; {how}.")

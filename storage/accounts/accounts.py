@@ -88,7 +88,7 @@ class Accounts:
         with writer(self._database) as connection, connection.begin():
             self._change(connection, name, {"password": kept})
             self.logins.end(connection, name, but=keep)
-            self._deeds.tell(connection, by, "changed the password", f"of {name}")
+            self._deeds.tell(connection, by, "changed a password", name)
 
     def change_password(self, name: str, old: str, new: str, *, keep: str) -> None:
         """Let somebody who knows their password change it, and stay logged in where they are."""
@@ -102,7 +102,7 @@ class Accounts:
             if known != "owner":
                 self._refuse_last(connection, name)
             self._change(connection, name, {"role": known})
-            self._deeds.tell(connection, by, f"gave the role {known}", f"to {name}")
+            self._deeds.tell(connection, by, "changed a role", f"{name}: {known}")
 
     def remove(self, name: str, by: str) -> None:
         """Let somebody in no more, from this moment; what they did stays told."""
@@ -111,7 +111,7 @@ class Accounts:
             self._refuse_last(connection, name)
             self._change(connection, name, {"removed_us": self._clock_us()})
             self.logins.end(connection, name)
-            self._deeds.tell(connection, by, "removed the account", f"of {name}")
+            self._deeds.tell(connection, by, "removed an account", name)
 
     def did(self, who: str, what: str, about: str = "") -> None:
         """Keep what somebody did, and with which study, session or account."""
@@ -131,19 +131,19 @@ class Accounts:
             connection.execute(insert(tables.researchers), [row])
         except IntegrityError:
             raise AccountError(
-                f"There is, or was, an account {row['name']!r}, and a name is given only once, as the log of deeds "
-                "speaks of it. Choose another one."
+                f"There is, or was, an account {row['name']!r}. A name is used only once, because the audit "
+                "log refers to it. Choose another name."
             ) from None
-        self._deeds.tell(connection, by, "made the account", f"of {row['name']}, {row['role']}")
+        self._deeds.tell(connection, by, "created an account", f"{row['name']}: {row['role']}")
 
     def _change(self, connection: Connection, name: str, values: dict[str, Any]) -> None:
         there = and_(_who.name == name, _who.removed_us.is_(None))
         if not connection.execute(update(tables.researchers).where(there).values(values)).rowcount:
-            raise AccountError(f"There is no account {name!r}. `parley user list` shows which there are.")
+            raise AccountError(f"There is no account {name!r}. `parley user list` lists the accounts.")
 
     def _refuse_last(self, connection: Connection, name: str) -> None:
         """Raise AccountError where nobody would be left who can let others in."""
         alone(connection, ONE_AT_A_TIME)
         owners = select(_who.name).where(_who.role == "owner", _who.removed_us.is_(None))
         if connection.execute(owners).scalars().all() == [name]:
-            raise AccountError(f"{name} is the only owner, and one has to stay. Make somebody else an owner first.")
+            raise AccountError(f"{name} is the only owner, and there must be one. Make another account an owner first.")

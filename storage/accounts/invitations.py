@@ -16,8 +16,8 @@ from storage.errors import AccountError
 
 LASTS_US = 24 * 3600 * 1_000_000
 SPENT = (
-    "This link was used already, is older than a day, or is no longer wanted. Ask who gave it to you for a new one; "
-    "at a terminal `parley user invite` makes it."
+    "This link has been used, has expired after 24 hours, or was revoked. Ask the person who sent it for a new one. "
+    "On the command line, `parley user invite` prints one."
 )
 _who, _invited = tables.researchers.c, tables.invitations.c
 ANYBODY = select(_who.name).exists()
@@ -40,7 +40,7 @@ class Invitations:
         row = {"digest": digest(token), "role": known, "by": by, "expires_us": self._clock_us() + LASTS_US}
         with writer(self._database) as connection, connection.begin():
             connection.execute(insert(tables.invitations), [row])
-            self._deeds.tell(connection, by, "invited somebody", f"as {known}")
+            self._deeds.tell(connection, by, "created an invitation", known)
         return token
 
     def first(self) -> str | None:

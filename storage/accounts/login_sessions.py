@@ -26,9 +26,9 @@ LONGEST_US = 12 * 3600 * 1_000_000
 SEEN_EVERY_US = 60 * 1_000_000
 TOKEN_BYTES = 32
 LONGEST_TOKEN = 100
-NOBODY = "nobody known"
+NOBODY = "an unknown name"
 """What stands for a name that no account has. No account can be called so, as names have no blanks."""
-WRONG = "This name and this password do not go together. If you forgot the password, an owner can have it changed."
+WRONG = "The name or the password is wrong. If you forgot your password, ask an owner to have it reset."
 _who, _login = tables.researchers.c, tables.logins.c
 _LOOK = select(_who.name, _who.role, _login.made_us, _login.seen_us).where(
     _login.digest == bindparam("login"),
@@ -85,7 +85,7 @@ class Logins:
         counted = Limit(f"change of {name}")  # only who is logged in comes here, so no stranger can use it up
         self._refuse_flood(name, "the console", counted)
         if not self._passwords.fits(self._kept(name), password):
-            raise AccountError("That is not your present password, so nothing was changed. Type it again.")
+            raise AccountError("That is not your current password, so nothing was changed. Try again.")
         self._tries.undo(counted)
 
     def visitor(self, token: str) -> Known | None:
@@ -131,7 +131,7 @@ class Logins:
         if now_us - self._told_us.get(whose, 0) >= MINUTE_US:
             self._told_us[whose] = now_us
             log.warning("too many tries to log in as %s, the last one from %s", whose, near)
-        raise TooMany(f"That was tried too often. Please try again in {wait_s} seconds.", wait_s)
+        raise TooMany(f"Too many attempts. Please try again in {wait_s} seconds.", wait_s)
 
     def _begin(self, name: str, near: str, kept: str, anew: str) -> str:
         token, now_us = secrets.token_urlsafe(TOKEN_BYTES), self._clock_us()

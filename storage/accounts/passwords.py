@@ -81,19 +81,19 @@ def refuse_weak(password: str, name: str) -> None:
     password = _same(password)
     if len(password) < LEAST_CHARS:
         raise AccountError(
-            f"This password has {len(password)} characters; {LEAST_CHARS} or more are needed. Some words that do not "
-            "belong together are easy to remember and hard to guess."
+            f"This password has {len(password)} characters; {LEAST_CHARS} or more are needed. Several "
+            "unrelated words are easy to remember and hard to guess."
         )
     if len(password) > MOST_CHARS:
-        raise AccountError(f"This password has {len(password):,} characters; at most {MOST_CHARS:,} are taken.")
+        raise AccountError(f"This password has {len(password):,} characters; at most {MOST_CHARS:,} are allowed.")
     from zxcvbn import zxcvbn  # type: ignore[import-untyped]  # 12 MB of words, which a server of participants spares
 
     with _JUDGING:
         found = zxcvbn(password[:MOST_JUDGED], user_inputs=[name, "parley", *name.replace("@", ".").split(".")])
     if found["score"] < LEAST_SCORE:
-        why = found["feedback"]["warning"] or "It is made of parts that are tried first."
+        why = found["feedback"]["warning"] or "It consists of parts that are commonly guessed."
         hints = " ".join(found["feedback"]["suggestions"])
-        raise AccountError(f"This password is easily guessed. {why.rstrip('.')}. {hints}".rstrip())
+        raise AccountError(f"This password is easy to guess. {why.rstrip('.')}. {hints}".rstrip())
 
 
 def _same(password: str) -> str:

@@ -10,11 +10,11 @@ from storage.errors import AccountError
 
 Role = Literal["owner", "analyst"]
 ROLES: tuple[Role, ...] = get_args(Role)
-TERMINAL = "the terminal"
+TERMINAL = "command line"
 """Who does what a command does. No account can be called so, as names have no blanks."""
-FIRST = "the first start"
+FIRST = "first start"
 """Who invites the first owner."""
-STRANGER = "a stranger"
+STRANGER = "not logged in"
 """Who tries to come in and does not."""
 NAME = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,59}")
 
@@ -28,8 +28,8 @@ def name_for(name: str) -> str:
     """The name of a new account in its stored form; raises AccountError where none can be called so."""
     if not NAME.fullmatch(called(name)):
         raise AccountError(
-            f"{name!r} cannot be a name: 1 to 60 of the letters a to z, digits and . _ - + @ are allowed, "
-            "a letter or a digit first. An e-mail address will do."
+            f"{name!r} cannot be an account name: use 1 to 60 of the letters a to z, digits and . _ - + @, and start "
+            "with a letter or a digit. An e-mail address is fine."
         )
     return called(name)
 
@@ -39,4 +39,4 @@ def role_for(role: str) -> Role:
     for known in ROLES:
         if role == known:
             return known
-    raise AccountError(f"{role!r} is no role{allowed(role, ROLES)}")
+    raise AccountError(f"{role!r} is not a role{allowed(role, ROLES)}")

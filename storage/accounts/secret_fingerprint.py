@@ -13,7 +13,7 @@ from storage.accounts.audit_log import Deeds
 from storage.db.engine import Database
 from storage.errors import StorageError
 
-WHO, WHAT = "parley", "took the secret"
+WHO, WHAT = "parley", "recorded the secret's fingerprint"
 _deed = tables.deeds.c
 
 

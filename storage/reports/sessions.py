@@ -115,7 +115,9 @@ def read(database: Database, studies: Studies, study: str, number: int, now_us: 
     with database.connect() as connection:
         row = connection.execute(_entries(study, now_us).where(_session.ordinal == number)).first()
         if row is None:
-            raise StorageError(f"{study!r} has no session number {number:,}; they are numbered from 1 as they begin")
+            raise StorageError(
+                f"{study!r} has no session number {number:,}; sessions are numbered from 1 as they start"
+            )
         entry = _entry(row)
         events = facts(connection, entry.stream)
     if entry.imported:

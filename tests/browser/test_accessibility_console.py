@@ -32,16 +32,16 @@ def ada(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 ROOMS = {
     "studies": (STUDY, "Studies", "", "#bench"),
-    "walk": (STUDY, "Studies", "Walk through", "#walk-go"),
+    "preview": (STUDY, "Studies", "Preview", "#walk-go"),
     "versions": (STUDY, "Studies", "Versions", "#version-shown pre"),
-    "write": (DRAFT, "Studies", "Write", "#study-text .cm-line"),
-    "live": (STUDY, "Live", "", "#live-body table"),
+    "edit": (DRAFT, "Studies", "Edit", "#study-text .cm-line"),
+    "monitoring": (STUDY, "Monitoring", "", "#live-body table"),
     "sessions": (STUDY, "Sessions", "", "#sessions-list table"),
-    "session": (STUDY, "Sessions", "Story", "#session-story .visit"),
+    "session": (STUDY, "Sessions", "Transcript", "#session-story .visit"),
     "replay": (STUDY, "Sessions", "Replay", "#session-page iframe"),
-    "data": (STUDY, "Data", "", "#data-preview table"),
+    "export": (STUDY, "Export", "", "#data-preview table"),
     "results": (STUDY, "Results", "", "#results-plot-0 .marks"),
-    "people": (STUDY, "People and access", "", "#people-deeds table"),
+    "accounts": (STUDY, "Accounts", "", "#people-deeds table"),
 }
 """The study and the tab of each, the tab within it, and what shows that it is painted."""
 
@@ -78,12 +78,12 @@ def test_the_page_before_the_console(ada: AtConsole, new_context: Callable[..., 
 
 def test_a_group_of_options_in_the_console_is_one_stop_with_arrows(ada: AtConsole) -> None:
     """Gradio gives each option a name of its own; console.js mends it, and Gradio still hears of the choice."""
-    enter(ada, *ROOMS["live"])
-    group = ada.page.get_by_role("radiogroup", name="Whose sessions")
+    enter(ada, *ROOMS["monitoring"])
+    group = ada.page.get_by_role("radiogroup", name="Session origin")
     group.get_by_role("radio", name="Simulated").focus()
     ada.page.keyboard.press("ArrowLeft")
     expect(group.get_by_role("radio", name="Pilot")).to_be_checked()
-    ada.reads("live-head", "Nobody has come yet")
+    ada.at("live-head").locator("[data-empty]").wait_for()
     ada.page.keyboard.press("ArrowRight")
     expect(group.get_by_role("radio", name="Simulated")).to_be_checked()
     ada.page.keyboard.press("Tab")
@@ -91,7 +91,7 @@ def test_a_group_of_options_in_the_console_is_one_stop_with_arrows(ada: AtConsol
 
 
 def test_the_editor_is_no_trap(ada: AtConsole) -> None:
-    enter(ada, *ROOMS["write"])
+    enter(ada, *ROOMS["edit"])
     text = ada.page.get_by_role("textbox", name="Esc, then Tab")
     text.focus()
     ada.page.keyboard.press("Escape")

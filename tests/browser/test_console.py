@@ -73,19 +73,19 @@ def make_a_study(ada: AtConsole, draft: Path) -> None:
     ada.choose("new-like", "demo")
     ada.press("new-make")
     ada.reads("study-title", "morning")
-    ada.open("Write")
+    ada.open("Edit")
     sound = draft.read_text(encoding="utf-8").replace("{wrong:", "{first_ms: 20, pace_ms: 1, wrong:")
     faulty = sound.replace("type: single_choice", "type: singel_choice", 1).replace(
         "backend: scripted", "backend: scribted", 1
     )
     ada.rewrite("study-text", faulty)
-    ada.reads("faults", "2 faults")
+    expect(ada.at("faults").locator("ol.faults li")).to_have_count(2, timeout=LONG_MS)
     for word in ("singel", "scribted"):
         line = next(n for n, text in enumerate(faulty.splitlines(), 1) if word in text)
         ada.reads("faults", f"line {line}")
     ada.look("2-faults")
     ada.rewrite("study-text", sound)
-    ada.reads("faults", "No faults.")
+    ada.at("faults").locator(".verdict.good").wait_for()
     ada.press("publish-ask")
     ada.press("publish-yes")
     ada.reads("study-title", "draft")
@@ -96,7 +96,7 @@ def walk_through(ada: AtConsole, participants: Process, context: BrowserContext)
     """As a participant, from a step in the midst of it, in a condition."""
     ada.press("decide-piloted")
     ada.reads("study-title", "pilot")
-    ada.open("Walk through")
+    ada.open("Preview")
     ada.choose("walk-step", "background")
     ada.choose("walk-where", "condition: direct-to-AI")
     ada.page.keyboard.press("Escape")
@@ -117,17 +117,17 @@ def walk_through(ada: AtConsole, participants: Process, context: BrowserContext)
 
 
 def watch(ada: AtConsole, participants: Process, number: int) -> None:
-    """Live, which looks again by itself, until all have come and are done or gone."""
-    ada.open("Live")
+    """Monitoring, which updates automatically, until all have come and are done or gone."""
+    ada.open("Monitoring")
     ada.reads("live-head", "0")
     people = come(participants.url, "morning", number)
-    arrived = ada.at("live-head").locator(".card", has_text="arrived").locator("b")
+    arrived = ada.at("live-head").locator("[data-count=started] b")
     expect(arrived).not_to_have_text("0", timeout=LONG_MS)
     ada.look("5-live-early")
     expect(arrived).to_have_text(str(number), timeout=3 * LONG_MS)
     people.join(180)
     assert not people.is_alive()
-    complete = ada.at("live-head").locator(".card", has_text="complete").locator("b")
+    complete = ada.at("live-head").locator("[data-count=complete] b")
     expect(complete).to_have_text(str(number - number // 5), timeout=LONG_MS)
     ada.look("6-live")
 
@@ -143,7 +143,7 @@ def look_into(ada: AtConsole) -> str:
         "a", has_text=re.compile(f"^{number}$")
     ).click()  # the first row may be another by now
     ada.reads("session-head", f"Session {number}")
-    ada.reads("session-head", "were gone through in")
+    ada.reads("session-head", "too fast")
     ada.reads("session-story", "Consent")
     ada.look("7-session")
     ada.write("session-said", "Clicked through it without reading")
@@ -159,7 +159,7 @@ def look_into(ada: AtConsole) -> str:
 
 def export(ada: AtConsole) -> zipfile.ZipFile:
     """A zip by a link."""
-    ada.open("Data")
+    ada.open("Export")
     ada.reads("data-outlook", "excluded")
     ada.press("data-make")
     link = ada.at("data-links").get_by_role("link").first
@@ -197,10 +197,10 @@ def test_a_day(
     walk_through(ada, participants, context)
     watch(ada, participants, MANY if soak else PEOPLE)
     number = look_into(ada)
-    ada.open("Live")
+    ada.open("Monitoring")
     ada.choose("live-cell", CELL)
     ada.press("live-set")
-    expect(ada.at("live-body").locator("tr", has_text=CELL)).to_contain_text("off")
+    ada.at("live-body").locator("tr", has_text=CELL).locator("[data-closed=off]").wait_for()
     ada.look("10-cell-off")
     files = export(ada)
     readme = files.read(next(name for name in files.namelist() if name.endswith("README.md"))).decode()
@@ -215,7 +215,7 @@ def test_a_day(
             link.click()
         expect(report.value.locator("h1")).to_contain_text("A taste of Parley", timeout=3 * LONG_MS)
         looked(report.value, "12-report")
-    ada.open("People and access")
+    ada.open("Accounts")
     ada.reads("people-deeds", f"No. {number}")
     ada.look("13-people")
     assert (ada.complaints, assumed) == ([], set())

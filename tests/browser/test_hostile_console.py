@@ -109,8 +109,8 @@ def test_what_the_console_tells_of_hostile_texts_is_inert_and_stays_in_its_boxes
     ada.page.set_viewport_size({"width": 1280, "height": 900})
     ada.page.goto(f"{url}/?study=draft&tab=studies")
     ada.reads("study-title", "draft")
-    ada.open("Write")
-    ada.reads("faults", "fault")
+    ada.open("Edit")
+    ada.at("faults").locator(".verdict").wait_for()
     quiet(ada.page)
     assert watched.harms("#study-title .title", "#faults li") == []
     context.close()

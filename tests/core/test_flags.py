@@ -101,7 +101,7 @@ def test_a_screen_that_nobody_can_have_read_is_told_with_its_figures(odd: Study)
     assert told(odd, played(odd, read_s=7.7)) == []
     (flag,) = flags(odd, played(odd, read_s=7.5))
     assert (flag.what, flag.path) == ("too_fast", "read")
-    assert flag.why.startswith("120 words and 1 questions were done with in 7.5 s; so fast were 1 of ")
+    assert flag.why.startswith("120 words and 1 question were completed in 7.5 s. Screens this fast: 1 of ")
 
 
 def test_who_rushes_through_everything_is_told_of_as_a_whole(odd: Study) -> None:
@@ -114,7 +114,7 @@ def test_messages_of_one_word_count_from_half_of_three(odd: Study) -> None:
     assert told(odd, played(odd, said=["Why?", "How?"])) == []
     assert told(odd, played(odd, said=["Why?", "How is that?", "I see it"])) == []
     (flag,) = flags(odd, played(odd, said=["Tell me more", "How?", "answer", "I see it"]))
-    assert (flag.what, flag.why) == ("one_word", "2 of 4 messages to a model are one word.")
+    assert (flag.what, flag.why) == ("one_word", "2 of 4 messages to a model have one word.")
     assert flag.path == "talk[0]/chat"
 
 
@@ -131,14 +131,14 @@ def test_two_sets_are_no_straight_line(odd: Study) -> None:
 
 def test_each_failed_attention_check_is_counted(odd: Study) -> None:
     (flag,) = flags(odd, played(odd, awake=("yes", "no")))
-    assert flag == Flag("missed_check", "1 of 2 attention checks were failed.", "still")
+    assert flag == Flag("missed_check", "Failed 1 of 2 attention checks.", "still")
 
 
 def test_a_reply_that_told_its_model_is_a_leak(odd: Study) -> None:
     assert told(odd, played(odd, words="I am an assistant.")) == []
     (flag,) = flags(odd, played(odd, words="As an AI called GPT-4o made by OpenAI, I think so."))
     assert (flag.what, flag.path) == ("leak", "talk[0]/chat")
-    assert flag.why.startswith("3 of 3 replies told which model wrote them: ")
+    assert flag.why.startswith("3 of 3 replies revealed which model wrote them: ")
 
 
 def test_nothing_is_said_of_who_withdrew(odd: Study) -> None:

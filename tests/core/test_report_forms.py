@@ -46,7 +46,7 @@ def test_each_form_has_the_figure_its_interval_its_size_and_its_name(form: str) 
 def test_each_form_marks_simulated_and_pilot_data(form: str, origin: str, warning: str) -> None:
     text = FORMATS[form](made_up(accuracy(), origin=origin))
     assert warning in text
-    assert bool(warning) == ("do not report it" in text)
+    assert bool(warning) == ("do not report" in text)
 
 
 def test_in_json_every_figure_is_found_by_its_name_in_full_precision() -> None:
@@ -140,7 +140,7 @@ def test_what_a_paper_has_is_drawn_and_told_beside_and_nothing_else() -> None:
         ("chatbench.accuracy.physics.one.user-AI", "−5.0 pp")
     ]
     page = html(found)
-    assert "1 of the 2 figures that are known of A paper" in page
+    assert "1 of the 2 published figures of A paper" in page
     assert "Table 5" in page
     assert "Table 6" not in page
     assert page.count('<path class="theirs"') == 3, "in the panel, its legend and the table's figure"
@@ -180,9 +180,9 @@ def test_models_called_otherwise_are_compared_with_those_that_they_stand_for() -
     ])  # fmt: skip
     report = made_up(found, against=paper)
     assert [one.estimate.name for one in report.compared] == names[:2]
-    assert "v1.5 stands for the paper's llama-3.1-8b." in report.told_against
+    assert "v1.5 is compared with the paper's llama-3.1-8b." in report.told_against
     assert (
-        "Without a counterpart: other.1; the paper's are gpt-4o and llama-3.1-8b (--match-model MINE"
+        "without a counterpart: other.1; the paper's models are gpt-4o and llama-3.1-8b (--match-model MINE"
         in report.told_against
     )
     assert json.loads(as_json(report))["against"]["without_counterpart"] == ["other.1"]
@@ -195,9 +195,9 @@ def test_models_called_otherwise_are_compared_with_those_that_they_stand_for() -
 @pytest.mark.parametrize(
     ("called", "told"),
     [
-        (["mine=gpt-4"], "'gpt-4' is no model of the paper; allowed: gpt-4o, llama-3.1-8b. Did you mean 'gpt-4o'"),
+        (["mine=gpt-4"], "'gpt-4' is not a model of the paper; allowed: gpt-4o, llama-3.1-8b. Did you mean 'gpt-4o'"),
         (["gpt-4o"], "it takes MINE=THEIRS"),
-        (["a=gpt-4o", "a=llama-3.1-8b"], "stands for one of the paper's"),
+        (["a=gpt-4o", "a=llama-3.1-8b"], "name each of the study's models once"),
     ],
 )
 def test_a_model_that_the_paper_has_not_is_refused_with_those_that_it_has(called: list[str], told: str) -> None:

@@ -1,7 +1,7 @@
 """A researcher at the console: logs in, loads the page, fires its events; everything heard is kept.
 
-Events are named by the component's `elem_id` and the event (`"room-live", "select"`), as the page's own configuration
-has them, so that a test can also go through all of them.
+Events are named by the component's `elem_id` and the event (`"room-monitoring", "select"`), as the page's own
+configuration has them, so that a test can also go through all of them.
 """
 
 from __future__ import annotations

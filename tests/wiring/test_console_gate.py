@@ -103,10 +103,10 @@ async def test_a_stranger_who_opens_a_page_is_led_to_the_login(stranger: Browser
 
 
 async def test_the_way_goes_on_where_it_was_meant_to(stranger: Browser) -> None:
-    response = await stranger.get("/?study=demo&tab=live")
-    assert response.headers["location"] == "/login?study=demo&tab=live"
+    response = await stranger.get("/?study=demo&tab=monitoring")
+    assert response.headers["location"] == "/login?study=demo&tab=monitoring"
     response = await stranger.log_in("ada", GOOD, response.headers["location"])
-    assert response.headers["location"] == "/?study=demo&tab=live"
+    assert response.headers["location"] == "/?study=demo&tab=monitoring"
     assert (await stranger.get("/login?study=x")).headers["location"] == "/?study=x", "who is logged in is led on"
 
 

@@ -44,7 +44,7 @@ async def app(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[ASGIApp
 
 async def fire_everything(researcher: Researcher) -> None:
     """Every room, and every event that there is, with values that ask for a person."""
-    await researcher.open(study="short", tab="live")
+    await researcher.open(study="short", tab="monitoring")
     for room in [room.name for room in ROOMS]:  # type: ignore[attr-defined]
         await researcher.enter(room, session="1")
     for event in researcher.events:
@@ -69,15 +69,15 @@ async def test_an_owner_sees_one_where_they_ask_for_it_and_it_is_written_down(ap
         assert not any(IDENTITY.search(told) for told in researcher.heard)
         await fire_everything(researcher)
         assert any(PEOPLE[0].encode() in told for told in researcher.heard)
-        deeds = text((await researcher.enter("people"))["people-deeds"])
-        for what in ("saw a recruiter's id", "searched for a session by a recruiter's id"):
+        deeds = text((await researcher.enter("accounts"))["people-deeds"])
+        for what in ("viewed a recruiter ID", "searched for a recruiter ID"):
             assert f"ada {what}" in deeds
 
 
 async def test_a_stranger_gets_nothing_but_the_login(app: ASGIApp) -> None:
     async with Researcher(app=app) as known, Researcher(app=app) as stranger:
         await known.log_in("Ada", GOOD)
-        await known.open(study="short", tab="live")
+        await known.open(study="short", tab="monitoring")
         page = (await known.send("GET", "/")).text
         paths = {*re.findall(r'(?:src|href)="(/[^"#?]+)"', page), "/config", "/", "/report/short", "/download/x"}
         for path in sorted(paths):

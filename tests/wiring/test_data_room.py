@@ -1,4 +1,4 @@
-"""The room Data, as a researcher uses it: choices, what an export would hold, a zip that is made and fetched."""
+"""The tab Export, as a researcher uses it: choices, what an export would hold, a zip that is made and fetched."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ async def console(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Roo
 @pytest.fixture
 async def researcher(console: Room) -> AsyncIterator[Researcher]:
     async with Researcher(app=console) as researcher:
-        await researcher.open(study="chatbench", tab="data")
+        await researcher.open(study="chatbench", tab="export")
         yield researcher
 
 
@@ -69,29 +69,29 @@ BOTS = {
 
 
 async def test_the_room_offers_what_there_is_and_shows_what_is_meant_first(researcher: Researcher) -> None:
-    shown = await researcher.enter("data", study="chatbench")
-    assert shown["data-origin"]["choices"] == [["People", "person"], ["Simulated", "bot"]]
+    shown = await researcher.enter("export", study="chatbench")
+    assert shown["data-origin"]["choices"] == [["Participants", "person"], ["Simulated", "bot"]]
     assert shown["data-schema"]["choices"] == [["ChatBench (chatbench)", "chatbench"]]
     assert ["condition=answer-first", "condition=answer-first"] in shown["data-where"]["choices"]
     assert shown["data-language"]["choices"] == [["any", ""], ["en", "en"]]
     assert shown["data-file"]["value"] == ANSWERS
-    assert "No row of full_study/user_answers.csv" in text(shown["data-preview"])
+    assert "no rows of full_study/user_answers.csv" in text(shown["data-preview"])
     assert "1 sessions in the export" in text(shown["data-outlook"])
 
 
 async def test_a_filter_changes_what_is_shown(researcher: Researcher) -> None:
     shown = await researcher.on("data-origin", "input", **BOTS)
     told = text(shown["data-outlook"])
-    assert "3 sessions in the export 1 left out of 4" in told
+    assert "3 sessions in the export 1 of 4 left out" in told
     assert "excluded by a researcher 1" in told
     assert "<b>a bot</b>" in told, "a reason is shown as it was written, as text"
-    assert "filtered: counted when it is made" in told
+    assert "counted during the export" in told
     assert shown["data-preview"].count("<tr>") == 1 + PREVIEW
     shown = await researcher.on("data-excluded", "input", **BOTS | {"data-excluded": True})
-    assert "4 sessions in the export 0 left out of 4" in text(shown["data-outlook"])
+    assert "4 sessions in the export 0 of 4 left out" in text(shown["data-outlook"])
     shown = await researcher.on("data-since", "blur", **BOTS | {"data-since": "2030-01-01"})
-    assert "begun earlier 3" in text(shown["data-outlook"])
-    assert "No row" in text(shown["data-preview"])
+    assert "started earlier 3" in text(shown["data-outlook"])
+    assert "no rows" in text(shown["data-preview"])
     shown = await researcher.on("data-file", "input", **BOTS | {"data-file": FILTERED})
     assert FILTERED in text(shown["data-preview"])
 
@@ -118,7 +118,7 @@ async def test_a_zip_is_made_fetched_and_written_down_and_holds_no_identity(
     for origin in ("bot", "person"):
         asked = BOTS | {"data-origin": origin, "data-excluded": True, "data-complete": origin == "bot"}
         shown = await researcher.on("data-make", "click", **asked)
-        while re.search("so far|looking|packing", text(shown["data-links"])):
+        while re.search("so far|selecting|packing", text(shown["data-links"])):
             await asyncio.sleep(0.05)
             shown = await tick(researcher)
         (link, *_) = LINK.findall(shown["data-links"])
@@ -128,10 +128,10 @@ async def test_a_zip_is_made_fetched_and_written_down_and_holds_no_identity(
         with ZipFile(BytesIO(answer.content)) as packed:
             assert {"README.md", ANSWERS} <= set(packed.namelist())
             parts = [answer.content, *(packed.read(name) for name in packed.namelist())]
-            assert b"complete only" in packed.read("README.md") or origin == "person"
+            assert b"completed sessions only" in packed.read("README.md") or origin == "person"
         assert not any(CANARY.encode() in part for part in parts)
     assert console.did == [
-        ("ann", "exported", "chatbench: chatbench, bot; complete only; with excluded sessions"),
+        ("ann", "exported", "chatbench: chatbench, bot; completed sessions only; with excluded sessions"),
         ("ann", "exported", "chatbench: chatbench, person; with excluded sessions"),
     ]
     assert not any(CANARY.encode() in heard for heard in researcher.heard)

@@ -25,7 +25,7 @@ from starlette.types import Receive, Scope, Send
 from app.bots.simulate import START_US
 from app.clock import VirtualClock, WorldClock
 from app.web.console.current_user import VISITOR, Visitor
-from app.web.console.downloads import EXPIRED, LIFE_S, LOCK, STOPPED, Downloads, Link
+from app.web.console.downloads import ANOTHERS, EXPIRED, LIFE_S, LOCK, STOPPED, Downloads, Link
 from app.web.console.security import KNOWN
 from storage.datasets.exports.exporter import export
 from storage.datasets.exports.plan import Wish
@@ -113,7 +113,7 @@ async def test_a_link_gives_its_maker_the_whole_export_and_nobody_else(
     for who in ("bob", ""):
         refused = await room.get(link.token, who)
         assert refused.status_code == 403
-        assert "belongs to somebody else" in refused.text
+        assert refused.text == ANOTHERS
     assert room.downloads.links(BOB) == []
 
 

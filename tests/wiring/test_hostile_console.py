@@ -58,7 +58,7 @@ def attack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attack]:
     loop.run_until_complete(begin_as_canary(database, "demo"))
     with room(folder, database) as made:
         browser = Researcher(app=made)
-        loop.run_until_complete(browser.open(study="demo", tab="live"))
+        loop.run_until_complete(browser.open(study="demo", tab="monitoring"))
         yield Attack(loop, made, browser)
         loop.run_until_complete(browser.client.aclose())
     loop.close()
@@ -75,7 +75,9 @@ def often(soak: bool) -> settings:
     )
 
 
-told = st.one_of(values, st.sampled_from(("demo", "1", "person", "live", "owner", "everybody", "2026-01-01", "ada")))
+told = st.one_of(
+    values, st.sampled_from(("demo", "1", "person", "monitoring", "owner", "everybody", "2026-01-01", "ada"))
+)
 
 
 @pytest.mark.parametrize("role", ["analyst", "owner"])

@@ -1,4 +1,4 @@
-"""The room Live, as a researcher has it open: figures, whose sessions, who is stuck; and fewer let into a cell."""
+"""The tab Monitoring, as a researcher has it open: figures, origins, stuck sessions; and the quotas of conditions."""
 
 from __future__ import annotations
 
@@ -51,21 +51,21 @@ def console(filled: Path, tmp_path: Path) -> Iterator[Room]:
 @pytest.fixture
 async def olga(console: Room) -> AsyncIterator[Researcher]:
     async with Researcher(app=console) as researcher:
-        await researcher.open(study=NAME, tab="live")
+        await researcher.open(study=NAME, tab="monitoring")
         yield researcher
 
 
 def cards(head: str) -> dict[str, int]:
-    return {words: int(number) for number, words in re.findall(r"<b>([\d,]+)</b><span>([^<]+)</span>", head)}
+    return {name: int(number) for name, number in re.findall(r'data-count="(\w+)"><b>([\d,]+)</b>', head)}
 
 
 async def test_the_tiles_tell_how_a_study_stands(olga: Researcher) -> None:
-    painted = await olga.enter("live", study=NAME)
+    painted = await olga.enter("monitoring", study=NAME)
     tiles = cards(painted["live-head"])
-    assert tiles["arrived"] == 5
+    assert tiles["started"] == 5
     assert tiles["excluded"] == 1
     assert tiles["withdrawn"] == 1
-    assert tiles["arrived"] == sum(tiles[name] for name in ("live now", "complete", "dropped", "withdrawn"))
+    assert tiles["started"] == sum(tiles[name] for name in ("live", "complete", "incomplete", "withdrawn"))
     assert ">open</span>" in painted["live-head"]
     body = painted["live-body"]
     assert re.search(rf'href="/\?study={NAME}&amp;tab=sessions&amp;session=\d+"', body)
@@ -75,26 +75,26 @@ async def test_the_tiles_tell_how_a_study_stands(olga: Researcher) -> None:
 
 async def test_simulated_sessions_are_shown_when_chosen(olga: Researcher) -> None:
     painted = await olga.on("live-origin", "input", **{"study": NAME, "live-origin": "bot"})
-    assert cards(painted["live-head"])["arrived"] == 3
+    assert cards(painted["live-head"])["started"] == 3
     assert "tutor-a" in text(painted["live-body"])
     assert json.loads(painted["live-rate"]["value"]["plot"])["mark"]["type"] == "bar"
     assert painted["live-sum"]["visible"] is True
 
 
 async def test_a_room_is_painted_once_when_the_page_is_loaded(olga: Researcher) -> None:
-    for tab in ("live", ""):  # what Gradio tells once loading has chosen the tab, and before it has
-        told = await olga.on("room-live", "select", tab=tab)
+    for tab in ("monitoring", ""):  # what Gradio tells once loading has chosen the tab, and before it has
+        told = await olga.on("room-monitoring", "select", tab=tab)
         assert "<h2" not in str(told["live-body"])
-    assert "<h2" in (await olga.on("room-live", "select", tab="studies"))["live-body"]
+    assert "<h2" in (await olga.on("room-monitoring", "select", tab="studies"))["live-body"]
 
 
 async def test_it_looks_again_by_itself_only_while_it_is_open(olga: Researcher, console: Room) -> None:
     tick = next(event for event in olga.events if any(kind == "tick" for _, kind in event.of) and is_live(olga, event))
     decide_on(console.desk.database, NAME, "paused", {"why": "lunch"}, by="researcher", at_us=START_US)
     console.desk.clock.advance(5)  # type: ignore[attr-defined]
-    painted = await olga.fire(tick, {"study": NAME, "tab": "live", "live-origin": "person"})
+    painted = await olga.fire(tick, {"study": NAME, "tab": "monitoring", "live-origin": "person"})
     assert "lunch" in painted["live-head"]
-    painted = await olga.fire(tick, {"study": NAME, "tab": "data", "live-origin": "person"})
+    painted = await olga.fire(tick, {"study": NAME, "tab": "export", "live-origin": "person"})
     assert "lunch" not in str(painted)
 
 
@@ -108,18 +108,18 @@ async def limit(olga: Researcher, cell: Any, most: Any) -> dict[str, Any]:
 
 
 async def test_an_owner_lets_nobody_new_into_a_cell_and_everybody_again(olga: Researcher, console: Room) -> None:
-    painted = await olga.enter("live", study=NAME)
+    painted = await olga.enter("monitoring", study=NAME)
     assert painted["live-cap"]["visible"] is True
     where = {"condition": "answer-first"}
     assert cell_key(where) in [value for _, value in painted["live-cell"]["choices"]]
     said = await limit(olga, cell_key(where), 0)
-    assert "Nobody new begins where condition: answer-first" in said["note"]
-    assert ">off</span>" in said["live-body"]
+    assert "condition: answer-first is 0" in said["note"]
+    assert 'data-closed="off"' in said["live-body"]
     assert operations_of(console.desk.database, NAME).caps == {(("condition", "answer-first"),): 0}
-    assert console.did[-1] == ("olga", "capped condition: answer-first at 0", NAME)
+    assert console.did[-1] == ("olga", "set the quota to 0", f"{NAME}: condition: answer-first")
     said = await limit(olga, cell_key(where), None)
-    assert "As many as come" in said["note"]
-    assert ">off</span>" not in said["live-body"]
+    assert "removed" in said["note"]
+    assert "data-closed" not in said["live-body"]
 
 
 async def test_a_cell_or_a_number_that_was_not_offered_is_refused(olga: Researcher, console: Room) -> None:
@@ -134,6 +134,6 @@ async def test_a_cell_or_a_number_that_was_not_offered_is_refused(olga: Research
 
 async def test_an_analyst_looks_and_changes_nothing(olga: Researcher, console: Room) -> None:
     console.as_("analyst", "ann")
-    assert (await olga.enter("live", study=NAME))["live-cap"]["visible"] is False
+    assert (await olga.enter("monitoring", study=NAME))["live-cap"]["visible"] is False
     assert "Only owners" in (await limit(olga, "condition: answer-first", 0))["note"]
     assert operations_of(console.desk.database, NAME).caps == {}

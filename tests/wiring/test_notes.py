@@ -17,6 +17,7 @@ from experiments.errors import NotPossible, Refused
 from experiments.session.engine import fold
 from experiments.session.remarks import MOST_CHARS, Kind
 from experiments.views.transcript import story
+from storage.accounts.roles import TERMINAL
 from storage.db.engine import Database, open_database
 from storage.log.event_log import load
 from storage.log.projections import differences
@@ -127,7 +128,7 @@ async def test_the_commands_say_the_same(tmp_path: Path, database: Database) -> 
     stream = (await runtime.enrol(study, origin="person")).stream
     await runtime.close()
     assert parley("note", "short", "1", "Rang up.", folder=tmp_path).returncode == 0
-    assert "nothing was written" in parley("exclude", "short", "1", folder=tmp_path).stderr
+    assert "nothing was saved" in parley("exclude", "short", "1", folder=tmp_path).stderr
     done = parley("exclude", "short", "1", "--reason", "a friend", folder=tmp_path)
     assert (done.returncode, done.stdout) == (0, "Session 1 is excluded.\n")
     assert excluded(database, "short") == ["a friend"]
@@ -135,4 +136,4 @@ async def test_the_commands_say_the_same(tmp_path: Path, database: Database) -> 
     missing = parley("note", "short", "7", "Nobody", folder=tmp_path)
     assert (missing.returncode, "no session number 7" in missing.stderr) == (2, True)
     told = [(event.kind, event.data["who"]) for event in load(database, stream) if event.by == "researcher"]
-    assert told == [(kind, "the terminal") for kind in ("noted", "excluded", "included")]
+    assert told == [(kind, TERMINAL) for kind in ("noted", "excluded", "included")]

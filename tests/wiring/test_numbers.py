@@ -60,7 +60,7 @@ async def test_the_console_refuses_them_at_every_input(
             content = body({"session_hash": "x", **plain}, number)
             return (await researcher.send("POST", EVENT, content=content, headers=HEADERS)).status_code
 
-        await researcher.open(study="demo", tab="live")
+        await researcher.open(study="demo", tab="monitoring")
         tried = set[int]()
         for event in researcher.events:
             for at, component in enumerate(event.inputs):

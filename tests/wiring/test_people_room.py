@@ -1,4 +1,4 @@
-"""The console as it is served: its routes, and the room People and access, which shows each what is theirs."""
+"""The console as it is served: its routes, and the tab Accounts, which shows each what is theirs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def inside(console: ASGIApp, name: str, password: str) -> AsyncIterator[Re
     """Somebody who has logged in, and is in this room."""
     async with Researcher(app=console) as found:
         await found.log_in(name, password)
-        await found.open(tab="people")
+        await found.open(tab="accounts")
         yield found
 
 
@@ -79,12 +79,12 @@ async def test_no_answer_is_for_another_sites_eyes(ada: Researcher) -> None:
 
 
 async def test_an_owner_sees_everybody_and_an_analyst_one_row(ada: Researcher, bob: Researcher) -> None:
-    seen = await ada.enter("people")
-    assert text(seen["people"]).startswith("Accounts name role since (UTC) last seen (UTC) ada you owner")
+    seen = await ada.enter("accounts")
+    assert text(seen["people"]).startswith("Accounts Name Role Created (UTC) Last seen (UTC) ada you owner")
     assert "bob analyst" in text(seen["people"])
-    assert [choice[0] for choice in seen["people-who"]["choices"]][:3] == ["everybody", "ada", "bob"]
+    assert [choice[0] for choice in seen["people-who"]["choices"]][:3] == ["all accounts", "ada", "bob"]
     assert "bob logged in" in text(seen["people-deeds"])
-    seen = await bob.enter("people")
+    seen = await bob.enter("accounts")
     assert "bob you analyst" in text(seen["people"])
     assert "bob logged in" in text(seen["people-deeds"])
     sent = b"".join(bob.heard)  # with random tokens in it, of which any may have these letters
@@ -105,7 +105,7 @@ async def test_an_analyst_called_everybody_reads_their_own_deeds_alone(console: 
     place.accounts.add("everybody", GOOD, "analyst", "ada")
     async with Researcher(app=console) as sly:
         await sly.log_in("everybody", GOOD)
-        shown = await sly.open(tab="people")
+        shown = await sly.open(tab="accounts")
         assert "everybody logged in" in text(shown["people-deeds"])
         assert "ada" not in text(shown["people-deeds"])
 
@@ -113,8 +113,8 @@ async def test_an_analyst_called_everybody_reads_their_own_deeds_alone(console: 
 async def test_a_password_is_tried_as_rarely_in_the_room_as_at_the_login(bob: Researcher, console: ASGIApp) -> None:
     typed = {"people-old": GOOD, "people-new": BETTER, "people-again": BETTER}
     for _ in range(MOST_TRIES):
-        assert "not your present password" in text((await bob.on("people-change", "click", **typed))["note"])
-    assert "not your present password" not in text((await bob.on("people-change", "click", **typed))["note"])
+        assert "not your current password" in text((await bob.on("people-change", "click", **typed))["note"])
+    assert "not your current password" not in text((await bob.on("people-change", "click", **typed))["note"])
     async with Researcher(app=console) as elsewhere:
         assert (await elsewhere.log_in("bob", BETTER)).status_code == 303, "nobody else is held up"
 
@@ -132,22 +132,22 @@ async def test_an_owner_lets_somebody_in_and_out(ada: Researcher, console: ASGIA
     shown = await ada.on("people-invite", "click", **{"people-role": "analyst"})
     link = re.search(r"http://console\.example\.org(/welcome/[\w-]{43})", text(shown["people-link"]))
     assert link is not None
-    assert "ada invited somebody as analyst" in text(shown["people-deeds"])
-    assert (await ada.enter("people"))["people-link"] == "", "it is shown once"
+    assert "ada created an invitation analyst" in text(shown["people-deeds"])
+    assert (await ada.enter("accounts"))["people-link"] == "", "it is shown once"
     async with Researcher(app=console) as eve:
         given = dict(HIDDEN.findall((await eve.send("GET", link[1])).text))
         await eve.send("POST", link[1], data={**given, "name": "eve", "password": GOOD, "again": GOOD})
-        await eve.open(tab="people")
+        await eve.open(tab="accounts")
         shown = await ada.on("people-owner", "click", **{"people-account": "eve"})
-        assert "eve is an owner from now on" in text(shown["note"])
-        shown = await eve.enter("people")
+        assert "eve is now an owner" in text(shown["note"])
+        shown = await eve.enter("accounts")
         assert [words in text(shown["people"]) for words in ("ada owner", "eve you owner")] == [True, True]
         shown = await ada.on("people-remove", "click", **{"people-account": "eve", "people-sure": False})
-        assert "tick that this person" in text(shown["note"])
+        assert "tick the box" in text(shown["note"])
         shown = await ada.on("people-remove", "click", **{"people-account": "eve", "people-sure": True})
         assert "eve" not in text(shown["people"])
         assert (await eve.client.get("/", headers={"accept": "text/html"})).headers["location"] == "/login"
     for name in ("ada", None, "nobody"):
         shown = await ada.on("people-remove", "click", **{"people-account": name, "people-sure": True})
-        assert re.search("only owner|No account is chosen|There is no account", text(shown["note"]))
+        assert re.search("only owner|Choose an account|There is no account", text(shown["note"]))
     assert [one.name for one in place.accounts.everybody()] == ["ada", "bob"]

@@ -12,6 +12,7 @@ from app.errors import SettingsError
 from app.web.console.server import build_console
 from app.web.server import build_app
 from storage.accounts.accounts import Accounts
+from storage.accounts.secret_fingerprint import WHAT
 from storage.db.engine import Database, open_database
 from storage.errors import StorageError
 from tests.fakes.commanding import parley
@@ -29,7 +30,7 @@ def test_a_database_knows_its_secret(each_database: Database, tmp_path: Path) ->
             start(other, each_database)
     assert secret_for(own, each_database) == SECRET, "the one from before is still its own"
     deeds = Accounts(each_database, WorldClock().now_us).deeds()
-    assert [deed.what for deed in deeds] == ["took the secret"]
+    assert [deed.what for deed in deeds] == [WHAT]
     assert SECRET not in repr(deeds)
 
 

@@ -12,6 +12,7 @@ import pytest
 from app.clock import WorldClock
 from app.session.service import Runtime
 from app.studies.loader import load_study
+from app.web.console.tabs.sessions import DONE
 from storage.db.engine import Database
 from storage.log.event_log import load
 from storage.registers.participants import Participants, Person
@@ -73,12 +74,12 @@ async def test_an_owner_sees_a_recruiters_id_only_by_a_deed_that_is_written_down
     assert visible(shown["session-reveal"])
     found = await researcher.on("session-reveal", "click", study="short", session="1")
     assert PID in value(found["session-id"])
-    assert room.did == [("Ada", "saw a recruiter's id", "short No. 1")]
+    assert room.did == [("Ada", "viewed a recruiter ID", "short No. 1")]
     found = await researcher.on("sessions-find", "click", study="short", **{"sessions-person": PID})
     assert 'data-session="1"' in value(found["sessions-list"])
-    assert room.did[1:] == [("Ada", "searched for a session by a recruiter's id", "short")]
+    assert room.did[1:] == [("Ada", "searched for a recruiter ID", "short")]
     found = await researcher.on("sessions-find", "click", study="short", **{"sessions-person": "another"})
-    assert "No session is like that" in value(found["sessions-list"])
+    assert 'class="empty"' in value(found["sessions-list"])
 
 
 async def test_an_analyst_is_offered_no_identity_and_refused_one(at: Console) -> None:
@@ -99,7 +100,7 @@ async def test_an_analyst_notes_and_excludes_and_it_is_written_down(at: Console,
     await researcher.open(study="short", tab="sessions", session="1")
     here = {"study": "short", "session": "1"}
     found = await researcher.on("session-exclude", "click", **here, **{"session-said": " "})
-    assert "say why" in value(found["note"])
+    assert "give a reason" in value(found["note"])
     found = await researcher.on("session-note", "click", **here, **{"session-said": "rang <b>up</b>"})
     assert "rang &lt;b&gt;up&lt;/b&gt;" in value(found["session-story"])
     found = await researcher.on("session-exclude", "click", **here, **{"session-said": "a friend"})
@@ -110,7 +111,7 @@ async def test_an_analyst_notes_and_excludes_and_it_is_written_down(at: Console,
     (stream,) = _streams(database)
     told = [(event.kind, event.data["who"]) for event in load(database, stream) if event.by == "researcher"]
     assert told == [("noted", "Eve"), ("excluded", "Eve"), ("included", "Eve")]
-    assert [what for _, what, _ in room.did] == [f"{kind} a session" for kind, _ in told]
+    assert [what for _, what, _ in room.did] == [DONE[kind] for kind, _ in told]
 
 
 def _streams(database: Database) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from app.studies.loader import load_study
+from app.web.console.study_tab.preview import WRITTEN
 from experiments.session.engine import fold
 from storage.db.engine import Database
 from storage.registers.study_status import operations_of
@@ -67,18 +68,18 @@ async def test_a_study_is_made_written_published_and_opened(at: Console, databas
     again = await researcher.open(tab="studies", study="sums")
     assert "flwo" in value(again["study-text"])
     with_faults = await researcher.on("publish-ask", "click")
-    assert "faults" in value(with_faults["note"])
+    assert "has errors" in value(with_faults["note"])
     assert not versions(database, "sums")
 
     right = await write(researcher, text, value(wrong["text-mark"]))
-    assert "No faults" in value(right["faults"])
+    assert "verdict good" in value(right["faults"])
     done = await publish(researcher)
     (version,) = versions(database, "sums")
     assert version.hash[:12] in value(done["note"])
     assert operations_of(database, "sums").state == "draft"
     await researcher.on("decide-opened", "click")
     assert operations_of(database, "sums").state == "open"
-    assert [what.split()[0] for _, what, about in room.did if about == "sums"] == ["made", "published", "opened"]
+    assert [what.split()[0] for _, what, about in room.did if about == "sums"] == ["created", "published", "opened"]
 
 
 async def test_a_change_is_a_new_version_and_what_it_changes_is_shown_first(at: Console, database: Database) -> None:
@@ -93,7 +94,7 @@ async def test_a_change_is_a_new_version_and_what_it_changes_is_shown_first(at: 
     assert "The study is running" in plan
     assert re.search(r'class="removed">-.*Which assistant is better\?', plan)
     assert re.search(r'class="added">\+.*Which is &lt;b&gt;best&lt;/b&gt;\?', plan)
-    assert "Raise <code>version:</code> first" in plan
+    assert "<code>version:</code>" in plan
     await researcher.on("publish-yes", "click", **{"text-hash": value(shown["text-hash"])})
     newer, older = versions(database, "sums")
     assert newer.current
@@ -108,7 +109,7 @@ async def test_a_study_is_paused_capped_and_closed(at: Console, database: Databa
     assert operations_of(database, "short").caps == {(): 5}
     for most in (-1, 10_000_000, None):
         refused = await researcher.on("cap-set", "click", **{"cap-most": most, "cap-where": []})
-        assert "A whole number from 0" in value(refused["note"])
+        assert "whole number from 0" in value(refused["note"])
     assert operations_of(database, "short").caps == {(): 5}
     await researcher.on("cap-lift", "click", **{"cap-where": []})
     assert operations_of(database, "short").caps == {(): None}
@@ -121,7 +122,7 @@ async def test_a_study_is_paused_capped_and_closed(at: Console, database: Databa
 async def test_a_walk_through_a_draft_leads_to_the_step_that_was_chosen(at: Console, database: Database) -> None:
     room, researcher = at
     await make(researcher, "sums")
-    written = "As it is written now"
+    written = WRITTEN
     chosen = {"walk-which": written, "walk-step": "conversation[*]/compare", "walk-where": [], "walk-language": None}
     done = await researcher.on("walk-go", "click", **chosen)
     (path,) = re.findall(r'href="http://[^/]+(/walk/[\w.-]+)"', value(done["walk-link"]))

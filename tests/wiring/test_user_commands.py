@@ -40,11 +40,11 @@ def test_there_is_no_account_until_one_is_made(tmp_path: Path) -> None:
         (("add", "ada", "--password-stdin"), "short\n", "15 or more are needed"),
         (("add", "ada", "--password-stdin"), "", "nothing came"),
         (("add", "ada"), f"{GOOD}\n{GOOD}\n", "pipe it into --password-stdin"),
-        (("add", "the king", "--password-stdin"), f"{GOOD}\n", "cannot be a name"),
+        (("add", "the king", "--password-stdin"), f"{GOOD}\n", "cannot be an account name"),
         (("add", "ada", "--role", "ownr", "--password-stdin"), f"{GOOD}\n", "Did you mean 'owner'?"),
         (("password", "eve", "--password-stdin"), f"{GOOD}\n", "There is no account 'eve'"),
         (("remove", "eve"), "", "There is no account 'eve'"),
-        (("invite", "--role", "queen"), "", "'queen' is no role; allowed: analyst, owner."),
+        (("invite", "--role", "queen"), "", "'queen' is not a role; allowed: analyst, owner."),
     ],
 )
 def test_what_cannot_be_done_is_said_in_words(tmp_path: Path, words: tuple[str, ...], typed: str, why: str) -> None:

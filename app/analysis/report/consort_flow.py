@@ -42,14 +42,14 @@ def stages(report: Report) -> Iterator[Stage]:
         yield Stage(people.arrived, "are in the release")
         yield Stage(analysed, "analysed", ANALYSED)
         return
-    yield Stage(people.arrived, "began", arms=_allocated(report))
+    yield Stage(people.arrived, "started", arms=_allocated(report))
     others = tuple((number, words) for kind, words, number in ended(people) if kind != COMPLETE)
     left = sum(number for number, _ in others)
     complete = people.outcomes.get(COMPLETE, 0)
     yield Stage(complete, "completed the study", out=Out(left, "did not complete it", others))
     reasons = tuple((number, why) for why, number in people.excluded.items())
     out = Out(report.excluded, "excluded by a researcher", reasons)
-    yield Stage(analysed, "analysed", f"{ANALYSED}, also of sessions that were not completed", out)
+    yield Stage(analysed, "analysed", f"{ANALYSED}; includes sessions that were not completed", out)
 
 
 def _allocated(report: Report) -> tuple[Arm, ...]:

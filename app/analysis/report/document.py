@@ -62,10 +62,12 @@ def blocks(report: Report) -> Iterator[Block]:
     if report.warning:
         yield Text(report.warning, loud=True)
     versions = (("version", f"{version.number}, {version.hash}") for version in report.versions)
-    known = (("study", report.study), ("whose data", f"{report.whose} ({report.origin})"), *versions)
-    records = ", ".join(report.results.schemas) or "no released schema that has an analysis"
+    known = (("study", report.study), ("data of", f"{report.whose} ({report.origin})"), *versions)
+    records = ", ".join(report.results.schemas) or "none that Parley has an analysis for"
     made = f"{wording.when(report.made_us)}, by Parley {report.parley}"
-    yield Items(tuple((f"{name}: {told}", "") for name, told in (*known, ("records", records), ("made", made))))
+    yield Items(
+        tuple((f"{name}: {told}", "") for name, told in (*known, ("recorded schemas", records), ("created", made)))
+    )
     yield from _main(report)
     yield from _participants(report)
     yield from _results(report)
@@ -95,7 +97,7 @@ def _participants(report: Report) -> Iterator[Block]:
             (a.factor, a.value, f"{a.arrived:,}", f"{a.complete:,}", wording.share(a.share), wording.share(a.target))
             for a in report.arms
         )
-        head = ("Factor", "Value", "Began", "Completed", "Share", "Target")
+        head = ("Factor", "Value", "Started", "Completed", "Share", "Target")
         yield Table("Conditions against their targets", head, tuple(rows), 2)
         yield Text(wording.ARMS)
 
@@ -109,7 +111,7 @@ def _results(report: Report) -> Iterator[Block]:
         if section != (section := wording.family(finding.name)):
             yield Heading(2, section)
         yield from _finding(finding)
-        yield Text("Estimated as above." if method == (method := finding.method) else method)
+        yield Text("Same method as above." if method == (method := finding.method) else method)
         yield Code(finding.code)
 
 
@@ -141,7 +143,7 @@ def _finding(finding: Finding) -> Iterator[Block]:
 def _compared(report: Report) -> Iterator[Block]:
     if report.against is None:
         return
-    yield Heading(2, "Beside the published figures")
+    yield Heading(2, "Comparison with published figures")
     rows = (
         (
             one.estimate.name,
@@ -155,7 +157,7 @@ def _compared(report: Report) -> Iterator[Block]:
     )
     if report.compared:
         head = ("Figure", "Source", "Here", "Published", "Standard error", "Difference")
-        yield Table(f"Beside {report.against.title}", head, tuple(rows), 2)
+        yield Table(f"Comparison with {report.against.title}", head, tuple(rows), 2)
     yield Text(report.told_against)
 
 
@@ -164,7 +166,7 @@ def _conduct(report: Report) -> Iterator[Block]:
         yield Heading(2, "Data quality")
         odd = tuple((what, f"{n:,}", f"{of:,}") for what, n, of in report.quality.told(report.flow))
         if odd:
-            yield Table("Data quality", ("What", "Number", "Of"), odd)
+            yield Table("Data quality", ("Issue", "Count", "Of"), odd)
         yield Text(wording.FLAGGED if odd else wording.UNTOLD)
     if report.costs is not None:
         yield Heading(2, "Cost")
@@ -173,6 +175,6 @@ def _conduct(report: Report) -> Iterator[Block]:
             for name, c in report.costs.told
         )
         if rows:
-            head = ("Model", "Calls", "Failed", "Tokens read", "Tokens written", f"Cost ({report.costs.currency})")
+            head = ("Model", "Calls", "Failed", "Input tokens", "Output tokens", f"Cost ({report.costs.currency})")
             yield Table("Cost", head, rows)
         yield Text(report.costs.note)

@@ -52,13 +52,13 @@ class Against:
 
     def told(self, found: Sequence[Compared], findings: Sequence[Finding]) -> str:
         """How many of its figures were compared, and which models, in words."""
-        stand = "".join(f" {mine} stands for the paper's {theirs}." for mine, theirs in self.called.items())
+        stand = "".join(f" {mine} is compared with the paper's {theirs}." for mine, theirs in self.called.items())
         alone = self.alone(findings)
-        theirs = f"; the paper's are {' and '.join(self.models)} (--match-model MINE=THEIRS)" if alone else ""
-        without = f" Without a counterpart: {', '.join(alone)}{theirs}." if alone else ""
+        theirs = f"; the paper's models are {' and '.join(self.models)} (--match-model MINE=THEIRS)" if alone else ""
+        without = f" Models without a counterpart: {', '.join(alone)}{theirs}." if alone else ""
         return (
-            f"{len(found):,} of the {len(self.figures):,} figures that are known of {self.title} have a counterpart in "
-            f"this study.{stand}{without} Whether they may be compared depends on the questions, models and "
+            f"{len(found):,} of the {len(self.figures):,} published figures of {self.title} have a counterpart in this "
+            f"study.{stand}{without} Whether the figures are comparable depends on the questions, models and "
             "participants of both."
         )
 
@@ -118,14 +118,12 @@ class Compared:
 def against(name: str, called: Sequence[str] = ()) -> Against:
     """A paper by its name, and what a study calls its models, each `MINE=THEIRS`; raises PublishedUnknown."""
     if name not in PAPERS:
-        raise PublishedUnknown(f"there are no published figures called {name!r}{allowed(name, PAPERS)}")
+        raise PublishedUnknown(f"there are no published figures named {name!r}{allowed(name, PAPERS)}")
     module = import_module(f"app.analysis.{name}.published")
     models: tuple[str, ...] = module.MODELS
     stands = dict(_stands(one, models) for one in called)
     if len(stands) < len(called):
-        raise PublishedUnknown(
-            f"--match-model {' --match-model '.join(called)}: each of the study's models stands for one of the paper's"
-        )
+        raise PublishedUnknown(f"--match-model {' --match-model '.join(called)}: name each of the study's models once")
     own = {theirs: [mine for mine in stands if stands[mine] == theirs] for theirs in models}
     own = {theirs: mine or [theirs] for theirs, mine in own.items() if mine or theirs not in stands}
     return Against(name, PAPERS[name], cast(Mapping[str, Published], module.figures(own)), models, stands)
@@ -136,7 +134,7 @@ def _stands(text: str, models: Sequence[str]) -> tuple[str, str]:
     mine, _, theirs = (part.strip() for part in text.rpartition("="))
     found = {slug(model): model for model in models}.get(slug(theirs))
     if not mine or found is None:
-        wrong = f"{theirs!r} is no model of the paper" if mine else "it takes MINE=THEIRS"
+        wrong = f"{theirs!r} is not a model of the paper" if mine else "it takes MINE=THEIRS"
         raise PublishedUnknown(f"--match-model {text}: {wrong}{allowed(theirs, models)}")
     return mine, found
 

@@ -18,16 +18,16 @@ from storage.reports.monitoring.sessions import crowds, odd
 
 FLAGS: Mapping[str, str] = MappingProxyType(
     {
-        "too_fast": "went faster than anybody can read",
-        "one_word": "wrote messages of one word",
+        "too_fast": "had screens completed faster than anyone can read",
+        "one_word": "had mostly one-word messages to a model",
         "straight_lined": "gave the same rating throughout",
         "missed_check": "failed an attention check",
-        "leak": "had a reply that told which model wrote it",
-        "same_id": "began under a recruiter's id that another session had",
+        "leak": "had a reply that revealed which model wrote it",
+        "same_id": "used a recruiter ID that another session had used",
     }
 )
 EVERYBODY = (
-    "Calls of models in all sessions of the study, whoever took part: people, pilots and simulated participants."
+    "Model calls of all sessions of the study: those of participants, pilot sessions and simulated participants."
 )
 
 
@@ -53,10 +53,10 @@ class Quality:
             yield "Sessions with a flag", self.flagged, people.arrived
             for name, words in FLAGS.items():
                 yield f"Sessions that {words} ({name})", self.flags.get(name, 0), people.arrived
-            yield "Sessions in which something was pasted", self.pasted, people.arrived
+            yield "Sessions in which text was pasted", self.pasted, people.arrived
             yield "Sessions that a researcher excluded", sum(people.excluded.values()), people.arrived
         if self.replies:
-            yield "Replies that told which model wrote them", self.leaks, self.replies
+            yield "Replies that revealed which model wrote them", self.leaks, self.replies
         if self.checked:
             yield "Participants who missed a question of the attention check", self.missed, self.checked
 

@@ -12,7 +12,7 @@ from storage.reports.analysis_data import UNDER_WAY, Flow
 
 WHOSE: Mapping[str, str] = MappingProxyType(
     {
-        Origin.PERSON: "people",
+        Origin.PERSON: "participants",
         Origin.PILOT: "pilot sessions",
         Origin.BOT: "simulated participants",
         Origin.IMPORT: "an imported release",
@@ -20,8 +20,8 @@ WHOSE: Mapping[str, str] = MappingProxyType(
 )
 WARNINGS: Mapping[str, str] = MappingProxyType(
     {
-        Origin.BOT: "Simulated data. No person took part in this: do not report it as what people did.",
-        Origin.PILOT: "Pilot data. The study was only tried out: do not report it as the study's.",
+        Origin.BOT: "Simulated data. No person took part: do not report these results as human data.",
+        Origin.PILOT: "Pilot data. They were collected to try out the study: do not report them as its results.",
     }
 )
 ENDED: Mapping[str, str] = MappingProxyType(
@@ -33,19 +33,19 @@ ENDED: Mapping[str, str] = MappingProxyType(
         "timed_out": "ran out of time",
         "technical_failure": "ended for technical reasons",
         "withdrawn": "withdrew, and their data were erased",
-        UNDER_WAY: "are under way, or left without ending",
+        UNDER_WAY: "are in progress, or stopped without finishing",
     }
 )
 FAMILIES: Mapping[str, str] = MappingProxyType(
     {"chatbench": "ChatBench", "mathconverse": "MathConverse", "dices": "DICES", "arena": "Chatbot Arena"}
 )
 """What the first word of a figure's name stands for."""
-ARMS = "Completed: without those whom a researcher excluded. Targets are those of the newest version."
-MAIN = "In short"
+ARMS = "Excluded sessions do not count as completed. Targets are those of the newest version."
+MAIN = "Main results"
 MOST = 6
-"""So many sentences of a section's main finding are told in short."""
-FLAGGED = "A flag is a reason to look, not a verdict. Nobody is left out for it, only whom a researcher excluded."
-UNTOLD = "A release does not tell how its sessions went."
+"""The most sentences of a section's main finding that the summary shows."""
+FLAGGED = "A flag is a reason to look at a session. Only sessions that a researcher excluded are left out."
+UNTOLD = "An imported release has no record of how its sessions went."
 
 
 def main(findings: Sequence[Finding]) -> Iterator[Finding]:

@@ -29,9 +29,9 @@ from storage.errors import AccountError, LoginRefused, TooMany
 FORM_BYTES = 24
 MOST_FIELDS = 10
 MOST_QUERY = 500
-STALE = "This form was open for too long, or your browser keeps no cookies. Please try again."
-OLD_LINK = "This link is older than a day, or is not whole. At a terminal `parley user unlock NAME` makes a new one."
-TWICE = "The two passwords are not the same. Type the same one twice."
+STALE = "This form has expired, or your browser does not accept cookies. Please try again."
+OLD_LINK = "This link has expired or is incomplete. On the command line, `parley user unlock NAME` prints a new one."
+TWICE = "The two passwords differ. Type the same password twice."
 TEMPLATES = Path(__file__).parent / "templates"
 _TEMPLATES = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
 

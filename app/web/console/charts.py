@@ -55,7 +55,7 @@ def shown(spec: Spec) -> PlotData:
 
 
 HEIGHT = 160
-SERIES = {"arrived": "began", "completed": "completed"}
+SERIES = {"arrived": "started", "completed": "completed"}
 
 
 def over_time(buckets: Sequence[Bucket]) -> tuple[PlotData, PlotData]:
@@ -72,15 +72,16 @@ def over_time(buckets: Sequence[Bucket]) -> tuple[PlotData, PlotData]:
             total.append({"at": end, "who": words, "number": so_far})
     bars = {"mark": {"type": "bar", "opacity": 0.55}, "encoding": {"x2": {"field": "end"}, "y2": {"datum": 0}}}
     lines = {"mark": {"type": "line", "strokeWidth": 2.5}, "encoding": {}}
-    return shown(_spec(bars, each, "sessions, each")), shown(_spec(lines, total, "sessions, in all"))
+    return shown(_spec(bars, each, "sessions per interval")), shown(_spec(lines, total, "sessions in total"))
 
 
 def _spec(drawn: Spec, rows: Sequence[Any], title: str) -> Spec:
     time = {
         "scale": {"type": "utc"},
-        "axis": {"title": "UTC", "tickCount": 6, "labelOverlap": True, "format": _format(rows)},
+        "axis": {"title": "UTC", "tickCount": 6, "labelOverlap": True, "labelBound": True, "format": _format(rows)},
     }
-    number = {"stack": None, "axis": {"title": title, "tickMinStep": 1, "format": "d"}}
+    ticks = min(5, max(row["number"] for row in rows) or 1)
+    number = {"stack": None, "axis": {"title": title, "tickCount": ticks, "tickMinStep": 1, "format": "d"}}
     encoding = {
         "x": {"field": "at", "type": "temporal", **time},
         "y": {"field": "number", "type": "quantitative", **number},

@@ -1,7 +1,7 @@
-"""The desk: what every room of the console works with, and how its events are wired.
+"""The context that all console tabs share, and how their events are wired.
 
-An event runs on Gradio's direct route (no queue, so no polling and no heartbeat), and only for who is logged in: the
-gate says who asks. What a room's function raises of our errors is shown as a note; nothing is lost by it.
+Events use Gradio's direct route (no queue, so no polling and no heartbeat), and only for logged-in users, whom the gate
+identifies. If a tab's function raises one of our errors, its message is shown as a note and nothing else changes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Act = Callable[..., Mapping[Any, Any]]
 
 
 class Desk:
-    """What the rooms share: the database, the clock, the accounts, and the page's note."""
+    """Shared by all tabs: the database, the clock, the accounts, and the page's note."""
 
     def __init__(self, settings: Settings, database: Database, secret: str, clock: Clock, accounts: Accounts) -> None:
         self.settings = settings
@@ -54,26 +54,26 @@ class Desk:
         self.note = gr.HTML(elem_id="note", padding=False, apply_default_css=False, render=False)
 
     def names(self) -> list[str]:
-        """The studies there are: those that the database knows, and those that are being written."""
+        """The names of all studies: those in the database, and the drafts."""
         return sorted({*self.studies.names(), *self.drafts.names()})
 
     def study(self, name: str) -> Study | None:
-        """What who begins a study now gets; None where there is only a draft of it, or imported sessions."""
+        """The current version of a study; None if there is only a draft, or only imported sessions."""
         try:
             return self.studies.newest(name)
         except StorageError:
             return None
 
     def did(self, visitor: Visitor, what: str, about: str = "") -> None:
-        """Write down what somebody did or looked at."""
+        """Add an entry to the audit log."""
         self.accounts.did(visitor.name, what, about)
 
     def say(self, text: str, kind: Literal["good", "warn", "bad"] = "good") -> dict[Component, Any]:
-        """An update that shows a note."""
+        """The update that shows a note."""
         return {self.note: _note(text, kind)}
 
     def html(self, template: str, **values: Any) -> str:
-        """A template of the console, with these values."""
+        """Render a template of the console."""
         return _TEMPLATES.get_template(template).render(values)
 
     def on(
@@ -87,18 +87,18 @@ class Desk:
         js: str | None = None,
         quiet: bool = False,
     ) -> None:
-        """Let an event, or each of several, run `act(visitor, *values)`, which gives updates by component.
+        """Wire one or several events to `act(visitor, *values)`, which returns updates by component.
 
-        A `quiet` one, which nobody asked for, leaves the note where it is.
+        A `quiet` event, such as a timer's, leaves the current note in place.
         """
 
         def handle(request: gr.Request, *values: Any) -> dict[Any, Any]:
             asked = request.request
-            assert asked is not None  # noqa: S101  (there is one wherever an event comes from a page)
+            assert asked is not None  # noqa: S101  (every event from a page has a request)
             visitor: Visitor = asked.scope[VISITOR]
             try:
                 if owner and not visitor.owner:
-                    raise NotAllowed("Only owners may do this. Ask one of them, or have your role changed.")
+                    raise NotAllowed("Only owners may do this. Ask an owner to do it or to change your role.")
                 return {self.note: gr.skip() if quiet else "", **act(visitor, *values)}
             except ParleyError as error:
                 log.info("%s: %s", visitor.name, error)
@@ -127,6 +127,11 @@ def _markdown(text: str) -> Markup:
     return Markup(markdown.html(text, images=False))  # noqa: S704  (markdown.py lets no tag of an author through)
 
 
+def _path(text: str) -> Markup:
+    """A step's path, which may break after each slash."""
+    return Markup("/<wbr>").join(text.split("/"))
+
+
 def _line(text: str) -> Markup:
     return Markup(markdown.line(text))  # noqa: S704  (as above)
 
@@ -147,4 +152,7 @@ _TEMPLATES.filters |= {
     "number": formatting.number,
     "figure": formatting.figure,
     "percent": formatting.percent,
+    "status": formatting.status,
+    "origin": formatting.origin,
+    "path": _path,
 }

@@ -1,4 +1,4 @@
-"""Who is at the console."""
+"""The logged-in user of the console."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from storage.accounts.roles import Role
 
 VISITOR = "parley.visitor"
-"""Under which name the gate leaves in a request's scope who asks."""
+"""The key in a request's scope under which the gate stores the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,9 +17,9 @@ class Visitor:
     name: str
     role: Role
     login: str = field(default="", repr=False, compare=False)
-    """Which of their logins it is, for what ends all but this one; no token."""
+    """Identifies this login among the user's logins, so that all others can be ended. It is not the token."""
 
     @property
     def owner(self) -> bool:
-        """Whether they may change studies, manage people and see identities; analysts look, note and export."""
+        """Whether the user may change studies, manage accounts and see recruiter IDs."""
         return self.role == "owner"

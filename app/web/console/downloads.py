@@ -46,11 +46,11 @@ PATIENCE_S = 90
 JOINING_S = 5
 SECOND_US = 1_000_000
 ZIP = "application/zip"
-BROKEN = "The export broke off; the console's log says why. Nothing was kept of it."
-STOPPED = "The export was stopped. Nothing was kept of it."
-UNKNOWN = "No download has this link. Make the export again in the room Data."
-EXPIRED = "This link has expired, and its file is deleted. Make the export again in the room Data."
-ANOTHERS = "This link belongs to somebody else. Make an export of your own in the room Data."
+BROKEN = "The export failed; the console's log has the cause. No file was kept."
+STOPPED = "The export was cancelled. No file was kept."
+UNKNOWN = "There is no download with this link. Create the export again on the Export tab."
+EXPIRED = "This link has expired, and its file is deleted. Create the export again on the Export tab."
+ANOTHERS = "This link belongs to another account. Create your own export on the Export tab."
 
 
 class _Stopped(Exception):
@@ -196,7 +196,9 @@ class Downloads:
         except ParleyError as error:
             job.said = str(error)
         except OSError as error:
-            job.said = f"The export cannot be written: {error.strerror or error}. Tell whoever runs the console."
+            job.said = (
+                f"The export cannot be written: {error.strerror or error}. Report this to whoever operates the server."
+            )
         finally:
             job.done = True
 
@@ -208,7 +210,7 @@ class Downloads:
                 self._root = Path(mkdtemp(prefix=PREFIX))
                 self._own = held(self._root / LOCK)
             if self._own is None or self._root is None:
-                raise OSError(f"{self._root} cannot be locked, or another console has just looked at it; try again")
+                raise OSError(f"{self._root} cannot be locked, or another console process is checking it; try again")
         own = Path(mkdtemp(dir=self._root))
         try:
             yield own / f"{wish.study}-{wish.schema}"

@@ -55,7 +55,9 @@ class Asked:
         body = await whole_body(receive, MOST_BODY)
         event = _read(body or b"")
         if event is None or not self._fits(event):
-            await JSONResponse({"error": "That is no event of this page. Reload it."}, 422)(scope, receive, send)
+            await JSONResponse({"error": "This page does not know that event. Reload the page."}, 422)(
+                scope, receive, send
+            )
             return
         told = event.model_dump() | {"data": [*map(_whole, self._blocks.fns[event.fn_index].inputs, event.data)]}
         await self._app(scope, again(orjson.dumps(told), receive), send)

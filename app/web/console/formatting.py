@@ -1,4 +1,4 @@
-"""Figures, times and origins as the console writes them."""
+"""How the console formats numbers, times, statuses and origins."""
 
 from __future__ import annotations
 
@@ -10,12 +10,24 @@ from storage.registers.origins import Origin
 NOTHING = "–"
 SECOND_US = 1_000_000
 WHOSE: Mapping[str, str] = {
-    Origin.PERSON: "People",
+    Origin.PERSON: "Participants",
     Origin.IMPORT: "Imported",
     Origin.BOT: "Simulated",
     Origin.PILOT: "Pilot",
 }
-"""Whose sessions they are, by their origin."""
+"""Labels of the session origins."""
+STATUS: Mapping[str, str] = {"live": "in progress", "left": "abandoned", "complete": "completed"}
+"""Labels of session statuses; the others are readable as they are."""
+
+
+def status(name: str) -> str:
+    """The label of a session status or outcome: `screened_out` is "screened out"."""
+    return STATUS.get(name, name.replace("_", " "))
+
+
+def origin(name: str) -> str:
+    """The label of an origin within a sentence or a tag."""
+    return WHOSE.get(name, name).lower().removesuffix("s")
 
 
 def when(at_us: int | None) -> str:
@@ -24,7 +36,7 @@ def when(at_us: int | None) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """How long something took, in its two largest units: 4 min 10 s."""
+    """A duration in its two largest units: 4 min 10 s."""
     if seconds is None:
         return NOTHING
     if seconds < 10:
@@ -40,15 +52,15 @@ def duration(seconds: float | None) -> str:
 
 
 def number(value: float | None, places: int = 0) -> str:
-    """A figure with its thousands apart."""
+    """A number with thousands separators."""
     return NOTHING if value is None else f"{value:,.{places}f}"
 
 
 def figure(value: float | None) -> str:
-    """A number that need not be whole, to four digits."""
+    """A number with at most four significant digits."""
     return NOTHING if value is None else f"{value:,.4g}"
 
 
 def percent(part: float | None, places: int = 0) -> str:
-    """A share of 1, as a percentage."""
+    """A share of 1 as a percentage."""
     return NOTHING if part is None else f"{100 * part:.{places}f} %"

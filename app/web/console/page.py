@@ -1,7 +1,7 @@
-"""The console's page: a bar with the study, and a tab for each room.
+"""The console's page: a bar with the study picker, and the tabs.
 
-What is shown for a study is painted by the room that is open: when the page loads, when the study or the tab changes,
-and every few seconds where a room does so itself. The page's address keeps the place (console.js).
+The open tab paints what is shown for a study: when the page loads, when the study or the tab changes, and every few
+seconds where the tab refreshes itself. The page's address holds the study, the tab and the session (console.js).
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from app.web.gradio_page import gradio_page, whole
 
 STATIC = Path(__file__).parent / "static"
 SHARED = STATIC.parents[1] / "static"
-"""What the participants' page has as well: how texts look, and how code is copied."""
+"""Shared with the participants' page: the styles of texts, and the button that copies code."""
 READ_PLACE = "() => window.parleyConsole.place()"
 KEEP_PLACE = "(study, tab, session) => { window.parleyConsole.keep(study, tab, session); return []; }"
 
 
 def routes(desk: Desk) -> list[BaseRoute]:
-    """The page at `/`, and its scripts and styles under `/console/` and `/parley/`; for the end of a list of routes."""
+    """The page at `/`, and its scripts and styles under `/console/` and `/parley/`; they must be a list's last."""
     blocks = build(desk)
     page = Mount("/", gradio_page(blocks, head()), middleware=[Middleware(Asked, blocks=blocks)])
     return [
@@ -53,7 +53,7 @@ def head() -> str:
 
 
 def build(desk: Desk) -> gr.Blocks:
-    """The page, with nothing of a study in it."""
+    """The page without any study's data."""
     blocks: gr.Blocks
     with gr.Blocks(title="Parley console", analytics_enabled=False, fill_width=True) as blocks:
         with gr.Row(elem_id="bar"):
@@ -78,22 +78,23 @@ def _tabs(desk: Desk, place: Place, rooms: Sequence[Room]) -> gr.Tabs:
                 room.build()
             desk.on(
                 tab.select,
-                partial(_enter, room, place),
+                partial(_enter, desk, room, place),
                 [place.study, place.tab, place.session],
                 [place.tab, *room.outputs],
             )
     return tabs
 
 
-def _enter(room: Room, place: Place, visitor: Visitor, *at: str) -> Mapping[Component, Any]:
+def _enter(desk: Desk, room: Room, place: Place, visitor: Visitor, *at: str) -> Mapping[Component, Any]:
     study, tab, session = at
     if tab in ("", room.name):
-        return {}  # Gradio says so of the first tab before the page is loaded, and of the one that loading has painted
+        # Gradio sends this for the first tab before the page loads, and for the tab that loading has painted
+        return {desk.note: gr.skip()}
     return {place.tab: room.name, **room.paint(visitor, At(study or "", session or ""))}
 
 
 def _wire(blocks: gr.Blocks, desk: Desk, place: Place, rooms: Sequence[Room], tabs: gr.Tabs, who: gr.HTML) -> None:
-    """What the page does as a whole: load, change the study, look again after a while, and keep its address."""
+    """Wire the page as a whole: loading, changing the study, and keeping the address."""
     named = {room.name: room for room in rooms}
     outputs = [component for room in rooms for component in room.outputs]
     inputs = [place.study, place.tab, place.session]

@@ -67,7 +67,9 @@ class Gate:
     async def _refusal(self, scope: Scope, headers: Headers) -> ASGIApp | None:
         if scope["method"] == "POST" and not _from_here(headers):
             self._elsewhere.tell(headers.get("origin"), headers.get("host"))
-            return JSONResponse({"note": "Another site may not ask this. Open the console and do it there."}, 403)
+            return JSONResponse(
+                {"note": "Requests from other sites are not accepted. Open the console and try again there."}, 403
+            )
         if not _listed(OPEN, scope):
             request = Request(scope)
             scope[VISITOR] = await asyncio.to_thread(self._visitor, request)

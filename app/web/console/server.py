@@ -64,4 +64,6 @@ async def _apologise(request: Request, error: Exception) -> Response:
     """Whoever asks may be a stranger, so the cause is in the server's log alone."""
     reference = secrets.token_hex(4)
     log.error("%s %s: %s [%s]", request.method, place(request), error, reference)
-    return JSONResponse({"note": f"That is not possible at the moment. The server's log says why. ({reference})"}, 503)
+    return JSONResponse(
+        {"note": f"This is not possible at the moment. The server's log has the cause under {reference}."}, 503
+    )

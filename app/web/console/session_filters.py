@@ -1,4 +1,4 @@
-"""Which sessions a researcher wants to see: the filters of the room, read from what a browser sent."""
+"""The filters of the tab Sessions, read and validated from what a browser sent."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ NAMES = ("text", "origin", "stands", "cell", "flag", "excluded", "language", "si
 
 
 def choices(words: Iterable[str], anything: str) -> list[tuple[str, str]]:
-    """The choices of a filter: what is read, and what is sent."""
+    """The choices of a filter: pairs of a label and a value."""
     return [(anything, ANY), *((word.replace("_", " "), word) for word in words)]
 
 
 def cell_choices(cells: Iterable[Mapping[str, str]]) -> list[tuple[str, str]]:
-    """Each factor with each value that sessions have of it."""
+    """A choice for each value of each factor that sessions have."""
     pairs = dict.fromkeys(f"{name}={value}" for cell in cells for name, value in sorted(cell.items()))
     return [("any", ANY), *((pair.replace("=", ": ", 1), pair) for pair in sorted(pairs))]
 
 
 def wish_of(sent: Mapping[str, Any]) -> Wish:
-    """The wish that was sent; raises StorageError for what cannot be meant."""
+    """The filters that were sent; raises StorageError for invalid ones."""
     given = {name: str(sent.get(name) or "").strip()[:MOST_CHARS] for name in NAMES}
     return Wish(
         text=given["text"],
@@ -51,16 +51,16 @@ def wish_of(sent: Mapping[str, Any]) -> Wish:
 
 def _one_of(word: str, known: Iterable[str]) -> str:
     if word and word not in known:
-        raise StorageError(f"{word!r} cannot be chosen here{allowed(word, known)}")
+        raise StorageError(f"{word!r} is not a choice here{allowed(word, known)}")
     return word
 
 
 def _day_us(text: str, days: int = 0) -> int | None:
-    """The beginning of a day, UTC, or of so many days later."""
+    """The start of a day in UTC, or of the day that many days later."""
     if not text:
         return None
     try:
         day = datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC) + timedelta(days=days)
     except (ValueError, OverflowError):
-        raise StorageError(f"{text!r} is no date; write it as 2026-11-21") from None
+        raise StorageError(f"{text!r} is not a date; write it as 2026-11-21") from None
     return round(day.timestamp() * 1e6)

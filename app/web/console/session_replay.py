@@ -1,8 +1,8 @@
-"""A participant's page as it was at some moment, for researchers to look at: painted as theirs, and dead.
+"""The replay: a participant's page after a given event, rendered as they saw it but inert.
 
-It is a document of its own within a frame that can do nothing: no script runs there, no form is sent, nothing is
-loaded, and whatever a text does to its page stays in the frame. Our styles are written into it, as the gate would not
-let a frame without an origin have them.
+It is a document of its own in a sandboxed frame: no script runs, no form is sent, nothing is loaded, and whatever a
+text does to its page stays in the frame. The styles are inlined, because the gate serves none to a frame without an
+origin.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from experiments.views.transcript import PAGES, given_by, moments, state_at
 from storage.reports.sessions import Session
 
 FONTS = re.compile(r"@font-face \{[^}]*\}")
-"""What a style would fetch."""
+"""The parts of a style that would load a font."""
 PARTS = ("head", "left", "talk", "chat", "side")
 RATED = "rated"
 FOCUS = " autofocus>"
-"""What a frame without scripts refuses, and says so."""
+"""Removed, because a sandboxed frame refuses it and reports an error."""
 
 
 def replay(desk: Desk, session: Session, number: int) -> str:
-    """The page after so many of a session's facts, with what was answered on it filled in."""
+    """The page after the given number of events, with the answers that were sent from it filled in."""
     assert session.study is not None  # noqa: S101  (an imported session has no pages)
     events, study = session.events, session.study
     number = min(max(number, 1), len(events))
@@ -63,13 +63,13 @@ def _document(desk: Desk, stream: str, study: Study, events: Sequence[Event], nu
 
 @cache
 def _styles() -> Markup:
-    """The participants' page's styles, but for the font that they fetch."""
+    """The styles of the participants' page without the font that they load."""
     texts = [(STATIC / f"{name}.css").read_text(encoding="utf-8") for name in STYLES]
     return Markup(FONTS.sub("", "\n".join(texts)))  # noqa: S704  (files of ours)
 
 
 def _given(shown: Screen, following: Sequence[Event]) -> Mapping[str, Any]:
-    """What was sent from this very page, if it is what happened next, by the values that its form has."""
+    """The form values that were sent from this page, if that is the next event."""
     sent = next((event for event in following if event.kind not in NOTES), None)
     if sent is None or sent.path != shown.path:
         return {}
@@ -79,6 +79,6 @@ def _given(shown: Screen, following: Sequence[Event]) -> Mapping[str, Any]:
 
 
 def _harmless(shown: Screen) -> Screen:
-    """The screen without the way out to the recruiter."""
+    """The screen without the link back to the recruiter."""
     blocks = (replace(block, url="") if isinstance(block, Code) else block for block in shown.panel.blocks)
     return replace(shown, panel=replace(shown.panel, blocks=tuple(blocks)))

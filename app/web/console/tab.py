@@ -1,4 +1,4 @@
-"""What a room of the console is: a tab, what it shows for a study, and what can be done there."""
+"""The interface of a console tab: its components, what it shows for a study, and its events."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from app.web.console.current_user import Visitor
 
 
 def picker(label: str, **options: Any) -> gr.Dropdown:
-    """A dropdown whose choices are known only when it is painted. What comes back from the browser is not checked here,
-    so whoever reads it must: after a restart Gradio knows no choices of a page that is still open."""
+    """A dropdown whose choices are set when it is painted. The browser's value is not validated here, so its reader
+    must validate it: after a restart Gradio does not know the choices of a page that is still open."""
     return gr.Dropdown(choices=[], label=label, interactive=True, allow_custom_value=True, **options)
 
 
 def text(value: Any) -> str:
-    """What came from a browser where a text should be."""
+    """A browser's value as a text; empty if it is something else."""
     return value if isinstance(value, str) else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where somebody is in the console: components whose values are also in the page's address, so that a reload and a
-    link lead back. `session` is a session's number, empty for none."""
+    """The user's position in the console: components whose values are also in the page's address, so that a reload or a
+    link restores it. `session` is a session's number, or empty."""
 
     study: gr.Dropdown
     tab: gr.Textbox
@@ -35,23 +35,24 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class At:
-    """A place in the console as values. They come from a browser: a study may not exist, a session be no number."""
+    """A position in the console as values. They come from a browser, so the study may not exist and the session may not
+    be a number."""
 
     study: str
     session: str
 
 
 class Room(Protocol):
-    """A tab. It is made with the desk and the place, and `build` is called once, where its components go."""
+    """A tab. It is created with the context and the position; `build` is called once, inside its place in the page."""
 
     name: str
-    """In the page's address: `?tab=live`."""
+    """In the page's address: `?tab=monitoring`."""
     label: str
     outputs: list[Component]
-    """What `paint` may update."""
+    """The components that `paint` may update."""
 
     def build(self) -> None:
-        """Make the components, and wire what can be done with them."""
+        """Create the components and wire their events."""
 
     def paint(self, visitor: Visitor, at: At) -> Mapping[Component, Any]:
-        """What is shown now."""
+        """The updates that show the current state."""

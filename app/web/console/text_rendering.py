@@ -18,7 +18,7 @@ MOST_MARKS_A_PAGE = 16_000
 MOST_MARKS_A_LINE = 100
 MOST_CHARS = 20_000
 MOST_CHARS_A_PAGE = 1_000_000
-CUT = "… cut here: {more:,} characters more are in the data."
+CUT = "… shortened here: the data have {more:,} more characters."
 
 
 class Reading:

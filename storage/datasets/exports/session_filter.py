@@ -68,7 +68,7 @@ def moment_of(text: str, *, end: bool = False) -> int | None:
         at = datetime.fromisoformat(text.strip())
         at = at.replace(tzinfo=at.tzinfo or UTC) + timedelta(days=end and len(text.strip()) == DAY_CHARS)
     except (ValueError, OverflowError):
-        raise StorageError(f"{text!r} is no date or time; write 2026-01-31 or 2026-01-31T14:00, in UTC") from None
+        raise StorageError(f"{text!r} is not a date or time; write 2026-01-31 or 2026-01-31T14:00, in UTC") from None
     return (at - EPOCH) // timedelta(microseconds=1)
 
 
@@ -135,11 +135,11 @@ def _misses(connection: Connection, study: str, asked: Selection) -> dict[str, C
     if asked.where:
         found["in another condition"] = _seat.cell.not_in(_matching(cells_of(connection, study), study, asked))
     if asked.since_us is not None:
-        found["begun earlier"] = _seat.begun_us < asked.since_us
+        found["started earlier"] = _seat.begun_us < asked.since_us
     if asked.until_us is not None:
-        found["begun later"] = _seat.begun_us >= asked.until_us
+        found["started later"] = _seat.begun_us >= asked.until_us
     if asked.complete:
-        found["not complete"] = or_(_seat.outcome.is_(None), _seat.outcome != COMPLETE)
+        found["not completed"] = or_(_seat.outcome.is_(None), _seat.outcome != COMPLETE)
     found |= _asked_by_name(connection, study, asked)
     _in_order(asked)
     return found
@@ -151,12 +151,16 @@ def _asked_by_name(connection: Connection, study: str, asked: Selection) -> dict
     if asked.language:
         known = languages_of(connection, study)
         if asked.language not in known:
-            raise StorageError(f"nobody took {study!r} in {asked.language!r}{allowed(asked.language, known)}")
+            raise StorageError(
+                f"no session of {study!r} is in the language {asked.language!r}{allowed(asked.language, known)}"
+            )
         found["in another language"] = _seat.language != asked.language
     if asked.user:
         kinds = kinds_of(connection, study)
         if asked.user not in kinds:
-            raise StorageError(f"no session of {study!r} was played by {asked.user!r}{allowed(asked.user, kinds)}")
+            raise StorageError(
+                f"no session of {study!r} has the simulated user {asked.user!r}{allowed(asked.user, kinds)}"
+            )
         found["of another kind of user"] = _seat.stream.not_in(played_by(study, asked.user))
     return found
 
@@ -177,17 +181,17 @@ def _in_order(asked: Selection) -> None:
     """Raises StorageError where the end is not after the beginning."""
     since, until = asked.since_us, asked.until_us
     if since is not None and until is not None and since >= until:
-        raise StorageError(f"nothing begins from {_when(since)} on and before {_when(until)}; give a later end")
+        raise StorageError(f"the period from {_when(since)} to {_when(until)} is empty; give a later end")
 
 
 def _rules(asked: Selection) -> tuple[str, ...]:
     """What sessions must pass, in words."""
     rules = [f"{name} is {' or '.join(values)}" for name, values in asked.factors.items()]
-    rules += [f"begun from {_when(asked.since_us)} on"] if asked.since_us is not None else []
-    rules += [f"begun before {_when(asked.until_us)}"] if asked.until_us is not None else []
-    rules += ["complete only"] if asked.complete else []
-    rules += [f"taken in the language {asked.language}"] if asked.language else []
-    rules += [f"played by the simulated user {asked.user}"] if asked.user else []
+    rules += [f"started at or after {_when(asked.since_us)}"] if asked.since_us is not None else []
+    rules += [f"started before {_when(asked.until_us)}"] if asked.until_us is not None else []
+    rules += ["completed sessions only"] if asked.complete else []
+    rules += [f"in the language {asked.language}"] if asked.language else []
+    rules += [f"with the simulated user {asked.user}"] if asked.user else []
     return tuple(rules)
 
 

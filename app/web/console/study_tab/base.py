@@ -1,4 +1,4 @@
-"""What a part of the workbench is, and what all parts are painted from: a study as it stands now."""
+"""The interface of a study's tabs, and the state of a study that all of them show."""
 
 from __future__ import annotations
 
@@ -23,59 +23,59 @@ Updates = Mapping[Component, Any]
 
 
 class Repaint(Protocol):
-    """Paints the whole room anew, as after a change."""
+    """Repaints the whole tab Studies after a change."""
 
     def __call__(self, visitor: Visitor, name: str, tab: str = "") -> Updates:
-        """The room for a study, with another of its tabs in front if it is said."""
+        """The updates for a study; `tab` selects one of the study's tabs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A study as it stands now."""
+    """The current state of a study."""
 
     name: str
     operations: Operations
     versions: tuple[Version, ...] = ()
     study: Study | None = None
-    """What who begins now gets; None for one that was never published, or only imported."""
+    """The version for new sessions; None if the study was never published, or has imported sessions only."""
     text: str | None = None
-    """What is written in its draft; None for a study that is no draft of the console's."""
+    """The text of its draft; None if the study is not a draft of this console."""
     checked: Checked | None = None
-    """What that is worth."""
+    """The result of checking the draft."""
 
     @property
     def state(self) -> str:
-        """How it stands, in a word."""
+        """The status in one word."""
         return self.operations.state if self.study else "draft" if self.text is not None else "imported"
 
     @property
     def written(self) -> Study | None:
-        """The study as it is written now, where that has no faults."""
+        """The study of the draft, if the draft has no errors."""
         return self.checked.study if self.checked else None
 
     @property
     def changed(self) -> bool:
-        """Whether what is written is another study than what was published."""
+        """Whether the draft differs from the published version."""
         return self.written is not None and (self.study is None or self.written.hash != self.study.hash)
 
 
 class Part(Protocol):
-    """A part: `build` makes its components, `wire` lets them do things once those of all parts are there."""
+    """A tab of a study: `build` creates its components; `wire` connects their events once all tabs are built."""
 
     outputs: list[Component]
 
     def build(self) -> None:
-        """Make the components."""
+        """Create the components."""
 
     def wire(self, outputs: Sequence[Component], repaint: Repaint) -> None:
-        """Wire what can be done with them; whatever changes a study repaints the room."""
+        """Wire the events; whatever changes the study repaints the whole tab."""
 
     def paint(self, visitor: Visitor, seen: Seen) -> Updates:
-        """What is shown."""
+        """The updates that show the study."""
 
 
 def look(desk: Desk, name: str) -> Seen:
-    """A study as it stands now."""
+    """The current state of a study."""
     published, drafts = versions(desk.database, name), desk.drafts
     text = drafts.text(name) if name in drafts.names() else None
     worth = check(drafts, name, text) if text is not None else None
@@ -84,7 +84,7 @@ def look(desk: Desk, name: str) -> Seen:
 
 
 def check(drafts: Drafts, name: str, text: str) -> Checked:
-    """What a draft's text is worth: as ever, and a draft keeps its name."""
+    """Check a draft's text as `parley check` does, and that it keeps the draft's name."""
     folder = drafts.folder(name)
     beside = sorted((str(path), path.stat().st_mtime_ns) for path in folder.rglob("*") if path.name != FILE)
     return _checked(text, folder, tuple(beside))
@@ -92,10 +92,10 @@ def check(drafts: Drafts, name: str, text: str) -> Checked:
 
 @lru_cache(maxsize=32)
 def _checked(text: str, folder: Path, _beside: tuple[tuple[str, int], ...]) -> Checked:
-    """A study file checked, once for each text and what lies beside it."""
+    """Check a study file; cached by its text and the files in its folder."""
     found = checked(text, folder)
     if found.study is None or found.study.name == folder.name:
         return found
     line = next((n for n, words in enumerate(text.splitlines(), 1) if words.startswith("study:")), None)
-    what = f"is {found.study.name!r}, but this draft is {folder.name!r}; make a new study for another name"
+    what = f"is {found.study.name!r}, but this draft is {folder.name!r}; to use another name, create a new study"
     return Checked(None, (Marked(line, "study", what),))

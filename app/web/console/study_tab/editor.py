@@ -1,4 +1,4 @@
-"""Writing a study: its text with the checker's faults beside it, kept as one types; and publishing it."""
+"""Edit: the study file, saved and checked as you type, with its errors beside it; and publishing."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ from storage.registers.study_versions import difference, publish
 
 LINES, MOST_LINES = 24, 34
 ELSEWHERE = (
-    "This draft was changed elsewhere since you opened it, by another person or in another tab, and is not saved over. "
+    "This draft was changed by someone else or in another tab since you opened it, so your text was not saved. "
     "Copy what you want to keep, then reload the page."
 )
 
 
 class Editor:
-    """The part in which a draft is written and published."""
+    """The tab in which a draft is edited and published."""
 
     def __init__(self, desk: Desk, place: Place) -> None:
         self._desk, self._place = desk, place
         self.outputs: list[Component] = []
 
     def build(self) -> None:
-        """The text, what is wrong with it, and what publishing would do."""
+        """The text, its errors, and the confirmation of publishing."""
         self._none = gr.HTML(padding=False, apply_default_css=False)
         with gr.Column(visible=False, elem_classes="sure", elem_id="publishing") as self._sure:
             self._plan = gr.HTML(padding=False, apply_default_css=False)
             with gr.Row(elem_classes="actions"):
                 self._yes = gr.Button("Publish", size="sm", variant="primary", elem_id="publish-yes")
-                self._no = gr.Button("Not yet", size="sm", elem_id="publish-no")
+                self._no = gr.Button("Cancel", size="sm", elem_id="publish-no")
         with gr.Row(visible=False, elem_id="writing") as self._desk_row:
             with gr.Column(scale=3, min_width=420):
                 self._text = gr.Code(
                     language="yaml",
-                    label="study.yaml (Esc, then Tab, leads out of it)",
+                    label="study.yaml (press Esc, then Tab to leave the editor)",
                     lines=LINES,
                     max_lines=MOST_LINES,
                     wrap_lines=True,
@@ -63,7 +63,7 @@ class Editor:
         self.outputs = [self._none, *row, self._sure, self._plan, self._mark, self._hash]
 
     def wire(self, outputs: Sequence[Component], repaint: Repaint) -> None:
-        """Let owners write and publish."""
+        """Wire the events; only owners may edit and publish."""
         on, study = self._desk.on, self._place.study
 
         def go(visitor: Visitor, name: str, hash_: Any) -> Updates:
@@ -77,7 +77,7 @@ class Editor:
         on(self._yes.click, go, [study, self._hash], outputs, owner=True)
 
     def paint(self, visitor: Visitor, seen: Seen) -> Updates:
-        """The draft as it is kept."""
+        """The draft as it is saved."""
         text = seen.text
         return {
             self._none: self._desk.html("study_no_draft.html.j2", seen=seen) if text is None else "",
@@ -93,7 +93,7 @@ class Editor:
         return self._desk.html("study_faults.html.j2", worth=worth, saved=saved) if worth else ""
 
     def _write(self, _: Visitor, name: str, text: Any, mark: Any) -> Updates:
-        """Keep what was typed, and say what it is worth."""
+        """Save the text and check it."""
         text = str(text or "")
         if mark_of(self._desk.drafts.text(name)) not in (mark, mark_of(text)):
             raise SettingsError(ELSEWHERE)
@@ -108,11 +108,11 @@ class Editor:
         }
 
     def _propose(self, _: Visitor, name: str) -> Updates:
-        """What publishing would do."""
+        """Show what publishing would change."""
         seen = look(self._desk, name)
         study = seen.written
         if study is None:
-            raise SettingsError("This study has faults; it can be published when they are mended.")
+            raise SettingsError("This study has errors. Correct them before you publish it.")
         diff = difference(seen.study, study) if seen.study else ""
         twins = [one for one in seen.versions if one.version == study.file.version and one.hash != study.hash]
         plan = self._desk.html(
@@ -126,15 +126,15 @@ class Editor:
         return {self._sure: gr.update(visible=True), self._plan: plan, self._hash: study.hash}
 
     def _publish(self, visitor: Visitor, name: str, hash_: Any) -> Updates:
-        """Freeze the study that was shown, if it is still what is written; raises SettingsError."""
+        """Publish the reviewed study; raises SettingsError if the draft has changed since."""
         study = check(self._desk.drafts, name, self._desk.drafts.text(name)).study
         if study is None or study.hash != hash_:
-            raise SettingsError("What is written has changed since it was shown. Have a look at it again.")
+            raise SettingsError("The draft has changed since you reviewed it. Review it again before you publish.")
         done = publish(self._desk.database, study, by="researcher", at_us=self._desk.clock.now_us())
         self._desk.did(visitor, f"published version {study.file.version} ({done.hash})", name)
-        return self._desk.say(f"Version {study.file.version} of {name} is published, as {done.hash[:12]}.")
+        return self._desk.say(f"Version {study.file.version} of {name} is published (hash {done.hash[:12]}).")
 
 
 def mark_of(text: str) -> str:
-    """What tells one text from another."""
+    """A fingerprint of a text."""
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""Walking through a study as a participant, from any step and in any condition."""
+"""Preview: go through a study as a participant, from any step and in any condition."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from app.web.participant.preview_links import Walks
 from experiments.errors import allowed
 from experiments.study.resolve import Study
 
-WRITTEN, PUBLISHED = "As it is written now", "As it was published"
-START = ("At the beginning", "")
+WRITTEN, PUBLISHED = "Draft (with unpublished changes)", "Published version"
+START = ("The beginning", "")
 
 
 class Walk:
-    """The part that makes links by which a researcher goes through a study."""
+    """The tab that creates preview links."""
 
     def __init__(self, desk: Desk, place: Place) -> None:
         self._desk, self._place = desk, place
@@ -34,31 +34,29 @@ class Walk:
         self.outputs: list[Component] = []
 
     def build(self) -> None:
-        """Which version, where, in which condition and language; and the link."""
+        """The choice of version, step, condition and language; and the link."""
         self._about = gr.HTML(padding=False, apply_default_css=False)
         with gr.Column(visible=False, elem_classes="asks", elem_id="walk-form") as self._form:
             self._which = gr.Radio(
-                [WRITTEN, PUBLISHED], value=PUBLISHED, label="Which version", visible=False, elem_id="walk-which"
+                [WRITTEN, PUBLISHED], value=PUBLISHED, label="Version", visible=False, elem_id="walk-which"
             )
             with gr.Row():
-                self._step = picker(label="Begin", elem_id="walk-step")
-                self._where = picker(
-                    label="Condition (any that fits, unless chosen)", multiselect=True, value=[], elem_id="walk-where"
-                )
+                self._step = picker(label="Start at", elem_id="walk-step")
+                self._where = picker(label="Condition (any if empty)", multiselect=True, value=[], elem_id="walk-where")
                 self._language = picker(label="Language", visible=False, elem_id="walk-language")
-            self._go = gr.Button("Make a link", size="sm", variant="primary", elem_id="walk-go")
+            self._go = gr.Button("Create preview link", size="sm", variant="primary", elem_id="walk-go")
         self._link = gr.HTML(elem_id="walk-link", padding=False, apply_default_css=False)
         self.outputs = [self._about, self._form, self._which, self._step, self._where, self._language, self._link]
 
     def wire(self, outputs: Sequence[Component], repaint: Repaint) -> None:
-        """Let owners walk."""
+        """Wire the events; only owners may create a preview."""
         place, on = self._place.study, self._desk.on
         chosen = [self._which, self._step, self._where, self._language]
         on(self._which.input, self._choose, [place, self._which], [self._step, self._where, self._language], owner=True)
         on(self._go.click, self._walk, [place, *chosen], [self._link], owner=True)
 
     def paint(self, visitor: Visitor, seen: Seen) -> Updates:
-        """What can be walked through."""
+        """The choices for this study."""
         study = seen.written if seen.changed else seen.study
         both = seen.changed and seen.study is not None
         return {
@@ -81,28 +79,28 @@ class Walk:
         return self._choices(self._study(name, which))
 
     def _study(self, name: str, which: Any) -> Study:
-        """The study that is meant; raises SettingsError where there is none without faults."""
+        """The chosen version; raises SettingsError if there is none without errors."""
         seen = look(self._desk, name)
         study = seen.written if which == WRITTEN and seen.changed else seen.study
         if study is None:
-            raise SettingsError("There is nothing to walk through yet: mend the faults of the study first.")
+            raise SettingsError("There is no preview yet: correct the errors in the study file first.")
         return study
 
     def _walk(self, visitor: Visitor, name: str, which: Any, step: Any, where: Any, language: Any) -> Updates:
         study = self._study(name, which)
         offered = study.file.offered
         if len(offered) > 1 and language not in offered:
-            raise SettingsError(f"{language!r} is none of this study's languages{allowed(str(language), offered)}")
+            raise SettingsError(f"{language!r} is not a language of this study{allowed(str(language), offered)}")
         wish = Wish(str(step or ""), cell_of(study, where), language if len(offered) > 1 else "")
         self._desk.studies.register(study)
         stream = asyncio.run(walk_to(self._desk.sessions, study, wish))
-        self._desk.did(visitor, f"began a walk at {wish.step or 'the beginning'}", study.name)
+        self._desk.did(visitor, f"started a preview at {wish.step or 'the beginning'}", study.name)
         link = self._walks.link(self._desk.settings, stream)
         return {self._link: self._desk.html("study_link.html.j2", link=link, wish=wish)}
 
 
 def _steps(branches: Sequence[Branch], above: str = "") -> Iterator[tuple[str, str]]:
-    """Steps as they are chosen, once each: what they are called, and their paths."""
+    """The steps as pairs of a label and a path, each path once."""
     met: set[str] = set()
     for branch in branches:
         called = branch.note if branch.kind == "step" and branch.note else branch.text

@@ -1,4 +1,4 @@
-"""Running a study: pilot, open, pause, close; and how many are wanted."""
+"""Overview: the status of a study (pilot, open, pause, close), participant links, quotas and the study flow."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from storage.reports.sessions import LIVE, outcomes
 
 MOST = 1_000_000
 DECISIONS: Mapping[Decision, tuple[str, str]] = {
-    "piloted": ("Pilot", "A pilot: who begins from now on is marked, and in no export unless asked for."),
-    "opened": ("Open", "Open: people can begin, and their data count."),
-    "paused": ("Pause", "Paused: nobody new can begin. Those who have begun go on."),
+    "piloted": ("Start pilot", "The study is in pilot. New sessions are marked as pilot sessions."),
+    "opened": ("Open", "The study is open. New participants can start, and their data count."),
+    "paused": ("Pause", "The study is paused. New participants cannot start; sessions in progress can be finished."),
 }
-CLOSED = "Closed: nobody new can begin. Those who have begun go on."
+CLOSED = "The study is closed. New participants cannot start; sessions in progress can be finished."
 PLACEHOLDERS = {
     "prolific": "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}",
     "sona": "?survey_code=%SURVEY_CODE%",
@@ -37,14 +37,14 @@ PLACEHOLDERS = {
 
 
 class Running:
-    """The part that says how a study stands, and changes it."""
+    """The tab that shows a study's status and changes it."""
 
     def __init__(self, desk: Desk, place: Place) -> None:
         self._desk, self._place = desk, place
         self.outputs: list[Component] = []
 
     def build(self) -> None:
-        """The state with its buttons, links, caps and the tree."""
+        """The status with its buttons, the participant links, the quotas and the flow."""
         self._head = gr.HTML(elem_id="study-head", padding=False, apply_default_css=False)
         with gr.Row(elem_classes="actions"):
             self._buttons = {
@@ -55,22 +55,22 @@ class Running:
         with gr.Column(visible=False, elem_classes="sure", elem_id="closing") as self._closing:
             self._ask = gr.HTML(padding=False, apply_default_css=False)
             with gr.Row(elem_classes="actions"):
-                self._yes = gr.Button("Close it", size="sm", variant="stop", elem_id="close-yes")
-                self._no = gr.Button("Keep it as it is", size="sm", elem_id="close-no")
+                self._yes = gr.Button("Close study", size="sm", variant="stop", elem_id="close-yes")
+                self._no = gr.Button("Cancel", size="sm", elem_id="close-no")
         self._about = gr.HTML(elem_id="study-about", padding=False, apply_default_css=False)
         with gr.Row(visible=False, elem_classes="asks", elem_id="caps-form") as self._form:
             self._where = picker(
-                label="Whom (everybody, unless chosen)", multiselect=True, value=[], elem_id="cap-where"
+                label="Condition (all participants if empty)", multiselect=True, value=[], elem_id="cap-where"
             )
-            self._most = gr.Number(label="At most (0 lets nobody new in)", precision=0, elem_id="cap-most")
-            self._set = gr.Button("Set", size="sm", elem_id="cap-set")
-            self._lift = gr.Button("No limit", size="sm", elem_id="cap-lift")
+            self._most = gr.Number(label="Quota (0 = no new participants)", precision=0, elem_id="cap-most")
+            self._set = gr.Button("Set quota", size="sm", elem_id="cap-set")
+            self._lift = gr.Button("Remove quota", size="sm", elem_id="cap-lift")
         self._tree = gr.HTML(elem_id="study-tree", padding=False, apply_default_css=False)
         shown = [self._head, *self._buttons.values(), self._close, self._closing, self._ask, self._about]
         self.outputs = [*shown, self._form, self._where, self._most, self._tree]
 
     def wire(self, outputs: Sequence[Component], repaint: Repaint) -> None:
-        """Let owners decide."""
+        """Wire the events; only owners may decide."""
         on, study = self._desk.on, self._place.study
         for kind, button in self._buttons.items():
             on(button.click, self._decides(kind, repaint), [study], outputs, owner=True)
@@ -81,14 +81,14 @@ class Running:
         on(self._lift.click, self._caps(repaint, lift=True), [study, self._where, self._most], outputs, owner=True)
 
     def paint(self, visitor: Visitor, seen: Seen) -> Updates:
-        """How the study stands."""
+        """The current status, links and quotas."""
         study, fitting = seen.study, seen.operations.allowed if seen.study and visitor.owner else ()
         stand = outcomes(self._desk.database, [seen.name], self._desk.clock.now_us())
         people = {origin: stand[seen.name, origin] for origin in (Origin.PERSON, Origin.PILOT)}
         going = sum(found.get(LIVE, 0) for found in people.values())
         caps = seen.operations.caps_of(study.file.quotas) if study else ()
         tree = seen.written or study
-        limits = [(cell_key(cap.where) or "Everybody", cap.max) for cap in caps]
+        limits = [(cell_key(cap.where) or "All participants", cap.max) for cap in caps]
         return {
             self._head: self._desk.html("study_head.html.j2", seen=seen, study=study),
             **{button: gr.update(visible=kind in fitting) for kind, button in self._buttons.items()},
@@ -107,16 +107,16 @@ class Running:
         }
 
     def _links(self, study: Study | None) -> list[tuple[str, str]]:
-        """The addresses that are given to people."""
+        """The links for participants."""
         if study is None:
             return []
         address = f"{self._desk.settings.address}/s/{study.name}"
         by = study.file.recruitment.channels
-        found = [("Anybody", address)] if not by or "open" in by else []
+        found = [("Anyone", address)] if not by or "open" in by else []
         return found + [(name, address + PLACEHOLDERS[name]) for name in RECRUITERS if name in {*by} & {*PLACEHOLDERS}]
 
     def _decides(self, kind: Decision, repaint: Repaint) -> Callable[..., Updates]:
-        """What a button does; closing needs a reason no more than pausing does."""
+        """The handler of a decision's button."""
 
         def decide(visitor: Visitor, name: str) -> Updates:
             study = self._desk.studies.newest(name)
@@ -133,12 +133,10 @@ class Running:
             study = self._desk.studies.newest(name)
             cell = cell_of(study, where)
             if not lift and not (isinstance(most, int) and 0 <= most <= MOST):
-                raise SettingsError(f"How many? A whole number from 0 to {MOST:,}; 0 lets nobody new in.")
+                raise SettingsError(f"A quota is a whole number from 0 to {MOST:,}; 0 admits no new participants.")
             self._write(study.name, "capped", {"where": cell, "most": None if lift else most})
-            words = cell_key(cell) or "everybody"
-            told = f"{words}: {'no limit' if lift else 'nobody new' if not most else f'at most {most:,}'}"
-            self._desk.did(visitor, f"capped {told}", study.name)
-            return {**repaint(visitor, name), **self._desk.say(f"{told[0].upper()}{told[1:]}.")}
+            self._desk.did(visitor, *quota_set(study.name, cell, None if lift else most))
+            return {**repaint(visitor, name), **self._desk.say(quota_note(cell, None if lift else most))}
 
         return cap
 
@@ -146,13 +144,27 @@ class Running:
         decide_on(self._desk.database, study, kind, data, by="researcher", at_us=self._desk.clock.now_us())
 
 
+def quota_note(where: Mapping[str, str], quota: int | None) -> str:
+    """The note after a quota was set; None removes it."""
+    whom = cell_key(where) or "all participants"
+    if quota is None:
+        return f"The quota for {whom} is removed."
+    return f"The quota for {whom} is {quota:,}." + ("" if quota else " New participants cannot start there.")
+
+
+def quota_set(study: str, where: Mapping[str, str], quota: int | None) -> tuple[str, str]:
+    """The entry of the audit log for it: the action, and its details."""
+    done = "removed the quota" if quota is None else f"set the quota to {quota}"
+    return done, f"{study}: {cell_key(where) or 'all participants'}"
+
+
 def pairs(study: Study) -> list[tuple[str, str]]:
-    """Every value that somebody can get of a factor: as it is shown, and as it is sent."""
+    """Every value of every factor as a choice: its label and its value."""
     found = dict.fromkeys(pair for cell in cells(study.factors, study.pools) for pair in cell.values.items())
     by_factor = sorted(found, key=lambda pair: list(study.factors).index(pair[0]))
     return [(f"{name}: {value}", f"{name}={value}") for name, value in by_factor]
 
 
 def cell_of(study: Study, chosen: Any) -> dict[str, str]:
-    """The cell that was chosen; raises NoSuchCell."""
+    """The chosen factors with their values; raises NoSuchCell."""
     return parse_cell(map(str, chosen if isinstance(chosen, list) else ()), study.factors, study.pools)

@@ -1,4 +1,4 @@
-"""A study's versions: which there were, what the last one changed, and the file that holds."""
+"""Versions: the published versions of a study, the changes in each, and its study file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SIGNS = {"+": "added", "-": "removed", "@": "place"}
 
 
 class History:
-    """The part that shows versions."""
+    """The tab that shows the versions."""
 
     def __init__(self, desk: Desk, place: Place) -> None:
         self._desk, self._place = desk, place
@@ -27,18 +27,18 @@ class History:
         self._drawn = lru_cache(maxsize=32)(self._draw)
 
     def build(self) -> None:
-        """A table of versions; what one of them changed; and its file."""
+        """The table of versions, and the changes and the file of one of them."""
         self._table = gr.HTML(elem_id="versions", padding=False, apply_default_css=False)
-        self._which = picker(label="Show version", visible=False, elem_id="version")
+        self._which = picker(label="Version", visible=False, elem_id="version")
         self._one = gr.HTML(elem_id="version-shown", padding=False, apply_default_css=False)
         self.outputs = [self._table, self._which, self._one]
 
     def wire(self, outputs: Sequence[Component], repaint: Repaint) -> None:
-        """Let another version be looked at."""
+        """Wire the choice of a version."""
         self._desk.on(self._which.input, self._show, [self._place.study, self._which], [self._one])
 
     def paint(self, visitor: Visitor, seen: Seen) -> Updates:
-        """Every version, and the one that holds."""
+        """All versions, and the current one in full."""
         found = [(f"{version.version} ({version.hash[:HASH_CHARS]})", version.hash) for version in seen.versions]
         hash_ = found[0][1] if found else seen.study.hash if seen.study else ""
         return {
@@ -57,7 +57,7 @@ class History:
         return self._drawn(hash_, older[0] if older else "") if hash_ else ""
 
     def _draw(self, hash_: str, older: str) -> str:
-        """A version and what it changed, which is drawn once: it never changes itself."""
+        """A version with its changes; cached, because versions never change."""
         study = self._desk.studies.get(hash_)
         before = self._desk.studies.get(older) if older else None
         lines = changes(difference(before, study)) if before else []
@@ -65,7 +65,7 @@ class History:
 
 
 def changes(diff: str) -> list[tuple[str, str]]:
-    """A unified diff line by line, each with what it is: added, removed, place, or nothing of these."""
+    """The lines of a unified diff, each with its kind: added, removed, place (a header), or empty."""
     return [
         (SIGNS.get(line[:1], "") if line[:3] not in ("---", "+++") else "place", line) for line in diff.splitlines()
     ]

@@ -1,4 +1,4 @@
-"""The console's rooms, one a file, in the order of their tabs."""
+"""The tabs of the console, one per file, in their order on the page."""
 
 from __future__ import annotations
 

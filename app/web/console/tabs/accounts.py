@@ -1,6 +1,6 @@
-"""People and access: who may use the console and as what, and what each of them did.
+"""Accounts: the console's accounts and their roles, the user's own password, and the audit log.
 
-Owners let people in and out and read what everybody did. An analyst sees one row and one person's deeds: their own.
+Owners invite and remove accounts and read the whole audit log. An analyst sees only their own account and entries.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from storage.accounts.roles import ROLES
 from storage.errors import AccountError
 
 PAGE = 30
-"""Deeds shown at once."""
-EVERYBODY = ("everybody", "")
-"""Its value is what no account is called; somebody may be called everybody."""
+"""Entries of the audit log per page."""
+EVERYBODY = ("all accounts", "")
+"""The value is empty, which no account's name can be."""
 
 
 class PeopleRoom:
-    """Accounts, one's own password, and the log of deeds; nothing here is of one study."""
+    """Accounts, the user's own password, and the audit log; none of it belongs to a study."""
 
-    name = "people"
-    label = "People and access"
+    name = "accounts"
+    label = "Accounts"
 
     def __init__(self, desk: Desk, place: Place) -> None:
         self._desk = desk
@@ -35,14 +35,14 @@ class PeopleRoom:
         self.outputs: list[Any] = []
 
     def build(self) -> None:
-        """Make the room's components, and wire them."""
+        """Create the components and wire their events."""
         self._people = gr.HTML(elem_id="people", padding=False, apply_default_css=False)
         with gr.Row(visible=False, elem_classes="people-forms") as self._for_owners:
             self._make_inviting()
             self._make_changing()
         self._make_password()
-        gr.HTML("<h2>What was done</h2>", padding=False, apply_default_css=False)
-        self._who = picker(label="By", elem_id="people-who", visible=False)
+        gr.HTML("<h2>Audit log</h2>", padding=False, apply_default_css=False)
+        self._who = picker(label="Entries by", elem_id="people-who", visible=False)
         self._deeds = gr.HTML(elem_id="people-deeds", padding=False, apply_default_css=False)
         self._before = gr.Textbox(elem_id="people-before", visible="hidden")
         with gr.Row(elem_classes="actions"):
@@ -56,29 +56,29 @@ class PeopleRoom:
 
     def _make_inviting(self) -> None:
         with gr.Column(elem_classes="sheet"):
-            gr.HTML("<h3>Let somebody in</h3>", padding=False, apply_default_css=False)
-            self._role = gr.Radio(ROLES, value="analyst", label="As", elem_id="people-role")
-            self._invite = gr.Button("Make a link", elem_id="people-invite")
+            gr.HTML("<h3>Invite a colleague</h3>", padding=False, apply_default_css=False)
+            self._role = gr.Radio(ROLES, value="analyst", label="Role", elem_id="people-role")
+            self._invite = gr.Button("Create invitation link", elem_id="people-invite")
             self._link = gr.HTML(elem_id="people-link", padding=False, apply_default_css=False)
 
     def _make_changing(self) -> None:
         with gr.Column(elem_classes="sheet"):
-            gr.HTML("<h3>Change an account</h3>", padding=False, apply_default_css=False)
+            gr.HTML("<h3>Change or remove an account</h3>", padding=False, apply_default_css=False)
             self._account = picker(label="Account", elem_id="people-account")
             with gr.Row(elem_classes="actions"):
                 self._promote = gr.Button("Make an owner", elem_id="people-owner")
                 self._demote = gr.Button("Make an analyst", elem_id="people-analyst")
             with gr.Row(elem_classes="actions"):
-                self._sure = gr.Checkbox(label="This person shall come in no more", elem_id="people-sure")
-                self._remove = gr.Button("Remove", variant="stop", elem_id="people-remove")
+                self._sure = gr.Checkbox(label="Yes, remove this account", elem_id="people-sure")
+                self._remove = gr.Button("Remove account", variant="stop", elem_id="people-remove")
 
     def _make_password(self) -> None:
         gr.HTML("<h2>Your password</h2>", padding=False, apply_default_css=False)
         with gr.Row(elem_classes="people-password"):
-            self._old = _secret("The present one", "people-old", "current-password")
-            self._new = _secret(f"The new one ({LEAST_CHARS}+ characters)", "people-new", "new-password")
-            self._again = _secret("The new one again", "people-again", "new-password")
-            self._change = gr.Button("Change it", elem_id="people-change", scale=0, min_width=130)
+            self._old = _secret("Current password", "people-old", "current-password")
+            self._new = _secret(f"New password ({LEAST_CHARS}+ characters)", "people-new", "new-password")
+            self._again = _secret("Repeat the new password", "people-again", "new-password")
+            self._change = gr.Button("Change password", elem_id="people-change", scale=0, min_width=130)
 
     def _wire(self) -> None:
         desk, one = self._desk, [self._account]
@@ -92,7 +92,7 @@ class PeopleRoom:
         desk.on(self._older.click, self._tell, [self._who, self._before], self._told)
 
     def paint(self, visitor: Visitor, at: At) -> Mapping[Any, Any]:
-        """Who there is, for whom that is to be seen, and what was done of late."""
+        """The accounts that the user may see, and the newest entries of the audit log."""
         return {
             **self._list(visitor),
             self._for_owners: gr.update(visible=visitor.owner),
@@ -117,7 +117,7 @@ class PeopleRoom:
         return self._tell(visitor, who, "")
 
     def _tell(self, visitor: Visitor, who: Any, before: Any) -> dict[Any, Any]:
-        """A page of what was done; an analyst's is always about that analyst."""
+        """A page of the audit log; an analyst gets only their own entries."""
         by = text(who) if visitor.owner else visitor.name
         page = int(text(before)) if text(before).isdecimal() and len(text(before)) < 10 else None
         found = self._accounts.deeds(by, page, PAGE + 1)
@@ -137,23 +137,23 @@ class PeopleRoom:
     def _give(self, role: str) -> Any:
         def give(visitor: Visitor, name: Any) -> Mapping[Any, Any]:
             self._accounts.change_role(_chosen(name), role, visitor.name)
-            told = self._desk.say(f"{_chosen(name)} is an {role} from now on.")
+            told = self._desk.say(f"{_chosen(name)} is now an {role}.")
             return {**told, **self._list(visitor), **self._news(visitor)}
 
         return give
 
     def _let_out(self, visitor: Visitor, name: Any, sure: Any) -> Mapping[Any, Any]:
         if sure is not True:
-            raise AccountError(f"To remove {_chosen(name)}, tick that this person shall come in no more.")
+            raise AccountError(f"To remove {_chosen(name)}, tick the box beside the button first.")
         self._accounts.remove(_chosen(name), visitor.name)
-        told = self._desk.say(f"{_chosen(name)} is removed, and logged out everywhere.")
+        told = self._desk.say(f"The account {_chosen(name)} is removed and logged out everywhere.")
         return {**told, **self._list(visitor), **self._news(visitor)}
 
     def _set(self, visitor: Visitor, old: Any, new: Any, again: Any) -> Mapping[Any, Any]:
         if new != again:
-            raise AccountError("The two new passwords are not the same, so nothing was changed. Type them again.")
+            raise AccountError("The two new passwords differ, so nothing was changed. Type the same password twice.")
         self._accounts.change_password(visitor.name, text(old), text(new), keep=visitor.login)
-        told = self._desk.say("Your password is changed. Everywhere else you are logged out.")
+        told = self._desk.say("Your password is changed. You are logged out everywhere else.")
         return {**told, **dict.fromkeys([self._old, self._new, self._again], ""), **self._news(visitor)}
 
     def _news(self, visitor: Visitor) -> dict[Any, Any]:
@@ -167,5 +167,5 @@ def _secret(label: str, elem_id: str, kind: Literal["current-password", "new-pas
 
 def _chosen(name: Any) -> str:
     if not text(name):
-        raise AccountError("No account is chosen. Choose one first.")
+        raise AccountError("Choose an account first.")
     return text(name)

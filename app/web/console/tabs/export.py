@@ -1,4 +1,4 @@
-"""Data: what can be exported of a study, what an export would hold, and the links to those that were made."""
+"""Export: the filters, what an export would contain, a preview of its files, and links to finished exports."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from storage.datasets.exports.session_filter import Selection, moment_of
 from storage.schemas.registry import schemas
 
 ASK_S = 1.0
-"""How often the page asks how far an export is."""
+"""How often the page asks for an export's progress."""
 MOST_CHARS = 160
-"""How much of a cell a preview shows."""
+"""The most characters of a cell that a preview shows."""
 
 
 class DataRoom:
     """Exports."""
 
-    name = "data"
-    label = "Data"
+    name = "export"
+    label = "Export"
 
     def __init__(self, desk: Desk, place: Place) -> None:
         self._desk = desk
@@ -36,17 +36,20 @@ class DataRoom:
         self.outputs: list[Any] = []
 
     def build(self) -> None:
-        """Make the room's components, and wire them."""
+        """Create the components and wire their events."""
         self._none = gr.HTML(padding=False, apply_default_css=False)
         with gr.Column(visible=False) as self._all:
             self._make_form()
             self._outlook = gr.HTML(elem_id="data-outlook", padding=False, apply_default_css=False)
             with gr.Row(elem_classes="data-make"):
-                self._safe = gr.Checkbox(label="Safe for spreadsheets (no longer the exact data)", container=False)
-                self._button = gr.Button("Make the zip", variant="primary", elem_id="data-make")
-                self._stop = gr.Button("Stop", visible=False, elem_id="data-stop")
+                self._safe = gr.Checkbox(
+                    label="Safe for spreadsheets (formulas are escaped, so some cells differ from the data)",
+                    container=False,
+                )
+                self._button = gr.Button("Create zip file", variant="primary", elem_id="data-make")
+                self._stop = gr.Button("Cancel", visible=False, elem_id="data-stop")
             self._links = gr.HTML(elem_id="data-links", padding=False, apply_default_css=False)
-            self._file = picker(label="Look into", elem_id="data-file")
+            self._file = picker(label="Preview of", elem_id="data-file")
             self._preview = gr.HTML(elem_id="data-preview", padding=False, apply_default_css=False)
         self._timer = gr.Timer(ASK_S, active=False)
         self._shown = [self._outlook, self._file, self._preview]
@@ -56,16 +59,16 @@ class DataRoom:
 
     def _make_form(self) -> None:
         with gr.Row(elem_classes="data-form"):
-            self._origin = picker(label="Whose sessions", elem_id="data-origin")
+            self._origin = picker(label="Session origin", elem_id="data-origin")
             self._schema = picker(label="Schema", elem_id="data-schema")
-            self._where = picker(label="Conditions", multiselect=True, elem_id="data-where")
+            self._where = picker(label="Conditions (all if empty)", multiselect=True, elem_id="data-where")
             self._language = picker(label="Language", elem_id="data-language")
         with gr.Row(elem_classes="data-form"):
             hint = "2026-01-31"
-            self._since = gr.Textbox(label="Begun from (UTC)", placeholder=hint, elem_id="data-since")
-            self._until = gr.Textbox(label="Begun until (UTC)", placeholder=hint, elem_id="data-until")
-            self._complete = gr.Checkbox(label="Complete only", elem_id="data-complete")
-            self._excluded = gr.Checkbox(label="With excluded sessions", elem_id="data-excluded")
+            self._since = gr.Textbox(label="Started from (UTC)", placeholder=hint, elem_id="data-since")
+            self._until = gr.Textbox(label="Started until (UTC)", placeholder=hint, elem_id="data-until")
+            self._complete = gr.Checkbox(label="Completed sessions only", elem_id="data-complete")
+            self._excluded = gr.Checkbox(label="Include excluded sessions", elem_id="data-excluded")
         self._form: list[Component] = [
             self._origin,
             self._schema,
@@ -90,7 +93,7 @@ class DataRoom:
         desk.on(self._timer.tick, self._progress, (), self._made, quiet=True)
 
     def paint(self, visitor: Visitor, at: At) -> Mapping[Any, Any]:
-        """The form for a study, nothing chosen but what is meant first."""
+        """The form for a study with its default choices."""
         found = offers(self._desk.database, at.study)
         if not found.schemas:
             told = self._desk.html("data_none.html.j2")
@@ -108,7 +111,7 @@ class DataRoom:
         }
 
     def _look(self, visitor: Visitor, *values: Any) -> Mapping[Any, Any]:
-        """What an export would hold now."""
+        """What an export with the current filters would contain."""
         study, origin, schema, *more, file = values
         found = offers(self._desk.database, text(study))
         known = found.schemas.get(text(origin), ())
@@ -121,12 +124,12 @@ class DataRoom:
         return {self._preview: self._first_rows(preview(self._desk.database, _wish(*asked), text(file)))}
 
     def _make(self, visitor: Visitor, *values: Any) -> Mapping[Any, Any]:
-        """Begin to make a zip."""
+        """Start an export."""
         *asked, safe = values
         wish = _wish(*asked, safe)
         said = about(wish, files(self._desk.database, wish))
         if not self._desk.downloads.start(visitor, self._desk.database, wish, said):
-            note = self._desk.say("An export of yours is under way: wait for it, or stop it.", "warn")
+            note = self._desk.say("Your previous export is still running. Wait for it, or cancel it.", "warn")
             return {**self._progress(visitor), **note}
         self._desk.did(visitor, "exported", f"{wish.study}: {said}")
         return self._progress(visitor)
@@ -136,7 +139,7 @@ class DataRoom:
         return self._progress(visitor)
 
     def _progress(self, visitor: Visitor) -> Mapping[Any, Any]:
-        """How far an export is, and the links there are."""
+        """The progress of the running export, and the links to finished ones."""
         downloads = self._desk.downloads
         job, links = downloads.job(visitor), downloads.links(visitor)
         busy = job is not None and not job.done
@@ -157,7 +160,7 @@ class DataRoom:
         }
 
     def _show(self, wish: Wish, file: str = "") -> dict[Any, Any]:
-        """What an export would hold, and the first rows of a file, of its first one unless it has that."""
+        """What an export would contain, and the first rows of the given file, or else of its first file."""
         outlook, first = look(self._desk.database, wish, file)
         return {
             self._outlook: self._desk.html("data_outlook.html.j2", outlook=outlook),
@@ -170,7 +173,7 @@ class DataRoom:
 
 
 def about(wish: Wish, outlook: Outlook) -> str:
-    """An export in words, for the list of what was done."""
+    """An export in words, for the audit log and the list of downloads."""
     rules = outlook.selected.rules if outlook.selected else ()
     kept = ("with excluded sessions",) if wish.selection.with_excluded else ()
     safe = ("safe for spreadsheets",) if wish.safe else ()
@@ -178,7 +181,7 @@ def about(wish: Wish, outlook: Outlook) -> str:
 
 
 def _wish(study: Any, origin: Any, schema: Any, *more: Any) -> Wish:
-    """What the form says; it came from a browser. Raises StorageError for what cannot be."""
+    """The export that the form asks for; raises StorageError for invalid values from the browser."""
     where, language, since, until, complete, excluded, *safe = more
     texts = [item for item in where if isinstance(item, str)] if isinstance(where, list) else []
     began = (moment_of(text(since)), moment_of(text(until), end=True))
@@ -187,7 +190,7 @@ def _wish(study: Any, origin: Any, schema: Any, *more: Any) -> Wish:
 
 
 def _first(found: Offers) -> tuple[str, str]:
-    """The schema and origin that are meant first."""
+    """The default schema and origin."""
     origin, known = next(iter(found.schemas.items()))
     return known[0], origin
 
@@ -197,7 +200,7 @@ def _conditions(found: Offers) -> list[str]:
 
 
 def _cells(found: Preview) -> list[list[str]]:
-    """The cells of a preview as texts of a bearable length."""
+    """The cells of a preview as shortened texts."""
     return [["" if cell is None else _short(str(cell)) for cell in row] for row in found.rows]
 
 

@@ -1,4 +1,4 @@
-"""Live: who is there now and stuck, whether it is balanced, and what the models do; it looks again by itself."""
+"""Monitoring: sessions in progress, the balance of conditions, data quality, and models; refreshes itself."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
+from app.analysis.report.quality_and_costs import FLAGS
 from app.web.console.charts import over_time
 from app.web.console.context import Desk
 from app.web.console.current_user import Visitor
 from app.web.console.formatting import WHOSE
+from app.web.console.study_tab.recruitment import quota_note, quota_set
 from app.web.console.tab import At, Place, picker
 from experiments.session.outcomes import OUTCOMES
 from experiments.study.cells import cells
@@ -21,23 +23,29 @@ from storage.log.seats import cell_key
 from storage.registers.origins import Origin
 from storage.registers.study_status import decide_on, operations_of
 from storage.reports.monitoring import Watched, Watching
-from storage.reports.monitoring.sessions import first_origin
+from storage.reports.monitoring.sessions import MOST_WAITING, first_origin
 
 ORIGINS = (Origin.PERSON, Origin.PILOT, Origin.BOT)
-"""Whose sessions can be watched: none that was imported."""
+"""The origins that can be monitored; imported sessions have no course in time."""
 LOOK_S = 5
+QUOTAS = (
+    "<h2>Participant quotas</h2><p>A quota is the most participants who may complete the study or be in progress in a "
+    "condition. 0 closes the condition to new participants; an empty quota removes the limit.</p>"
+)
+FIXED: Mapping[str, Any] = {
+    "meanings": {name: f"The session {meaning}." for name, meaning in FLAGS.items()},
+    "most_waiting": MOST_WAITING,
+}
+"""What the template shows beside the figures."""
 MOST_CELLS = 60
-"""A study with more cells than that is steered by its factors' values alone."""
-SHUTS = "Nobody new begins where {where}; who has begun goes on."
-HOLDS = "At most {most} shall complete or take part where {where}."
-LIFTS = "As many as come can begin where {where}."
+"""With more cells than this, quotas can be set for values of factors only, not for whole cells."""
 
 
 class LiveRoom:
-    """What happens in a study now."""
+    """What happens in a study now, and its quotas."""
 
-    name = "live"
-    label = "Live"
+    name = "monitoring"
+    label = "Monitoring"
 
     def __init__(self, desk: Desk, place: Place) -> None:
         self._desk = desk
@@ -46,9 +54,9 @@ class LiveRoom:
         self.outputs: list[Component] = []
 
     def build(self) -> None:
-        """Make the room's components."""
+        """Create the components and wire their events."""
         self._origin = gr.Radio(
-            label="Whose sessions",
+            label="Session origin",
             choices=[(WHOSE[name], name) for name in ORIGINS],
             value=Origin.PERSON,
             elem_id="live-origin",
@@ -61,12 +69,12 @@ class LiveRoom:
                 for name in ("rate", "sum")
             )
         self._body = gr.HTML(elem_id="live-body", padding=False, apply_default_css=False)
-        with gr.Row(elem_id="live-cap", visible=False) as self._cap:
-            self._cell = picker(label="Let fewer begin where", elem_id="live-cell")
-            self._most = gr.Number(
-                label="At most (0 for nobody new, empty for no limit)", value=0, precision=0, elem_id="live-most"
-            )
-            self._set = gr.Button("Set", elem_id="live-set", scale=0)
+        with gr.Column(elem_id="live-cap", visible=False) as self._cap:
+            gr.HTML(QUOTAS, padding=False, apply_default_css=False)
+            with gr.Row():
+                self._cell = picker(label="Condition", elem_id="live-cell")
+                self._most = gr.Number(label="Quota", value=0, precision=0, elem_id="live-most")
+                self._set = gr.Button("Set quota", elem_id="live-set", scale=0)
         self._timer = gr.Timer(LOOK_S, active=False)
         painted = [self._head, self._rate, self._sum, self._body]
         self.outputs = [self._origin, *painted, self._cap, self._cell, self._timer]
@@ -82,16 +90,17 @@ class LiveRoom:
         self._desk.on(self._set.click, self._limit, decided, now, owner=True)
 
     def paint(self, visitor: Visitor, at: At) -> Mapping[Component, Any]:
-        """People's sessions, or those of whoever has been there."""
+        """The participants' sessions, or those of another origin if there are none."""
         study = self._desk.study(at.study)
         if study is None:
             hidden = dict.fromkeys([self._rate, self._sum, self._cap], gr.update(visible=False))
             none = self._desk.html("live_none.html.j2", name=at.study)
+            hidden[self._origin] = gr.update(visible=False)
             return {self._head: none, self._body: "", self._timer: gr.update(active=False), **hidden}
         origin = _origin_of(self._desk, study)
         choices = list(_choices(study))
         return {
-            self._origin: origin,
+            self._origin: gr.update(value=origin, visible=True),
             self._cap: gr.update(visible=visitor.owner and bool(choices)),
             self._cell: gr.update(choices=choices, value=None),
             self._timer: gr.update(active=True),
@@ -107,7 +116,7 @@ class LiveRoom:
 
     def _now(self, study: Study, origin: str) -> dict[Component, Any]:
         seen = self._watching.look(study, origin, self._desk.clock.now_us())
-        values = {"seen": seen, "study": study, "outcomes": _outcomes(seen), "cell_key": cell_key}
+        values = {"seen": seen, "study": study, "outcomes": _outcomes(seen), "cell_key": cell_key, **FIXED}
         rate, total = over_time(seen.over_time) if seen.over_time else (None, None)
         return {
             self._head: self._desk.html("live_head.html.j2", **values),
@@ -117,16 +126,15 @@ class LiveRoom:
         }
 
     def _limit(self, visitor: Visitor, study: str, origin: Any, cell: Any, most: Any) -> Mapping[Component, Any]:
-        """Say how many are wanted in a cell."""
+        """Set the quota of a condition."""
         found = self._desk.studies.newest(str(study))
         where = where_of(found, cell)
         wanted = _count(most)
         data = {"where": where, "most": wanted}
         decide_on(self._desk.database, found.name, "capped", data, by="researcher", at_us=self._desk.clock.now_us())
-        told = (LIFTS if wanted is None else HOLDS if wanted else SHUTS).format(where=cell_key(where), most=wanted)
-        self._desk.did(visitor, f"capped {cell_key(where)} at {'no limit' if wanted is None else wanted}", found.name)
+        self._desk.did(visitor, *quota_set(found.name, where, wanted))
         self._watching.forget(found.name)
-        return {**self._now(found, _known(origin)), **self._desk.say(told)}
+        return {**self._now(found, _known(origin)), **self._desk.say(quota_note(where, wanted))}
 
 
 def _known(origin: Any) -> str:
@@ -134,7 +142,7 @@ def _known(origin: Any) -> str:
 
 
 def _choices(study: Study) -> dict[str, dict[str, str]]:
-    """The values of factors, and whole cells where there are not too many, each by what is read."""
+    """The choices for a quota by label: each value of a factor, and each cell unless there are too many."""
     every = cells(study.factors, study.pools)
     values = dict.fromkeys((name, value) for cell in every for name, value in cell.values.items())
     alone = [{name: value} for name, value in values]
@@ -143,30 +151,32 @@ def _choices(study: Study) -> dict[str, dict[str, str]]:
 
 
 def where_of(study: Study, sent: Any) -> dict[str, str]:
-    """The factors that were chosen; raises StorageError for what cannot be."""
+    """The chosen factors with their values; raises StorageError for an invalid choice."""
     found = _choices(study).get(sent) if isinstance(sent, str) else None
     if found is None:
-        raise StorageError("Choose first for which participants this shall hold.")
+        raise StorageError("Choose a condition first.")
     return found
 
 
 def _count(sent: Any) -> int | None:
-    """How many at most; None for no limit."""
+    """The quota; None for no limit."""
     if sent is None or sent == "":
         return None
     if not isinstance(sent, int | float) or sent != int(sent) or not 0 <= sent <= 1_000_000:
-        raise StorageError(f"At most {sent!r} is no number of participants; allowed: whole numbers from 0, or nothing.")
+        raise StorageError(
+            f"{sent!r} is not a quota; allowed: whole numbers from 0 to 1,000,000, or empty for no quota."
+        )
     return int(sent)
 
 
 def _outcomes(seen: Watched) -> list[tuple[str, int]]:
-    """How sessions stand: those under way, those that ended, and those that were left."""
+    """The number of sessions by status: in progress, ended by outcome, and abandoned."""
     known = seen.tally.outcomes
     return [(name, known[name]) for name in ("live", *OUTCOMES, "left") if known.get(name)]
 
 
 def _origin_of(desk: Desk, study: Study) -> str:
-    """Whose sessions are looked at unless somebody chooses: in a study that is open never a pilot's."""
+    """The default origin; pilot sessions only while the study is in pilot."""
     if operations_of(desk.database, study.name).pilot:
         return Origin.PILOT
     found = first_origin(desk.database, study.name, ORIGINS)

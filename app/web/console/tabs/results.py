@@ -1,7 +1,7 @@
-"""Results: what a study shows so far, as figures with their intervals and tables with their n.
+"""Results: the estimates so far, as charts with intervals and tables with n.
 
-Everything is computed beside, in a thread; the room shows the latest results at once, says as of when they are, and
-changes when newer ones are ready. The full report is a page of its own, one click away.
+They are computed in a background thread. The tab shows the latest results at once with their time, and updates when
+newer ones are ready. The full report is a page of its own.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from storage.registers.origins import ORIGINS
 from storage.reports.analysis_data import mark, origins_of
 
 LOOK_S = 4
-"""How often an open room looks whether there is something newer."""
+"""How often the open tab checks for newer results."""
 MOST = 14
-"""So many figures a study that records every schema has."""
+"""The number of figures of a study that records every schema."""
 Key = tuple[str, str]
 """A study and an origin."""
 
 
 class ResultsRoom:
-    """The results of a study, by whose sessions they are."""
+    """The results of a study, by session origin."""
 
     name = "results"
     label = "Results"
@@ -47,10 +47,10 @@ class ResultsRoom:
         self._latest: Latest[Key, Results] = Latest(self._compute, self._mark, desk.clock.now_us, found)
 
     def build(self) -> None:
-        """Make the picker, and room for as many figures as a study can have."""
+        """Create the picker, and the components for as many figures as a study can have."""
         with gr.Row(elem_id="results-bar"):
             choices = [(words, origin) for origin, words in WHOSE.items()]  # all, as Gradio refuses others' values
-            self._origin = gr.Radio(choices, label="Whose sessions", elem_id="results-origin", container=False)
+            self._origin = gr.Radio(choices, label="Session origin", elem_id="results-origin", container=False)
             self._head = gr.HTML(elem_id="results-head", padding=False, apply_default_css=False)
         self._said = gr.HTML(elem_id="results-said", padding=False, apply_default_css=False)
         self._shown = gr.Textbox(elem_id="results-shown", visible="hidden")
@@ -74,7 +74,7 @@ class ResultsRoom:
         self._desk.on(self._timer.tick, self._again, inputs, self.outputs, quiet=True)
 
     def paint(self, visitor: Visitor, at: At) -> Mapping[Component, Any]:
-        """The results of people's sessions, or of whatever the study has."""
+        """The results of the participants' sessions, or of the first origin that the study has."""
         found = _origins(origins_of(self._desk.database, at.study))
         choices = [(WHOSE[origin], origin) for origin in found]
         picker = gr.update(choices=choices, value=found[0], visible=len(found) > 1)
@@ -84,7 +84,7 @@ class ResultsRoom:
         return self._look(study or "", _known(origin))
 
     def _again(self, visitor: Visitor, study: str, tab: str, origin: str, shown: str) -> Mapping[Component, Any]:
-        """What is newer than what the page shows; who has gone to another room is left alone."""
+        """Newer results than the page shows; nothing if another tab is open."""
         if tab != self.name:
             return {self._timer: gr.update(active=False)}
         seen = self._latest.look((study or "", _known(origin)))
@@ -123,15 +123,15 @@ class ResultsRoom:
 
 
 def _known(origin: str | None) -> str:
-    """An origin that there is, whatever a browser says."""
+    """A valid origin, whatever the browser sent."""
     return origin if origin and origin in WHOSE else ORIGINS[0]
 
 
 def _origins(found: Collection[str]) -> tuple[str, ...]:
-    """The origins that a study has, people's first; people's, who may still come, where it has none."""
+    """The origins that a study has, participants first; just participants if it has no sessions yet."""
     return tuple(origin for origin in ORIGINS if origin in found) or ORIGINS[:1]
 
 
 def _mark_of(study: str, origin: str, seen: Seen[Results]) -> str:
-    """What tells one view of the room from another."""
+    """Identifies what the tab shows."""
     return f"{study} {origin} {seen.as_of_us} {seen.busy}"

@@ -1,4 +1,4 @@
-"""Sessions: found by what is wanted, and each told as a story, with its notes, and replayed."""
+"""Sessions: a filtered list, and for one session its transcript, notes, exclusion and replay."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from gradio.components import Component
 
 from app.web.console.context import Desk
 from app.web.console.current_user import Visitor
+from app.web.console.formatting import origin, status
 from app.web.console.session_filters import ANY, FLAGS, NAMES, STANDS, cell_choices, choices, wish_of
 from app.web.console.session_replay import replay
 from app.web.console.tab import At, Place, picker
@@ -26,28 +27,39 @@ from storage.schemas.registry import released
 
 MOST_MOMENTS = 100_000
 MOST_ROWS = 100
-"""How many rows of imported data are shown of a table."""
-MOST_CELL_CHARS = 1_000
+"""The most rows of an imported table that are shown."""
+MOST_CELL_CHARS = 300
 HOW: Mapping[str, str] = {
-    "missed": "Did not pass; tried again, or was warned.",
+    "missed": "Did not pass, and tried again or was warned.",
     "declined": "Did not agree.",
-    "skipped": "Left the problem behind, as there was no reply.",
-    "expired": "The time was over: this is what stood in the form.",
+    "skipped": "Skipped the problem because there was no reply.",
+    "expired": "Time ran out. These values were in the form.",
     "finished": "The session ended here.",
 }
-"""How a page was left, where that was not by an answer."""
+"""How a page was left other than by an answer."""
+DONE: Mapping[Kind, str] = {
+    "noted": "added a note to a session",
+    "excluded": "excluded a session",
+    "included": "included a session again",
+}
+"""The action in the audit log."""
+NOTED: Mapping[Kind, str] = {
+    "noted": "The note on session {number} is saved.",
+    "excluded": "Session {number} is excluded.",
+    "included": "Session {number} is included again.",
+}
 PICKS = (
     "element.addEventListener('click', (e) => { const row = e.target.closest('[data-session]');"
     " if (!row || e.ctrlKey || e.metaKey || e.shiftKey) return; e.preventDefault();"
     " window.parleyConsole.picked = row.dataset.session; trigger('click'); });"
 )
-"""A click on a session opens it here; with a key held down it is a link like any other."""
+"""A click opens the session in this tab; with Ctrl, Cmd or Shift it is an ordinary link."""
 PICKED = "(study, _) => [study, window.parleyConsole.picked ?? '']"
 Updates = Mapping[Component, Any]
 
 
 class SessionsRoom:
-    """The sessions of a study, and what happened in one of them."""
+    """The sessions of a study, and the one that is open."""
 
     name = "sessions"
     label = "Sessions"
@@ -58,7 +70,7 @@ class SessionsRoom:
         self.outputs: list[Component] = []
 
     def build(self) -> None:
-        """Make the room's components, and wire them."""
+        """Create the components and wire their events."""
         self._build_filters()
         with gr.Row(elem_id="sessions-columns"):
             with gr.Column(elem_id="sessions-left", min_width=380, scale=5):
@@ -71,42 +83,53 @@ class SessionsRoom:
                 self._build_session()
         listed = [self._list, self._older, self._next]
         filters = [self._filters["cell"], self._filters["language"], self._person, self._find]
-        self._shown = [self._head, self._actions, self._story, self._slider, self._page, self._identity, self._reveal]
+        self._shown = [
+            self._head,
+            self._views,
+            self._actions,
+            self._exclude,
+            self._include,
+            self._story,
+            self._slider,
+            self._page,
+            self._identity,
+            self._reveal,
+        ]
         self.outputs = [*listed, *filters, *self._shown]
         self._wire(listed)
 
     def _build_filters(self) -> None:
         known: dict[str, Component] = {}
         with gr.Row(elem_id="sessions-filters"):
-            known["text"] = _box("text", "Number or id", "12")
-            known["stands"] = _pick("stands", "Stands", choices(STANDS, "any"))
+            known["text"] = _box("text", "Number or ID", "12")
+            known["stands"] = _pick("stands", "Status", [("any", ANY), *((status(one), one) for one in STANDS)])
             known["cell"] = _pick("cell", "Condition", [("any", ANY)])
             known["flag"] = _pick("flag", "Flag", choices(FLAGS, "any"))
-            known["excluded"] = _pick("excluded", "Excluded", choices(("yes", "no"), "either"))
-            known["origin"] = _pick("origin", "Who", choices(ORIGINS, "anybody"))
+            known["excluded"] = _pick("excluded", "Excluded", choices(("yes", "no"), "any"))
+            known["origin"] = _pick("origin", "Origin", [("any", ANY), *((origin(one), one) for one in ORIGINS)])
             known["language"] = _pick("language", "Language", [("any", ANY)])
-            known["since"] = _box("since", "Begun from", "2026-11-21")
-            known["until"] = _box("until", "to", "2026-11-30")
-            self._person = _box("person", "Recruiter's id", "whole id", visible=False)
+            known["since"] = _box("since", "Started from", "2026-11-21")
+            known["until"] = _box("until", "Started until", "2026-11-30")
+            self._person = _box("person", "Recruiter ID", "complete ID", visible=False)
             self._find = gr.Button("Find", elem_id="sessions-find", size="sm", scale=0, visible=False)
         self._filters = {name: known[name] for name in NAMES}
 
     def _build_session(self) -> None:
         self._head = gr.HTML(elem_id="session-head", padding=False, apply_default_css=False)
         with gr.Row(elem_id="session-identity"):
-            self._reveal = gr.Button("Show the recruiter's id", elem_id="session-reveal", size="sm", visible=False)
+            self._reveal = gr.Button("Show recruiter ID", elem_id="session-reveal", size="sm", visible=False)
             self._identity = gr.HTML(elem_id="session-id", padding=False, apply_default_css=False)
         with gr.Column(elem_id="session-actions", visible=False) as self._actions:
-            self._said = gr.Textbox(label="Note or reason", elem_id="session-said", lines=1, max_lines=4)
+            self._said = gr.Textbox(label="Note, or reason for exclusion", elem_id="session-said", lines=1, max_lines=4)
             with gr.Row():
                 self._note = gr.Button("Add note", elem_id="session-note", size="sm")
-                self._exclude = gr.Button("Exclude, for this reason", elem_id="session-exclude", size="sm")
-                self._include = gr.Button("Include again", elem_id="session-include", size="sm")
-        with gr.Tabs(elem_id="session-views"):
-            with gr.Tab("Story"):
+                self._exclude = gr.Button("Exclude session", elem_id="session-exclude", size="sm")
+                self._include = gr.Button("Include session again", elem_id="session-include", size="sm")
+        with gr.Tabs(elem_id="session-views", visible=False) as self._views:
+            with gr.Tab("Transcript"):
                 self._story = gr.HTML(elem_id="session-story", padding=False, apply_default_css=False)
             with gr.Tab("Replay"):
-                about: dict[str, Any] = {"label": "Fact", "elem_id": "session-moment", "visible": False}
+                about: dict[str, Any] = {"label": "Event", "elem_id": "session-moment", "visible": False}
                 self._slider = gr.Slider(1, MOST_MOMENTS, value=1, step=1, buttons=[], interactive=True, **about)
                 self._page = gr.HTML(elem_id="session-page", padding=False, apply_default_css=False)
 
@@ -143,7 +166,7 @@ class SessionsRoom:
         }
 
     def _languages(self, study: str) -> tuple[str, ...]:
-        """Those that a study is offered in; none where there are only imported sessions of it."""
+        """The languages of a study; none if it has imported sessions only."""
         found = self._desk.study(study)
         return found.file.offered if found else ()
 
@@ -156,7 +179,7 @@ class SessionsRoom:
     def _list_person(self, visitor: Visitor, study: str, id_: str) -> Updates:
         if not (id_ or "").strip():
             return self._listing(study, Wish(), "")
-        self._desk.did(visitor, "searched for a session by a recruiter's id", study)
+        self._desk.did(visitor, "searched for a recruiter ID", study)
         streams = self._desk.participants.called(study, id_.strip())
         return self._listing(study, Wish(streams=streams), "")
 
@@ -176,11 +199,12 @@ class SessionsRoom:
         try:
             session = self._read(at.study, number)
         except StorageError as error:
-            return {**self._nothing(), **self._desk.say(str(error), "warn")}
+            none = self._desk.html("session_none.html.j2")
+            return {**self._nothing(), self._head: none, **self._desk.say(str(error), "warn")}
         return {**self._nothing(), **self._told(visitor, session)}
 
     def _nothing(self) -> dict[Component, Any]:
-        hidden = dict.fromkeys((self._actions, self._slider, self._reveal), gr.update(visible=False))
+        hidden = dict.fromkeys((self._views, self._actions, self._slider, self._reveal), gr.update(visible=False))
         return {**dict.fromkeys((self._head, self._story, self._page, self._identity), ""), **hidden}
 
     def _told(self, visitor: Visitor, session: Session) -> Updates:
@@ -190,7 +214,9 @@ class SessionsRoom:
             known = {name: (released(name).columns, rows[:MOST_ROWS], len(rows)) for name, rows in tables.items()}
             return {
                 self._head: html("session_head.html.j2", entry=entry, told=None, study=None, flags=()),
+                self._views: gr.update(visible=True),
                 self._story: html("imported.html.j2", tables=known, cell=_cell),
+                self._page: html("session_no_replay.html.j2"),
             }
         told, count = story(session.study, session.events), len(session.events)
         odd = flags(session.study, fold(session.events))
@@ -198,7 +224,10 @@ class SessionsRoom:
         return {
             self._head: html("session_head.html.j2", entry=entry, told=told, study=session.study, flags=odd),
             self._story: html("story.html.j2", told=told, read=reading, line=reading.line, how=HOW),
+            self._views: gr.update(visible=True),
             self._actions: gr.update(visible=told.outcome != "withdrawn"),
+            self._exclude: gr.update(visible=entry.excluded is None),
+            self._include: gr.update(visible=entry.excluded is not None),
             self._slider: gr.update(visible=count > 1, maximum=max(2, count), value=count),
             self._page: replay(self._desk, session, count),
             self._reveal: gr.update(visible=visitor.owner),
@@ -210,7 +239,7 @@ class SessionsRoom:
 
     def _show_id(self, visitor: Visitor, study: str, number: str) -> Updates:
         entry = self._read(study, _number(number) or 0).entry
-        self._desk.did(visitor, "saw a recruiter's id", f"{study} No. {entry.number}")
+        self._desk.did(visitor, "viewed a recruiter ID", f"{study} No. {entry.number}")
         return {
             self._identity: self._desk.html("identity.html.j2", person=self._desk.participants.reveal(entry.stream))
         }
@@ -227,9 +256,9 @@ class SessionsRoom:
     def _say(self, visitor: Visitor, at: At, kind: Kind, text: str, sent: tuple[Any, ...]) -> Updates:
         desk, entry = self._desk, self._read(at.study, _number(at.session) or 0).entry
         asyncio.run(desk.sessions.remark(entry.stream, kind, text or "", visitor.name))
-        desk.did(visitor, f"{kind} a session", f"{at.study} No. {entry.number}")
+        desk.did(visitor, DONE[kind], f"{at.study} No. {entry.number}")
         after = {**self._opened(visitor, at), **self._listing(at.study, _wish(sent), "")}
-        return {**after, self._said: "", **desk.say(f"Session {entry.number}: {kind}.")}
+        return {**after, self._said: "", **desk.say(NOTED[kind].format(number=entry.number))}
 
     def _read(self, study: str, number: int) -> Session:
         return read(self._desk.database, self._desk.studies, study or "", number, self._desk.clock.now_us())
@@ -247,7 +276,8 @@ def _pick(name: str, label: str, offered: Sequence[tuple[str, str]]) -> gr.Dropd
 
 
 def _cell(value: Any) -> str:
-    return "" if value is None else str(value)[:MOST_CELL_CHARS]
+    shown = "" if value is None else str(value)
+    return shown if len(shown) <= MOST_CELL_CHARS else f"{shown[:MOST_CELL_CHARS]}…"
 
 
 def _wish(sent: tuple[Any, ...]) -> Wish:
@@ -255,5 +285,5 @@ def _wish(sent: tuple[Any, ...]) -> Wish:
 
 
 def _number(text: str) -> int | None:
-    """A number that a browser sent; None for anything else."""
+    """A session's number from the browser; None for anything else."""
     return int(text) if isinstance(text, str) and text.isascii() and text.isdecimal() and len(text) < 10 else None

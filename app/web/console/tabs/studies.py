@@ -1,4 +1,4 @@
-"""Studies: which there are and how they stand; and the workbench for the one that is chosen."""
+"""Studies: the list with each study's status, and the tabs for the chosen study."""
 
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ from storage.registers.study_versions import standing
 from storage.reports.sessions import LIVE, outcomes
 
 FIRST = "demo"
+LOADING = '<p class="quiet" role="status">Loading…</p>'
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A study in the list: how it stands, and how many people are taking part and have completed it."""
+    """A study in the list: its status, and how many participants are in progress and have completed it."""
 
     name: str
     state: str
@@ -39,7 +40,7 @@ class Listed:
 
 
 class StudiesRoom:
-    """Every study, and what can be done with one."""
+    """The list of studies, and the tabs for one of them."""
 
     name = "studies"
     label = "Studies"
@@ -48,24 +49,24 @@ class StudiesRoom:
         self._desk, self._place = desk, place
         self._parts: Mapping[str, Part] = {
             "Overview": Running(desk, place),
-            "Write": Editor(desk, place),
-            "Walk through": Walk(desk, place),
+            "Edit": Editor(desk, place),
+            "Preview": Walk(desk, place),
             "Versions": History(desk, place),
         }
         self.outputs: list[Component] = []
 
     def build(self) -> None:
-        """The list with the form for a new study, and beside it the workbench."""
-        load_study(FIRST)  # what is read on first use is read now, and nobody's first letter waits for it
+        """The list with the form for a new study, and the tabs for the chosen study."""
+        load_study(FIRST)  # loads the modules now, so that the first keystroke in the editor is not delayed
         with gr.Row(elem_id="studies"):
             with gr.Column(scale=1, min_width=240, elem_id="studies-list"):
-                self._list = gr.HTML(padding=False, apply_default_css=False)
+                self._list = gr.HTML(LOADING, padding=False, apply_default_css=False)
                 with gr.Column(visible=False, elem_id="new-study", elem_classes="asks") as self._new:
                     self._called = gr.Textbox(
-                        label="New study", placeholder="its-name", max_length=60, elem_id="new-name"
+                        label="New study", placeholder="my-study", max_length=60, elem_id="new-name"
                     )
-                    self._like = gr.Dropdown(shipped(), value=FIRST, label="Like", elem_id="new-like")
-                    self._make = gr.Button("Make it", size="sm", elem_id="new-make")
+                    self._like = gr.Dropdown(shipped(), value=FIRST, label="Template", elem_id="new-like")
+                    self._make = gr.Button("Create study", size="sm", elem_id="new-make")
             with gr.Column(scale=4, min_width=560, elem_id="study-bench"):
                 self._title = gr.HTML(elem_id="study-title", padding=False, apply_default_css=False)
                 with gr.Tabs(elem_id="bench", visible=False) as self._tabs:
@@ -82,7 +83,7 @@ class StudiesRoom:
         )
 
     def paint(self, visitor: Visitor, at: At) -> Updates:
-        """The studies, and the one that is chosen."""
+        """The list, and the chosen study."""
         names = self._desk.names()
         seen = look(self._desk, at.study) if at.study in names else None
         listed = self._listed(names)
@@ -116,15 +117,17 @@ class StudiesRoom:
         return {**self.paint(visitor, At(name, "")), **front}
 
     def _begin(self, visitor: Visitor, name: Any, like: Any) -> Updates:
-        """Make a study from a template, and choose it."""
+        """Create a study from a template and choose it."""
         name = str(name or "").strip()
         drafts = self._desk.drafts
         drafts.create(name, str(like))
         drafts.save(name, re.sub(r"\A# What next:.*\n", "", drafts.text(name)))
-        self._desk.did(visitor, f"made a study like {like}", name)
+        self._desk.did(visitor, f"created a study from the template {like}", name)
         return {
-            **self._repaint(visitor, name, tab="Write"),
+            **self._repaint(visitor, name, tab="Edit"),
             self._place.study: gr.update(choices=self._desk.names(), value=name),
             self._called: "",
-            **self._desk.say(f"{name} is made. It is yours to change; nobody sees it before it is published."),
+            **self._desk.say(
+                f"{name} is created. Edit it here; participants see nothing of it until it is published and opened."
+            ),
         }
