@@ -21,9 +21,9 @@ class Answer(Step):
     )
     """The instructions above the problem, in Markdown. (ChatBench's.)"""
     copying: bool = True
-    """Whether the problem's text can be selected and copied."""
+    """Whether participants can select and copy the problem's text."""
     button: str = "Continue"
-    """The words on the button that ends the screen."""
+    """The label of the button that ends the screen."""
 
     def asks(self) -> tuple[Field, ...]:
         """The problem, whose options are its own."""

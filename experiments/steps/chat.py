@@ -41,50 +41,51 @@ GIVEN_UP = (
 
 
 class OnFailure(Config):
-    """What becomes of a chat whose model gives no reply, after Parley's own tries."""
+    """What happens when the model gives no reply after all automatic retries."""
 
     action: Literal["retry", "skip", "stop"] = "retry"
-    """`retry`: the participant may ask again, as often as they like. `skip`: they may also leave the problem behind,
-    with all of its steps. `stop`: the session ends here, with the code below."""
+    """`retry`: participants can ask again, as often as they like. `skip`: they can also skip the problem, with all of
+    its steps. `stop`: the session ends, with the code below."""
     after_retries: Annotated[int, About(ge=0, le=20)] = 1
-    """How often they can ask again before it is skipped or stopped."""
+    """The number of retries by the participant before the problem can be skipped or the session ends."""
     text: str = NO_REPLY
-    """What they read, in a calm sentence."""
+    """The message to participants."""
     stop_text: str = GIVEN_UP
-    """The last words, where the session ends."""
+    """The text of the last page, where the session ends."""
     stop_code: str = ""
-    """The completion code of those whose session ended so."""
+    """The completion code for sessions that end this way."""
 
 
 @step
 class ChatStep(Step):
-    """A conversation of at most `max_messages` messages; with `answer` the problem is answered on the same screen."""
+    """A conversation of at most `max_messages` messages. With `answer` the problem is answered on the same screen."""
 
     step: Literal["chat"]
     text: str = ""
     """The instructions above the problem, in Markdown."""
     model: str = "{{model}}"
-    """The model that replies: a name of the study's models, usually a factor or a loop's variable."""
+    """The model that replies: one of the study's models, usually given by a factor or a loop's variable."""
     assistant_label: str = "AI Chatbot"
-    """What participants see in place of the model's name."""
+    """The label that participants see instead of the model's name."""
     max_messages: Annotated[int, About(ge=1, le=100)] = 20
-    """How many messages can be sent."""
+    """The maximum number of messages a participant can send."""
     min_messages: Annotated[int, About(ge=0, le=100)] = 0
-    """How many messages must be sent before the screen can be left."""
+    """The minimum number of messages before participants can leave the screen."""
     answer: bool = False
-    """Whether the problem's options stand beside the chat and must be answered to go on."""
+    """Whether the problem's options are shown next to the chat and must be answered to continue."""
     rate_each: tuple[Literal["helpfulness", "correctness"], ...] = ()
-    """Scales on which each reply must be rated before the next message or the end."""
+    """The scales on which each reply must be rated before the next message or the end."""
     problem_in_prompt: bool = False
-    """Whether the model is given the problem in its system prompt. (ChatBench and CheckMate: no.)"""
+    """Whether the model's system prompt contains the problem. (Not in ChatBench and CheckMate.)"""
     on_failure: OnFailure = OnFailure()
-    """What becomes of it where the model gives no reply."""
+    """What happens when the model gives no reply."""
     copying: bool = True
-    """Whether the problem's text can be selected and copied."""
+    """Whether participants can select and copy the problem's text."""
     paste: Paste | None = None
-    """What pasting into the box for a message does: `allow`, `log` or `block`; what the study says unless given."""
+    """What happens when participants paste into the message box: `allow`, `log` or `block`. The study's `paste` by
+    default."""
     button: str = "Continue"
-    """The words on the button that ends the screen."""
+    """The label of the button that ends the screen."""
 
     def asks(self) -> tuple[Field, ...]:
         """The problem, whose options are its own, if it is answered here; and the scales for each reply."""

@@ -40,32 +40,34 @@ PASSED_BY = "`time_limit`: a participant who waits would pass it unjudged; write
 
 @step
 class Check(Step):
-    """Questions with right answers. Who does not give them is recorded, warned, or screened out: the session ends."""
+    """Questions with correct answers. Participants who do not give them are recorded, warned, or screened out, which
+    ends the session."""
 
     step: Literal["check"]
     kind: Literal["screening", "comprehension", "attention"]
-    """`screening`: whether somebody is in the group that is looked for. `comprehension`: whether the instructions were
-    understood, with two tries at least. `attention`: whether the questions are read."""
+    """`screening`: whether the participant belongs to the target group. `comprehension`: whether the instructions were
+    understood, with at least two tries. `attention`: whether the questions are read."""
     text: str = ""
-    """What stands above the questions, in Markdown."""
+    """The text above the questions, in Markdown."""
     questions: tuple[AnyField, ...] = ()
-    """The questions, in order; each has a key `type` that names its kind."""
+    """The questions, in order. The key `type` of each names its kind."""
     ask_problem: bool = False
-    """Whether the problem in scope is asked in place of `questions`; right is its known answer."""
+    """Whether to ask the problem in scope instead of `questions`. Its known answer is the correct one."""
     correct_answers: dict[str, Wanted] = {}
     """The answers that pass, by the question's name: an answer, a list of accepted answers, or a range of numbers. For
     `multiple_choice`, exactly the options listed must be chosen. Any answer passes to a question not named here."""
     attempts: Annotated[int, About(ge=1, le=10)] = 1
-    """How many tries there are; 2 for comprehension unless given."""
+    """The number of tries. 2 for comprehension by default."""
     policy: Literal["record", "warn", "screen_out"] = "screen_out"
-    """What becomes of who does not pass: it is recorded and no more; or they are warned; or the session ends there as
-    `screened_out` (`failed_attention` for attention). For attention `record` unless given."""
+    """What happens when a participant does not pass. `record`: it is only recorded. `warn`: a warning is shown.
+    `screen_out`: the session ends as `screened_out` (`failed_attention` for attention checks). `record` for attention
+    checks by default."""
     after_failures: Annotated[int, About(ge=1, le=100)] = 1
-    """For attention: the policy holds from so many failed attention checks on, counted over the session."""
+    """For attention checks: the policy applies from this number of failed attention checks in the session."""
     warning: str = "Some of your recent answers were not as expected. Please read each question carefully from now on."
-    """What is said to who is warned."""
+    """The text of the warning."""
     button: str = "Continue"
-    """The words on the button that ends the screen."""
+    """The label of the button that ends the screen."""
 
     @model_validator(mode="before")
     @classmethod

@@ -44,53 +44,54 @@ CALLED = "{{assistant_label}}"
 
 @step
 class Compare(Step):
-    """A conversation with several models at once, each in a column of its own."""
+    """A conversation with several models at once, each in its own column."""
 
     step: Literal["compare"]
     text: str = ""
     """The instructions above the conversation, in Markdown."""
     models: Annotated[tuple[str, ...], About(max_length=100)] = ()
-    """The models that can answer: names of the study's models, or factors and loops' variables (`{{model}}`). All of
-    the study's unless given."""
+    """The models that can reply: names of the study's models, or factors and loops' variables (`{{model}}`). All of the
+    study's models by default."""
     columns: Annotated[int, About(ge=2, le=4)] = 2
-    """How many of them answer, drawn anew for each conversation."""
+    """The number of models that reply, drawn anew for each conversation."""
     assistant_labels: Annotated[tuple[str, ...], About(min_length=2, max_length=4)] = ("A", "B", "C", "D")
-    """What participants see in place of the models' names, from left to right."""
+    """The labels that participants see instead of the models' names, from left to right."""
     max_messages: Annotated[int, About(ge=1, le=100)] = 20
-    """How many messages can be sent."""
+    """The maximum number of messages a participant can send."""
     min_messages: Annotated[int, About(ge=0, le=100)] = 1
-    """How many messages must be sent before the conversation can be ended."""
+    """The minimum number of messages before participants can end the conversation."""
     vote: Literal["choice", "slider"] = "choice"
-    """`choice`: for one of the columns, a tie, or all bad. `slider`: a number from 0 to 100 for each column."""
+    """`choice`: a vote for one column, a tie, or none. `slider`: a number from 0 to 100 for each column."""
     vote_when: Literal["each_turn", "at_end"] = "each_turn"
-    """After each turn, before the next message; or once, which then ends the conversation."""
+    """`each_turn`: after each turn, before the next message. `at_end`: once, which ends the conversation."""
     continue_with: Literal["own", "winner"] = "own"
-    """`own`: each model keeps its own conversation. `winner`: after a vote for one column all go on with its
-    conversation; after any other vote each keeps its own."""
+    """`own`: each model continues its own conversation. `winner`: after a vote for one column all models continue that
+    column's conversation; after any other vote each continues its own."""
     question: str = "Which answer do you prefer?"
-    """What stands above the vote by choice."""
+    """The text above the vote by choice."""
     better: str = "{{assistant_label}} is better"
-    """The vote for a column; `{{assistant_label}}` is what the column is called."""
+    """The option for a column; `{{assistant_label}}` is the label of the column."""
     tie: str = "They are equally good"
-    """The vote for a tie."""
+    """The option for a tie."""
     bad: str = "None of them is good"
-    """The vote against all."""
+    """The option for none."""
     score: str = "How good is {{assistant_label}}'s answer?"
-    """What stands above the line for a column."""
+    """The text above the slider of a column."""
     worst: str = "Very bad"
-    """The words at the line's left end, which is 0."""
+    """The label of the slider's left end, which is 0."""
     best: str = "Very good"
-    """The words at its right end, which is 100."""
+    """The label of the slider's right end, which is 100."""
     problem_in_prompt: bool = False
-    """Whether the models are given the problem in their system prompt."""
+    """Whether the models' system prompts contain the problem."""
     no_reply_text: str = "No reply could be generated. Your message is saved."
-    """What stands in the column of a model that gave no reply, in a calm sentence."""
+    """The text in the column of a model that gave no reply."""
     copying: bool = True
-    """Whether the problem's text can be selected and copied."""
+    """Whether participants can select and copy the problem's text."""
     paste: Paste | None = None
-    """What pasting into the box for a message does: `allow`, `log` or `block`; what the study says unless given."""
+    """What happens when participants paste into the message box: `allow`, `log` or `block`. The study's `paste` by
+    default."""
     button: str = "End this conversation"
-    """The words on the button that ends the conversation."""
+    """The label of the button that ends the conversation."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:

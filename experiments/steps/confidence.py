@@ -21,9 +21,9 @@ class Confidence(Step):
     text: str = "Please read the following question carefully."
     """The line above the problem. (ChatBench's.)"""
     copying: bool = True
-    """Whether the problem's text can be selected and copied."""
+    """Whether participants can select and copy the problem's text."""
     button: str = "Continue"
-    """The words on the button that ends the screen."""
+    """The label of the button that ends the screen."""
 
     def asks(self) -> tuple[Field, ...]:
         """ChatBench's question and words (seeds 1.1)."""

@@ -18,7 +18,7 @@ from experiments.study.step import Step, step
 
 @step
 class Consent(Step):
-    """A consent form with a box to tick; the study goes on only once it is ticked."""
+    """A consent form with a checkbox. The study continues only once it is ticked."""
 
     admits = True
 
@@ -28,12 +28,12 @@ class Consent(Step):
     text: str
     """The form, in Markdown."""
     checkbox: str = "I agree to this consent form."
-    """The words beside the box. (ChatBench's.)"""
+    """The label of the checkbox. (ChatBench's.)"""
     button: str = "Continue"
-    """The words on the button that ends the screen."""
+    """The label of the button that ends the screen."""
     decline: str = "I do not agree"
-    """The words on a second button, by which the session ends with the outcome `no_consent` and nothing more is asked;
-    no such button where it is empty."""
+    """The label of a second button, by which the session ends with the outcome `no_consent`. No such button if it is
+    empty."""
 
     def asks(self) -> tuple[Field, ...]:
         """The box."""

@@ -14,17 +14,17 @@ from experiments.study.step import Step, step
 
 @step
 class Finish(Step):
-    """The end. The code is on no screen before the fact `finished` is in the log."""
+    """The end of the study. The code is shown only after the event `finished` has been written to the log."""
 
     step: Literal["finish"]
     title: str = ""
     """The heading of its screen."""
     text: str = ""
-    """The last words, in Markdown."""
+    """The closing text, in Markdown."""
     code: str = ""
-    """The completion code that a recruiter asks for; the study's `outcomes` may hold it as well."""
+    """The completion code for the recruiter. The study's `outcomes` may contain it instead."""
     url: Address = ""
-    """Where the code is taken: an https address."""
+    """The https address to which the code is submitted."""
 
     def done(self, place: Place) -> bool:
         """Never: one stays here."""

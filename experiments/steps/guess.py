@@ -37,27 +37,27 @@ POINTS = {
 
 @step
 class Guess(Step):
-    """Which model do you think replied? Asked at the end of a study about all of its conversations, or within a loop
-    about those of that turn.
-    """
+    """Asks which model the participant thinks replied. At the end of a study it is about all conversations, within a
+    loop about those of that turn."""
 
     step: Literal["guess"]
     text: str = "Which assistant do you think you talked with?"
     """The question, in Markdown."""
     options: Annotated[Options, About(min_length=2, max_length=MOST)]
-    """What can be guessed: a key for the data, and what people read. Each participant sees them in another order."""
+    """The options: keys for the data, and the texts that participants see. Each participant sees them in another
+    order."""
     truth: dict[str, str]
-    """Which option is right for each of the study's models: `{gpt-4o: openai}`. It never leaves the server."""
+    """The correct option for each of the study's models, such as `{gpt-4o: openai}`. It never leaves the server."""
     unsure_label: str = "I do not know"
-    """The last option, recorded as `unsure`."""
+    """The label of the last option, recorded as `unsure`."""
     ask_confidence: bool = False
-    """Whether it is also asked how sure they are."""
+    """Whether to ask as well how sure participants are of the guess. The answer is recorded as `sure`."""
     confidence_text: str = "How sure are you?"
-    """The words of that question."""
+    """The text of that question."""
     confidence_points: Annotated[Options, About(min_length=2)] = POINTS
     """The points of its scale."""
     button: str = "Continue"
-    """The words on the button that ends the screen."""
+    """The label of the button that ends the screen."""
 
     @model_validator(mode="after")
     def _unsure_is_ours(self) -> Self:

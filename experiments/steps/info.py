@@ -19,11 +19,11 @@ class Info(Step):
     pages: tuple[str, ...] = ()
     """The pages, in Markdown, shown one after the other."""
     text: str = ""
-    """A single page, in place of `pages`."""
+    """A single page, instead of `pages`."""
     promise: str = ""
-    """Words beside a box on the last page that must be ticked to go on."""
+    """The label of a checkbox on the last page that must be ticked to continue."""
     button: str = "Continue"
-    """The words on the button that ends the screen."""
+    """The label of the button that ends the screen."""
 
     def _pages(self) -> tuple[str, ...]:
         return self.pages or (self.text,)

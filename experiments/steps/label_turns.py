@@ -22,13 +22,13 @@ class LabelTurns(Step):
     )
     """The instructions above the conversation, in Markdown."""
     show_problem: bool = False
-    """Whether the problem's text, such as the theorem talked about, can be unfolded above the conversation."""
+    """Whether the problem's text, such as the theorem discussed, can be expanded above the conversation."""
     user_label: str = "Person"
-    """What raters see in place of the name of whoever wrote to the assistant."""
+    """The label that raters see instead of the name of the person who wrote to the assistant."""
     assistant_label: str = "AI assistant"
-    """What raters see in place of the assistant's name."""
+    """The label that raters see instead of the assistant's name."""
     button: str = "Continue"
-    """The words on the button that ends the screen."""
+    """The label of the button that ends the screen."""
 
     def asks(self) -> tuple[Field, ...]:
         """The labels and the write-in, which each message is asked for."""

@@ -16,23 +16,23 @@ NUMBER = "{{number}}"
 
 @step
 class Rank(Step):
-    """CheckMate's final preference: a rank for each model met, 1 the best; several may have the same."""
+    """CheckMate's final preference: a rank for each model, 1 for the best. Several models can have the same rank."""
 
     step: Literal["rank"]
     loop: str
-    """The loop whose turns are ranked, by its name."""
+    """The name of the loop whose turns are ranked."""
     chat: str = "chat"
     """The id of the chat in each turn of the loop."""
     assistant_label: str = "Assistant {{number}}"
-    """What participants see in place of each model's name."""
+    """The label that participants see instead of each model's name."""
     best: str = "Most preferrable math assistant"
     """CheckMate's words (sic) for rank 1."""
     worst: str = "Least preferrable math assistant"
     """CheckMate's words (sic) for the last rank."""
     text: str = ""
-    """What stands above the transcripts, in Markdown."""
+    """The text above the transcripts, in Markdown."""
     button: str = "Continue"
-    """The words on the button that ends the screen."""
+    """The label of the button that ends the screen."""
 
     def _turns(self, place: Place) -> int:
         draw = place.state.draws.get(self._loop(place))

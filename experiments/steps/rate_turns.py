@@ -18,15 +18,15 @@ class RateTurns(Step):
 
     step: Literal["rate_turns"]
     chat: str = "chat"
-    """The id of the chat beside it."""
+    """The id of the chat that is rated."""
     scales: tuple[Literal["helpfulness", "correctness"], ...] = ("helpfulness", "correctness")
     """The scales on which each turn is rated."""
     text: str = ""
-    """What stands above the conversation, in Markdown."""
+    """The text above the conversation, in Markdown."""
     assistant_label: str = "AI Chatbot"
-    """What participants see in place of the model's name."""
+    """The label that participants see instead of the model's name."""
     button: str = "Continue"
-    """The words on the button that ends the screen."""
+    """The label of the button that ends the screen."""
 
     def asks(self) -> tuple[Field, ...]:
         """The scales, which each turn is rated on."""

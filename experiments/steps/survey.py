@@ -21,16 +21,16 @@ class Survey(Step):
 
     step: Literal["survey"]
     text: str = ""
-    """What stands above the questions, in Markdown."""
+    """The text above the questions, in Markdown."""
     questions: tuple[AnyField, ...]
-    """The questions, in order; each has a key `type` that names its kind."""
+    """The questions, in order. The key `type` of each names its kind."""
     show_problem: bool = False
     """Whether the problem in scope is shown above the questions."""
     show_dialogue: bool | None = None
-    """Whether the finished conversation in scope is shown above the questions; with `show_problem` the problem's text
-    can be unfolded there."""
+    """Whether the finished conversation in scope is shown above the questions. With `show_problem` the problem's text
+    can be expanded there."""
     button: str = "Continue"
-    """The words on the button that ends the screen."""
+    """The label of the button that ends the screen."""
 
     @model_validator(mode="after")
     def _different_names(self) -> Self:

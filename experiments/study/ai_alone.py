@@ -36,23 +36,24 @@ NAMES = ("question", "reply")
 
 
 class Alone(Config):
-    """How models are asked the study's questions alone. What is not said is as in ChatBench."""
+    """How models answer the study's questions alone. The defaults are ChatBench's."""
 
     system: str = "You are a helpful AI assistant."
     """The system prompt of every method; empty for none."""
     temperature: Annotated[float, Field(ge=0, le=2)] = 0.7
-    """Sampling temperature, also of the extractor."""
+    """The sampling temperature, also of the extractor."""
     max_tokens: Annotated[int, Field(ge=1)] = 1000
-    """The longest reply in tokens, where the answer is more than a letter; a letter has 10."""
+    """The maximum length of a reply in tokens where the answer is more than a letter. A letter has 10."""
     dataset_labels: dict[str, str] = {}
-    """What a dataset is called in the line above the examples; its name with spaces unless given."""
+    """The label of a dataset in the line above the examples. Its name with spaces by default."""
     examples: str = ""
-    """The pool of `problems` whose first five of each dataset are shown with their answers by `letter_only_few_shot`;
-    nobody is asked these."""
+    """The pool of `problems` whose first five problems of each dataset are shown with their answers by
+    `letter_only_few_shot`. These problems are not asked."""
     extractor: str = ""
-    """The model that reads answers out of free text: one of the study's, or `backend:name`."""
+    """The model that extracts answers from free text: one of the study's, or `backend:name`."""
     extraction_prompt: str = EXTRACTION
-    """What it is asked; `{{question}}` (with its options, if the model had them) and `{{reply}}` are filled in."""
+    """The prompt for the extractor, in which `{{question}}` (with its options, if the model was given them) and
+    `{{reply}}` are filled in."""
 
 
 def alone_of(study: Study) -> Alone:

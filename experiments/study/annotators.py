@@ -17,24 +17,25 @@ NAMES = ("conversation", "first_message", "question", "options", "problem", "cho
 
 
 class Annotating(Config):
-    """An annotator of one's own: what a model is asked about each finished conversation."""
+    """An annotator of the study's own: a prompt by which a model labels each finished conversation."""
 
     prompt: str
-    """What is asked. It names what it needs: `{{conversation}}` or `{{first_message}}`; `{{question}}`, `{{options}}`
-    or both as `{{problem}}`; what the participant submitted, `{{chosen}}`; and the `{{right}}` answer, which is told to
-    no model otherwise."""
+    """The prompt. It can use `{{conversation}}` or `{{first_message}}`; `{{question}}`, `{{options}}` or both as
+    `{{problem}}`; `{{chosen}}`, the participant's answer; and `{{right}}`, the correct answer. The model is given only
+    what the prompt uses."""
     answer_schema: Values
-    """The JSON schema of the answer: an object. A property's `description` tells models and people what it means."""
+    """The JSON schema of the answer, which must be an object. The `description` of a property explains it to models and
+    people."""
     model: str = ""
-    """The model: one of the study's, or `backend:name[@server]`. `--model` on the command line goes before it."""
+    """The model: one of the study's, or `backend:name[@server]`. `--model` on the command line takes precedence."""
     instructions: str = ""
-    """What people are told who verify it by hand."""
+    """The instructions for people who verify its labels by hand."""
     unit: Literal["conversation", "session"] = "conversation"
-    """Whether each conversation is judged by itself, or all of a participant's together."""
+    """Whether each conversation is labelled separately, or all of a participant's together."""
     temperature: Annotated[float, Field(ge=0, le=2)] = 0.0
-    """Sampling temperature."""
+    """The sampling temperature."""
     max_tokens: Annotated[int, Field(ge=1)] = 1000
-    """The longest reply, in tokens."""
+    """The maximum length of a reply, in tokens."""
 
     @field_validator("prompt")
     @classmethod

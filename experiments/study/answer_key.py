@@ -20,7 +20,7 @@ SHAPES = "needs an answer, a list of answers, or `{minimum: ..., maximum: ...}`"
 
 
 class Range(Config):
-    """Numbers that pass; at least one end is given, and both ends belong to it."""
+    """A range of numbers that pass. At least one end is given, and both ends are included."""
 
     minimum: float | None = None
     """The smallest number that passes."""

@@ -36,13 +36,13 @@ class Field(Config):
     """What all fields have: a name for the data, a text for the person, and whether an answer is required."""
 
     name: Name
-    """The answer's name in the log and in exports."""
+    """The name of the answer in the log and in exports."""
     text: str = ""
-    """The question, in Markdown; `{{name}}` refers to a value."""
+    """The question, in Markdown. `{{name}}` refers to a value."""
     help: str = ""
-    """A smaller line under the question."""
+    """A smaller line below the question."""
     required: bool = True
-    """Whether the screen can be left without an answer."""
+    """Whether participants must answer before they can leave the screen."""
 
     def read(self, value: Any) -> Any:
         """The value to keep, or None if there is none; raises Invalid."""
@@ -70,9 +70,9 @@ class Written(Field):
     """A box for words of one's own."""
 
     max_chars: int
-    """The longest text accepted, in characters."""
+    """The maximum length of the text, in characters."""
     paste: Paste | None = None
-    """What pasting into the box does: `allow`, `log` or `block`; what the study says unless given."""
+    """What happens when participants paste into the box: `allow`, `log` or `block`. The study's `paste` by default."""
 
     def accept(self, value: Any) -> str:
         """The text without blanks around it."""
@@ -131,7 +131,7 @@ class Optioned(Field):
     """A field with a closed set of options: stored value -> what people read."""
 
     options: Options = {}
-    """A list of texts, or a mapping from what is stored to what people read."""
+    """A list of texts, or a mapping from stored values to the texts that participants see."""
 
     def choose(self, value: Any) -> str:
         """One of the stored values; raises Invalid for anything else."""
@@ -150,7 +150,7 @@ class Single(Optioned):
 
     type: Literal["single_choice"] = "single_choice"
     matrix: str = ""
-    """The heading of a table: neighbours with the same heading and the same options are its rows."""
+    """The heading of a table. Consecutive questions with the same heading and the same options become its rows."""
 
     def accept(self, value: Any) -> str:
         """The chosen option's stored value."""
@@ -186,16 +186,14 @@ class Multiple(Optioned):
 
 
 class Scale(Optioned):
-    """A rating: a named scale (helpfulness, correctness, solo_solve, confidence) or points of one's own.
-
-    Points that are numbers are stored as integers.
-    """
+    """A rating on a named scale (helpfulness, correctness, solo_solve, confidence) or on points of your own. Points
+    that are numbers are stored as integers."""
 
     type: Literal["scale"] = "scale"
     name: Name = ""
-    """The answer's name in the log and in exports; a named scale's own unless given."""
+    """The name of the answer in the log and in exports. The named scale's own by default."""
     scale: str | None = None
-    """A named scale; its wording is part of the instrument and is not changed."""
+    """A named scale. Its wording is part of the instrument and cannot be changed."""
 
     @model_validator(mode="before")
     @classmethod
@@ -263,7 +261,8 @@ class Number(Field):
 
 
 class Slider(Field):
-    """A whole number on a line between two ends; the handle is not there before the person has put it somewhere."""
+    """A whole number on a line between two ends. The handle appears only after the participant has chosen a
+    position."""
 
     type: Literal["slider"] = "slider"
     minimum: int = 0
@@ -271,11 +270,11 @@ class Slider(Field):
     maximum: int = 100
     """The number at the right end."""
     step: Annotated[int, About(ge=1)] = 1
-    """How far apart the numbers are."""
+    """The distance between two numbers."""
     left: str = ""
-    """The words at the left end."""
+    """The label of the left end."""
     right: str = ""
-    """The words at the right end."""
+    """The label of the right end."""
 
     @model_validator(mode="after")
     def _has_room(self) -> Self:
@@ -300,7 +299,7 @@ class Short(Written):
 
     type: Literal["short_text"] = "short_text"
     max_chars: Annotated[int, About(ge=1, le=SHORT_CHARS)] = SHORT_CHARS
-    """The longest text accepted, in characters."""
+    """The maximum length of the text, in characters."""
 
 
 class Long(Written):
@@ -308,7 +307,7 @@ class Long(Written):
 
     type: Literal["long_text"] = "long_text"
     max_chars: Annotated[int, About(ge=1, le=LONG_CHARS)] = LONG_CHARS
-    """The longest text accepted, in characters."""
+    """The maximum length of the text, in characters."""
 
 
 class Tick(Field):

@@ -11,12 +11,12 @@ from experiments.study.base_model import Config, Slug, Values
 
 
 class Price(Config):
-    """What a model costs, in the study's currency for a million tokens."""
+    """The price of a model, in the study's currency per million tokens."""
 
     prompt: Annotated[float, Field(ge=0)]
-    """What it reads."""
+    """The price of prompt tokens."""
     completion: Annotated[float, Field(ge=0)]
-    """What it writes."""
+    """The price of completion tokens."""
 
     def of(self, prompt_tokens: float, completion_tokens: float) -> float:
         """What so many tokens cost."""
@@ -24,12 +24,12 @@ class Price(Config):
 
 
 class PickText(Config):
-    """A text for each value of a factor, or of a loop's variable."""
+    """A text for each value of a factor or of a loop's variable."""
 
     by: Slug
     """The factor or the variable."""
     pick: dict[str, str]
-    """Its values, each with the text."""
+    """Its values, each with a text."""
 
 
 Texts = Annotated[
@@ -40,24 +40,24 @@ Texts = Annotated[
 
 
 class Model(Config):
-    """A model that replies. Where its server is and its key are settings, not part of the study."""
+    """A model that replies. The address and the key of its server are settings, not part of the study."""
 
     backend: str
-    """How to reach it: scripted, replay, openai, anthropic, http, or one that a package adds."""
+    """How the model is reached: scripted, replay, openai, anthropic, http, or a backend that a package adds."""
     server: Slug | None = None
-    """Which of the deployment's servers; the backend's own unless given."""
+    """One of the deployment's servers. The backend's own by default."""
     model: str = ""
-    """The name under which its server knows it; the name in the study unless given."""
+    """The name of the model on its server. The name in the study by default."""
     system: Texts = "You are a helpful AI assistant."
-    """The system prompt, in which `{{names}}` are filled; empty for none. One for all, or one for each value of a
-    factor: `{by: tone, pick: {warm: ..., cold: ...}}`. (The default is ChatBench's.)"""
+    """The system prompt, in which `{{names}}` are filled in; empty for none. Either one prompt, or one for each value
+    of a factor: `{by: tone, pick: {warm: ..., cold: ...}}`. (The default is ChatBench's.)"""
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
-    """Sampling temperature; the server's own unless given."""
+    """The sampling temperature. The server's own by default."""
     max_tokens: Annotated[int, Field(ge=1)] | None = None
-    """The longest reply, in tokens."""
+    """The maximum length of a reply, in tokens."""
     fallback: tuple[str, ...] = ()
-    """The study's models that reply in its place where it cannot, in this order; the log says who did."""
+    """The study's models that reply in its place when it fails, in this order. The log records which one replied."""
     price: Price | None = None
-    """What its tokens cost; without it costs are unknown."""
+    """The price of its tokens. Without it costs are unknown."""
     options: Values = {}
-    """What only this backend knows."""
+    """Options that only this backend has."""

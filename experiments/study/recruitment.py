@@ -33,44 +33,47 @@ Amount = Annotated[
 
 
 class Ending(Config):
-    """The last page of an outcome, and what the recruiter is told."""
+    """The last page of an outcome, and its completion code."""
 
     title: str = ""
-    """Its heading; a common one unless given."""
+    """The heading. A standard heading by default."""
     text: str = ""
-    """What it says, in Markdown; a common sentence unless given."""
+    """The text, in Markdown. A standard sentence by default."""
     code: str = ""
-    """The completion code; give each outcome another one."""
+    """The completion code. Use a different code for each outcome."""
     url: Address = ""
-    """Where the code is taken: an https address, in which `{{id}}`, `{{session}}` and `{{code}}` are filled. For
-    Prolific it is made from the code unless given."""
+    """The https address to which the code is submitted; `{{id}}`, `{{session}}` and `{{code}}` are filled in. For
+    Prolific it is made from the code by default."""
 
 
 class Recruitment(Config):
-    """Where participants come from, and what becomes of who comes a second time."""
+    """Where participants come from, and what happens when one comes again."""
 
     channels: tuple[Recruiter, ...] = ()
-    """Whose links are let in: prolific, connect, sona, panel (any other with an id in its link), lab (personal links
-    made by `parley links`), open (no id). Any of them unless given; who comes by another link reads why not."""
+    """The channels whose links are accepted: prolific, connect, sona, panel (any other link with an id), lab (personal
+    links made by `parley links`), open (no id). All by default. Other links lead to a page that explains why the study
+    cannot start."""
     id_parameter: Slug = "pid"
-    """The name under which a panel's links carry the id."""
+    """The URL parameter that contains the id in a panel's links."""
     repeat_participation: Literal["resume", "refuse", "new_session"] = "resume"
-    """Who has ended and comes with a new submission: sees the last page again, reads that it was only once, or begins a
-    new session, which the data mark as another attempt. Who has not ended always goes on in their session. It holds for
-    whom the browser's cookie or a proof knows; who comes with an id alone, in another browser, begins a session."""
+    """What happens when a participant whose session has ended comes with a new submission. `resume`: the last page is
+    shown again. `refuse`: a page explains that the study can be taken only once. `new_session`: a new session starts,
+    which the data mark as a further attempt. A participant whose session has not ended always continues it. The rule
+    applies to participants identified by the browser's cookie or by a proof; an id without proof in another browser
+    starts a session."""
     id_proof: Literal["optional", "required"] = "optional"
-    """What an id needs that comes in a link. optional: nothing, and it begins a session that the data mark as not
-    proven. required: a proof, which is a personal link, a signed link (`parley links --ids`) or Prolific's token; who
-    comes without one reads that the link does not say who they are."""
+    """Whether an id in a link needs a proof. `optional`: without a proof the id starts a session that the data mark as
+    unproven. `required`: the link must contain a proof, which is a personal link, a signed link (`parley links --ids`)
+    or Prolific's token; otherwise a page explains that the link does not identify the participant."""
 
 
 class Cap(Config):
-    """How many are wanted who have completed or are taking part."""
+    """How many participants are wanted, counting those who have completed the study or are taking part."""
 
     where: dict[Slug, str] = {}
-    """With these values of factors; all participants unless given."""
+    """The values of factors that it applies to. All participants by default."""
     max: Annotated[int, Field(ge=0)]
-    """How many; 0 lets nobody new in there."""
+    """The number of participants; 0 admits no new ones."""
 
     def as_data(self) -> dict[str, Any]:
         """The quota as events record it."""
@@ -83,31 +86,32 @@ class Cap(Config):
 
 
 class Times(Config):
-    """How long a session may take, and how long a place is kept. Seconds."""
+    """Time limits of a session, and how long a place is held. All in seconds."""
 
     time_limit_s: Annotated[float, Field(gt=0)] | None = None
-    """From the first click to the end; then the session ends as timed out."""
+    """The time from the first click until the session ends as timed out. No limit by default."""
     warn_before_s: Annotated[float, Field(ge=20)] = 120
-    """How long before its end people are warned."""
+    """How long before the end participants are warned."""
     idle_after_s: Annotated[float, Field(ge=20)] | None = None
-    """After so long without a sign of life the page asks whether somebody is there."""
+    """After this time without activity, the page asks whether the participant is still there. Never by default."""
     away_after_s: Annotated[float, Field(ge=60)] | None = None
-    """After so long without a sign of life the session ends as timed out; never unless given."""
+    """After this time without activity, the session ends as timed out. Never by default."""
     hold_place_s: Annotated[float, Field(ge=60)] = 7200
-    """How long after somebody's last step their place is kept for them. Then it may be given to another; who comes back
-    later still goes on."""
+    """How long a participant's place is held after their last step. Then it can go to another participant; one who
+    comes back later still continues."""
 
 
 class Bonus(Config):
-    """A rule by which something is paid on top to who completes the study."""
+    """A rule for a bonus payment to participants who complete the study."""
 
     per: Literal["correct_answer", "answer", "completion"]
-    """For what: a question answered correctly, a question answered, or having completed the study."""
+    """What is paid for: each question answered correctly, each question answered, or completing the study."""
     amount: Amount
-    """How much for each, in the recruiter's currency."""
+    """The amount for each, in the recruiter's currency."""
     pools: tuple[Slug, ...] = ()
-    """Only questions of these pools; all unless given."""
+    """Only questions of these pools. All by default."""
     correct_if: Literal["any", "last", "all"] = "any"
-    """Where a question is answered twice: it is correct if any of its answers is (ChatBench), the last, or all."""
+    """When a question that is answered twice counts as correct: if any of its answers is (ChatBench), if the last is,
+    or if all are."""
     max: Amount | None = None
-    """The most that is paid by this rule."""
+    """The most that this rule pays to one participant."""

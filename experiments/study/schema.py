@@ -22,27 +22,28 @@ from experiments.study.step import kinds
 
 
 class Groups(Config):
-    """Deal problems into numbered groups (batches, sets), in the order of the file; what is left over has no group."""
+    """Divide problems into numbered groups (batches, sets), in the order of the file. Left-over problems have no
+    group."""
 
     tag: Slug
-    """The name of the new tag, such as `batch`."""
+    """The name of the tag that holds the group's number, such as `batch`."""
     within: Slug
-    """The tag inside which groups are dealt, such as `subject`."""
+    """The tag within which groups are formed, such as `subject`."""
     size: int | dict[str, int]
-    """How many problems in a group; or how many of each dataset."""
+    """The number of problems in a group, or the number from each dataset."""
     numbered: Literal["within", "across"] = "within"
-    """Whether numbers start again at 0 for each value of `within`."""
+    """Whether numbers start at 0 again for each value of the tag in `within`, or continue across values."""
 
 
 class Source(Config):
-    """A pool of problems, and where it comes from."""
+    """A pool of problems and its source."""
 
     source: str
-    """The kind of source: chatbench, checkmate, jsonl, or one that a package adds."""
+    """The kind of source: chatbench, checkmate, dices, jsonl, or one that a package adds."""
     path: str = "sample"
-    """A file or folder beside the study file; `sample` is the set that comes with Parley."""
+    """A file or folder, relative to the study file; `sample` is the sample that comes with Parley."""
     groups: Groups | None = None
-    """Batches or sets to deal the problems into."""
+    """How the problems are divided into batches or sets."""
 
 
 HEAVIEST = 1e6
@@ -50,12 +51,12 @@ HEAVIEST = 1e6
 
 
 class OneOf(Config):
-    """A factor whose values are those of a tag of the problems, such as their batches."""
+    """A factor whose values are the values of a tag of the problems, such as their batches."""
 
     one_of: str
-    """`pool.tag`."""
+    """The pool and the tag, as `pool.tag`."""
     where: dict[str, str] = {}
-    """Only problems with these tags count; `{{factor}}` refers to a factor above."""
+    """Only problems with these tags count. `{{factor}}` refers to a factor defined above this one."""
 
 
 Factor = Annotated[
@@ -70,20 +71,20 @@ class Pick(Config):
     by: Slug
     """The factor."""
     pick: dict[str, str]
-    """Its values, each with the name of a protocol."""
+    """The values of the factor, each with the name of a protocol."""
 
 
 class Phase(Config):
-    """A part of the study with a heading; questions are counted within it."""
+    """A part of the study with a heading. Questions are numbered within it."""
 
     phase: str
-    """Its name, as people see it: "Phase 1"."""
+    """The heading that participants see, such as "Phase 1"."""
     id: Slug = ""
-    """Its name in paths; made from the heading unless given."""
+    """The name of the phase in paths. Made from the heading by default."""
     when: Condition | None = None
-    """Only done if this holds."""
+    """The condition under which it is run. Always by default."""
     flow: tuple[Node, ...]
-    """Its steps, loops and inner phases, in order."""
+    """The steps, loops and inner phases, in order."""
 
     @model_validator(mode="before")
     @classmethod
@@ -102,37 +103,40 @@ class Each(Config):
     """
 
     each: Slug
-    """The name of what is drawn, such as `question`; texts may say `{{question.text}}`."""
+    """The name of the loop's variable, such as `question`; texts can then refer to `{{question.text}}`."""
     of: str = ""
-    """The pool; or `pool.tag` to loop over the groups of a pool. Without it the steps are done `take` times."""
+    """The pool, or `pool.tag` to loop over the groups of a pool. Without it the steps are run `take` times."""
     where: dict[str, str] = {}
-    """Only problems with these tags; `{{name}}` refers to a factor, an outer loop or an answer."""
+    """Only problems with these tags are drawn. `{{name}}` refers to a factor, an outer loop or an answer."""
     take: Annotated[int, Field(ge=1)] | None = None
-    """How many, exactly; all unless given."""
+    """The exact number to draw. All by default."""
     up_to: Annotated[int, Field(ge=1)] | None = None
-    """How many at most, where there may be fewer."""
+    """The largest number to draw, where fewer may be available."""
     order: Literal["shuffled", "listed", "latin_square"] = "shuffled"
-    """In an order of the participant's own; in the order of the pool; or in one of the rows of a Latin square, so that
-    over all participants each stands equally often at each place, and after each other."""
+    """`shuffled`: in random order, drawn for each participant. `listed`: in the order of the pool. `latin_square`: in
+    the order of a row of a Latin square, so that across participants each appears equally often at each position and
+    after each of the others."""
     target: Annotated[int, Field(ge=1)] | None = None
-    """How many times each is wanted over all participants: those with the fewest so far are drawn first, equal ones by
-    chance; none is refused when all have enough."""
+    """The number of times each is wanted across all participants. Those with the fewest so far are drawn first, ties at
+    random. Drawing continues after all have reached the number."""
     strata: Slug | None = None
-    """A tag over which the draw is spread as evenly as the supply allows, and by which it is ordered."""
+    """A tag by which the draw is stratified: it is spread as evenly as the pool allows, and ordered by the tag."""
     vary: dict[Slug, tuple[str, ...]] = {}
-    """What goes with each draw, another for each, in an order of the participant's own: `model: [a, b, c]`."""
+    """Values that vary within a participant: each draw gets another value, in random order for each participant, such
+    as `model: [a, b, c]`."""
     vary_order: Literal["shuffled", "latin_square"] = "shuffled"
-    """Whether that order is by chance, or one of the rows of a Latin square."""
+    """Whether the order of these values is random or a row of a Latin square."""
     until: Condition | None = None
-    """The loop ends early once this holds after a turn of it."""
+    """The loop ends early once this condition holds at the end of a turn."""
     do: str | Pick | None = None
-    """The protocol for each: its name, with `@version` if it must be that one; or one for each value of a factor."""
+    """The name of the protocol to run for each, with `@version` to require that version; or a protocol for each value
+    of a factor."""
     with_: dict[str, dict[str, Any]] = Field(default={}, alias="with")
-    """Changes to the protocol's steps: the step's id, then what is different."""
+    """Changes to the protocol's steps: the id of a step, then the keys that differ."""
     flow: tuple[Node, ...] = ()
-    """The steps themselves, in place of `do`."""
+    """The steps themselves, instead of `do`."""
     when: Condition | None = None
-    """Only done if this holds."""
+    """The condition under which it is run. Always by default."""
 
     @model_validator(mode="after")
     def _one_body(self) -> Self:
@@ -183,62 +187,68 @@ Translations = Annotated[
 
 
 class StudyFile(Config):
-    """A study: what is asked of whom, in what order, and who replies."""
+    """A study: its participants, problems, models, conditions and steps."""
 
     study: Slug
-    """The study's name, in links and on the command line."""
+    """The name of the study in links and on the command line."""
     title: str
-    """Its name as participants read it."""
+    """The title that participants see."""
     version: Annotated[int, Field(ge=1)] = 1
-    """The author's count of its editions; any change makes another hash, whatever this says."""
+    """The author's version number. Any change to the study changes its hash, whatever this number is."""
     language: str = "en"
-    """The language of its texts, as in HTML's `lang`."""
+    """The language of the study's texts, as in HTML's `lang`."""
     languages: tuple[str, ...] = ()
-    """The languages in which it is offered; people choose on the start page. Only its own `language` unless given."""
+    """The languages that participants can choose on the start page. Only `language` by default."""
     translations: Translations = {}
-    """For each further language: each text of the study, as it stands here, with its translation; or the name of a YAML
-    file beside the study's that holds them. `parley translations` lists what is to be translated."""
+    """For each further language, a mapping from each text of the study to its translation, or the name of a YAML file
+    next to the study file that contains it. `parley translations` lists the texts to translate."""
     contact: str = ""
-    """Whom participants may write to; shown on every screen."""
+    """The address for participants' questions; shown on every screen."""
     export_schemas: tuple[str, ...] = ()
     """The released schemas whose tables the study fills: arena, chatbench, dices-350, dices-990, mathconverse,
     taxonomy."""
     dollar_maths: bool = False
-    """Whether `$x$` is mathematics in conversations; `\\(x\\)`, `\\[x\\]` and `$$x$$` always are."""
+    """Whether `$x$` is mathematics in conversations. `\\(x\\)`, `\\[x\\]` and `$$x$$` always are."""
     on_identity_leak: Literal["flag", "mask", "regenerate"] = "flag"
-    """What becomes of a reply that tells which model wrote it: it is flagged in the log; or its telling words are
-    masked as well; or the model is asked again, and masked if it tells again."""
+    """What happens when a reply reveals which model wrote it. `flag`: the reply is flagged in the log. `mask`: the
+    revealing words are masked as well. `regenerate`: the model is asked again, and the words are masked if the new
+    reply reveals it too."""
     problems: dict[Slug, Source] = {}
-    """The pools of problems, by the name under which `each` draws from them."""
+    """The pools of problems, by the name that `each` refers to."""
     models: dict[str, Model] = {}
-    """The models that reply, by the name under which the data know them."""
+    """The models that reply, by their name in the data."""
     currency: str = "USD"
     """The currency of the models' prices."""
     cost_limit: Annotated[float, Field(gt=0)] | None = None
-    """What the replies to one participant may cost. Who has reached it can send no more messages, and goes on."""
+    """The most that replies to one participant may cost. A participant who reaches it can send no more messages and
+    continues without."""
     factors: dict[Slug, Factor] = {}
-    """Given to each participant on arrival: balanced over all combinations, by who has completed or is taking part."""
+    """The experimental factors. Each participant is assigned a combination on arrival; combinations are balanced over
+    participants who have completed the study or are taking part."""
     quotas: tuple[Cap, ...] = ()
-    """How many are wanted, in all and with certain factors. `parley quota` changes them in a running study."""
+    """How many participants are wanted, in total and for certain values of factors. `parley quota` changes them in a
+    running study."""
     recruitment: Recruitment = Recruitment()
-    """Where participants come from, and what becomes of who comes a second time."""
+    """Where participants come from, and what happens when one comes again."""
     outcomes: dict[OutcomeName, Ending] = {}
-    """The last page and the completion code of each outcome; the last `finish` may hold those of `complete`."""
+    """The last page and the completion code for each outcome. The last `finish` step may hold those of `complete`."""
     session_limits: Times = Times()
-    """How long a session may take, and how long a place is kept."""
+    """How long a session may take, and how long a place is held."""
     paste: Paste = "log"
-    """What pasting into a box does where the box does not say: `allow` it unseen, `log` how much, or `block` it."""
+    """What happens when participants paste into a box that does not specify it: `allow` records nothing, `log` records
+    how much was pasted, `block` prevents it."""
     telemetry: bool = True
-    """Whether times of reading and typing, pasting, copying and leaving the page are recorded, without any content; the
-    consent tells it, and nothing is recorded before that is given."""
+    """Whether times of reading and typing, pasting, copying and leaving the page are recorded, without any content. The
+    consent form states this, and nothing is recorded before consent."""
     ai_alone: Alone | None = None
-    """How models are asked the same questions without people: `parley ai-alone`."""
+    """How models answer the same questions without people (`parley ai-alone`)."""
     annotators: dict[Slug, Annotating] | None = None
-    """Annotators of one's own, by name: what a model is asked about each finished conversation (`parley annotate`)."""
+    """The study's own annotators, by name: prompts by which a model labels each finished conversation (`parley
+    annotate`)."""
     bonus: tuple[Bonus, ...] = ()
-    """What is paid on top, by rules; `parley payments` works it out."""
+    """The rules for bonus payments, which `parley payments` computes."""
     flow: tuple[Node, ...]
-    """What happens: phases, loops and steps, in order; the last is a `finish`."""
+    """The phases, loops and steps, in order. The last is a `finish` step."""
     schema_: str | None = Field(default=None, alias="$schema")
     """For editors only."""
 
@@ -257,16 +267,16 @@ class StudyFile(Config):
 
 
 class ProtocolFile(Config):
-    """What happens to one problem: a named, versioned list of steps that studies refer to."""
+    """A named, versioned list of steps for one problem, to which studies refer."""
 
     protocol: Slug
-    """Its name, by which studies refer to it."""
+    """The name by which studies refer to it."""
     version: Annotated[int, Field(ge=1)] = 1
-    """Counted up with every change, so that a study can ask for the one it was written for: `name@2`."""
+    """Increased with every change, so that a study can require a version: `name@2`."""
     about: str = ""
-    """What it is for, and where it comes from."""
+    """Its purpose and its source."""
     flow: tuple[Node, ...]
-    """Its steps, in order."""
+    """The steps, in order."""
     schema_: str | None = Field(default=None, alias="$schema")
     """For editors only."""
 

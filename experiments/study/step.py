@@ -26,17 +26,18 @@ if TYPE_CHECKING:
 
 
 class Limit(Config):
-    """How long a screen may be worked on. The server ends it, whether or not somebody is there."""
+    """A time limit for a screen. The server enforces it, whether or not the participant is there."""
 
     after_s: Annotated[float, About(gt=0)]
-    """Seconds from when the screen is first shown."""
+    """The limit, in seconds from when the screen is first shown."""
     warn_before_s: Annotated[float, About(ge=20)] = 20
-    """How long before its end people are warned; 20 seconds at least (WCAG 2.2.1)."""
+    """How long before the end participants are warned; at least 20 seconds (WCAG 2.2.1)."""
     on_expiry: Literal["continue", "end"] = "continue"
-    """`continue`: the screen is left without an answer, and what its form contains is recorded separately. `end`: the
-    session ends as timed out."""
+    """What happens at the end. `continue`: the screen is left without an answer, and the content of its form is
+    recorded separately. `end`: the session ends as timed out."""
     extensions: Annotated[int, About(ge=0, le=20)] = 0
-    """How often people can have the same time once more; give 10 unless the limit is essential (WCAG 2.2.1)."""
+    """How often participants can extend the limit by the same time again. Use 10 unless the limit is essential to the
+    study (WCAG 2.2.1)."""
 
 
 class Step(Config):
@@ -47,15 +48,15 @@ class Step(Config):
 
     step: str
     id: Slug = ""
-    """The step's name in paths and references; its kind unless given."""
+    """The name of the step in paths and references. Its kind by default."""
     title: str = ""
     """The heading of its screen."""
     when: Condition | None = None
-    """Only asked if this holds."""
+    """The condition under which it is run. Always by default."""
     time_limit: Limit | None = None
-    """How long it may take; as long as one likes unless given."""
+    """How long the step may take. No limit by default."""
     min_time_s: Annotated[float, About(ge=0, le=3600)] = 0
-    """How many seconds it takes at least before it can be left."""
+    """The minimum time in seconds before participants can leave the step."""
 
     @model_validator(mode="before")
     @classmethod
