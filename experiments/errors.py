@@ -24,7 +24,7 @@ def allowed(word: str, known: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing wrong in a study file: where (a path such as `flow[3].questions[0].type`), what, what is allowed."""
+    """One error in a study file: its path, such as `flow[3].questions[0].type`, what is wrong, and what is allowed."""
 
     where: str
     what: str
@@ -34,12 +34,12 @@ class Fault:
 
 
 class StudyError(ParleyError):
-    """A study cannot be used as it is written; `found` lists everything that is wrong with it."""
+    """A study is not valid; `found` lists all its errors."""
 
     def __init__(self, name: str, found: Sequence[Fault]) -> None:
         self.name = name
         self.found = tuple(found)
-        count = "1 fault" if len(self.found) == 1 else f"{len(self.found)} faults"
+        count = "1 error" if len(self.found) == 1 else f"{len(self.found)} errors"
         super().__init__(f"{name}: {count}", *self.found)
 
 

@@ -86,19 +86,19 @@ class Check(Step):
         if twice := sorted({name for name in names if names.count(name) > 1}):
             yield f"two questions are called {twice[0]!r}; their names must differ"
         if taken := [name for name in names if name in RESERVED]:
-            yield f"a question is called {taken[0]!r}, which is a name of the check's own; choose another"
+            yield f"a question is called {taken[0]!r}, which is reserved by the check; choose another name"
 
     def _misfits(self) -> Iterator[str]:
         if self.ask_problem == bool(self.questions):
             yield "needs either `questions` or `ask_problem: true`"
         if self.ask_problem and self.correct_answers:
-            yield "`correct_answers` does not go with `ask_problem`: right is the problem's own answer"
+            yield "`correct_answers` does not go with `ask_problem`: the correct answer is the problem's own"
         if not self.ask_problem and not self.correct_answers:
-            yield "needs `correct_answers`: for one question at least, which answers pass"
+            yield "needs `correct_answers` for at least one question"
         if self.kind == "comprehension" and self.attempts < 2:
-            yield "a comprehension check needs `attempts: 2` or more: Prolific demands two tries at least"
+            yield "a comprehension check needs `attempts: 2` or more: Prolific requires at least two tries"
         if self.kind == "screening" and self.attempts > 1:
-            yield "screening has one try: a second would tell people what is looked for"
+            yield "a screening check has one try: a second one would reveal which answers are accepted"
         if self.kind != "attention" and self.after_failures > 1:
             yield "`after_failures` counts attention checks; leave it out here"
 

@@ -62,7 +62,7 @@ class Guess(Step):
     @model_validator(mode="after")
     def _unsure_is_ours(self) -> Self:
         if UNSURE in self.options:
-            raise ValueError(f"the option {UNSURE!r} is always there; say its words by `unsure_label`")
+            raise ValueError(f"the option {UNSURE!r} always exists; set its text with `unsure_label`")
         return self
 
     @property
@@ -127,18 +127,18 @@ class Guess(Step):
                 if name not in models
             ),
             *(
-                f"`truth` has no {name!r}: say which option is right where it replies"
+                f"`truth` has no {name!r}: name the correct option for this model"
                 for name in models
                 if name not in self.truth
             ),
             *(
-                f"`truth`: {name} is {key!r}, which is no option{allowed(key, self.options)}"
+                f"`truth`: {name} is {key!r}, which is not an option{allowed(key, self.options)}"
                 for name, key in self.truth.items()
                 if key not in self.options
             ),
             *(
-                f"the option {label!r} is a model's name in the study, which nobody may see; say it otherwise"
+                f"the option {label!r} is a model's name in the study, which participants must not see; use another"
                 for label in told
             ),
-            *(["{{model}} would tell who replied"] if any("model" in names(text) for text in shown) else []),
+            *(["{{model}} would reveal which model replied"] if any("model" in names(text) for text in shown) else []),
         ]

@@ -85,9 +85,9 @@ def _extraction_faults(text: str) -> Iterator[Fault]:
     used = list(names(text))
     for name in used:
         if name not in NAMES:
-            yield Fault("ai_alone.extraction_prompt", f"{{{{{name}}}}} means nothing here{allowed(name, NAMES)}")
+            yield Fault("ai_alone.extraction_prompt", f"{{{{{name}}}}} is not defined here{allowed(name, NAMES)}")
     if "reply" not in used:
-        yield Fault("ai_alone.extraction_prompt", "does not say {{reply}}, so what was replied would not be read")
+        yield Fault("ai_alone.extraction_prompt", "does not contain {{reply}}, so the reply would not be read")
 
 
 def subject_of(alone: Alone, dataset: str) -> str:

@@ -45,7 +45,7 @@ class Annotating(Config):
             if name not in NAMES:
                 raise ValueError(f"names {name!r}{allowed(name, NAMES)}")
         if not {"conversation", "first_message"} & set(told):
-            raise ValueError("names neither {{conversation}} nor {{first_message}}, so there is nothing to judge")
+            raise ValueError("contains neither {{conversation}} nor {{first_message}}, so there is nothing to judge")
         return prompt
 
     @field_validator("answer_schema")
@@ -59,7 +59,7 @@ class Annotating(Config):
     def _of_one(self) -> Annotating:
         own = set(names(self.prompt)) - {"conversation", "first_message"}
         if self.unit == "session" and own:
-            raise ValueError(f"is over a session, which has no one {sorted(own)[0]!r}")
+            raise ValueError(f"is about a session, which has no single {sorted(own)[0]!r}")
         return self
 
 

@@ -96,19 +96,19 @@ def impossible(question: Field, wanted: Any) -> Iterator[str]:
 def _never(question: Field, wanted: Any) -> Iterator[str]:
     if isinstance(question, Optioned):
         if _sent(question, wanted) not in question.options:
-            yield f"{wanted!r} is no option of this question{allowed(_sent(question, wanted), question.options)}"
+            yield f"{wanted!r} is not an option of this question{allowed(_sent(question, wanted), question.options)}"
     elif isinstance(wanted, str) and list(names(wanted)):
-        yield f"{wanted!r} is compared as it stands here; names in it are not filled in"
+        yield f"{wanted!r} is compared literally; names in it are not filled in"
     elif isinstance(question, Tick):
         if not isinstance(wanted, bool):
-            yield f"{wanted!r} is no answer to a box: write true (ticked) or false (left empty)"
+            yield f"{wanted!r} is not an answer to a checkbox: write true (ticked) or false (not ticked)"
         elif question.required and not wanted:
             yield "the box must be ticked, so it is never left empty; give the question `required: false`"
     else:
         try:
             question.accept(_sent(question, wanted))
         except Invalid as fault:
-            yield f"{wanted!r} is no possible answer: {fault}"
+            yield f"{wanted!r} is not a possible answer: {fault}"
 
 
 def _listed(question: Field, wanted: Any) -> Sequence[Any]:

@@ -53,7 +53,7 @@ def check(study: Study) -> list[Fault]:
     if getattr(last, "step", None) != "finish":
         faults.append(Fault("flow", "must end with a `finish` step, which shows the completion code"))
     elif last and last.when:
-        faults.append(Fault(f"flow[{len(study.flow) - 1}].when", "the last `finish` must be there for everybody"))
+        faults.append(Fault(f"flow[{len(study.flow) - 1}].when", "the last `finish` must not have a condition"))
     return faults
 
 
@@ -62,7 +62,9 @@ def _fallbacks(study: Study) -> Iterator[Fault]:
         for other in model.fallback:
             if other == name or other not in study.file.models:
                 others = [known for known in study.file.models if known != name]
-                yield Fault(f"models.{name}.fallback", f"{other!r} is no other model{allowed(other, others)}")
+                yield Fault(
+                    f"models.{name}.fallback", f"{other!r} is not another model of the study{allowed(other, others)}"
+                )
 
 
 def _prices(study: Study) -> Iterator[Fault]:
@@ -96,7 +98,7 @@ def _cells(study: Study) -> Iterator[Fault]:
         yield Fault(
             "factors",
             f"{', '.join(study.factors)}: together they have more than {MOST_CELLS:,} combinations, from {last!r} on. "
-            "Participants are balanced over each combination. Take values or factors away",
+            "Participants are balanced over each combination. Remove values or factors",
         )
 
 
@@ -106,9 +108,9 @@ def _caps(study: Study) -> Iterator[Fault]:
             factor = study.factors.get(name)
             where = f"quotas[{number}].where"
             if factor is None:
-                yield Fault(where, f"{name!r} is no factor{allowed(name, list(study.factors))}")
+                yield Fault(where, f"{name!r} is not a factor{allowed(name, list(study.factors))}")
             elif value not in (values := factor_values(factor, study.pools)):
-                yield Fault(where, f"{value!r} is no value of {name}{allowed(value, values)}")
+                yield Fault(where, f"{value!r} is not a value of {name}{allowed(value, values)}")
 
 
 def _pool(study: Study, of: str, where: str, *, tag_needed: bool = False) -> Iterator[Fault]:
@@ -127,7 +129,7 @@ def _unknown(texts: Iterable[str], known: frozenset[str], where: str) -> Iterato
     for text in texts:
         for name in names(text):
             if name not in known:
-                yield Fault(where, f"{{{{{name}}}}} means nothing here{allowed(name, sorted(known))}")
+                yield Fault(where, f"{{{{{name}}}}} is not defined here{allowed(name, sorted(known))}")
 
 
 def _flow(study: Study, nodes: Sequence[Node], scope: Names, where: str) -> tuple[Names, list[Fault]]:
@@ -143,7 +145,7 @@ def _flow(study: Study, nodes: Sequence[Node], scope: Names, where: str) -> tupl
         ids[node.id] = node
         for name in node.when or {}:
             if name not in scope.known:
-                faults.append(Fault(f"{at}.when", f"{name!r} means nothing here{allowed(name, sorted(scope.known))}"))
+                faults.append(Fault(f"{at}.when", f"{name!r} is not defined here{allowed(name, sorted(scope.known))}"))
         scope, found = _node(study, node, scope, at)
         faults += found
     return scope, faults
@@ -170,12 +172,12 @@ def _step(study: Study, node: Step, scope: Names, at: str) -> tuple[Names, list[
     for need in sorted(missing - {"options", "answer"} if "problem" in missing else missing):
         reason = {
             "model": "needs a model: a factor `model`, `vary: {model: [...]}`, or a study with a single model",
-            "problem": "must stand inside an `each` over a pool of problems",
-            "options": "needs problems with options; some here have none",
-            "answer": "needs problems whose right answer is known; that of some here is not",
-            "dialogue": "needs finished conversations, as of the source dices; some problems here are none",
+            "problem": "must be inside an `each` over a pool of problems",
+            "options": "needs problems with options; some problems here have none",
+            "answer": "needs problems whose correct answer is known; some problems here have none",
+            "dialogue": "needs finished conversations, such as those of the source dices; some problems here are not",
             "reply": "needs a conversation with a model before it; within a loop, in the same turn",
-            "response": "needs finished conversations that end with the chatbot; some here are none, or end otherwise",
+            "response": "needs finished conversations that end with the chatbot; some problems here do not",
         }[need]
         faults.append(Fault(at, f"a {node.step!r} step {reason}"))
     models = list(study.file.models)
@@ -188,7 +190,7 @@ def _step(study: Study, node: Step, scope: Names, at: str) -> tuple[Names, list[
             faults.append(
                 Fault(
                     at,
-                    f"refers to {other!r}, which is no step before it{allowed(other, sorted(scope.steps))}",
+                    f"refers to {other!r}, which is not an earlier step{allowed(other, sorted(scope.steps))}",
                 )
             )
     known = scope.known | {f"{node.id}.{name}" for name in node.gives()}
@@ -227,7 +229,7 @@ def _each(study: Study, node: Each, scope: Names, at: str) -> tuple[Names, list[
     after, found = _flow(study, node.flow, inner, f"{at}.flow")
     for name in node.until or {}:
         if name not in after.known:
-            faults.append(Fault(f"{at}.until", f"{name!r} means nothing here{allowed(name, sorted(after.known))}"))
+            faults.append(Fault(f"{at}.until", f"{name!r} is not defined here{allowed(name, sorted(after.known))}"))
     return replace(scope, steps=scope.steps | {node.id}, have=scope.have | (after.have & REPLY)), faults + found
 
 
@@ -269,7 +271,7 @@ def _target(node: Each, at: str) -> Iterator[Fault]:
     if node.tag is not None:
         yield Fault(at, f"counts problems, but this loop is over groups ({node.of}); write `of: {node.pool}`")
     if not node.take and not node.up_to:
-        yield Fault(at, "needs `take` or `up_to`: where everybody is given all problems, there is nothing to balance")
+        yield Fault(at, "needs `take` or `up_to`: when every participant gets all problems there is nothing to balance")
     if node.order != "shuffled":
         yield Fault(at, f"draws by chance and does not go with `order: {node.order}`; leave `order` out")
     if node.strata:
@@ -287,7 +289,7 @@ def _square(study: Study, node: Each, at: str) -> Iterator[Fault]:
             yield Fault(f"{at}.order", "a Latin square does not go with `strata`; keep one of them")
     for name in (of_items(node), *(of_companions(node, other) for other in node.vary)):
         if name in study.file.factors:
-            yield Fault(at, f"has an order that is called {name!r}, as one of the factors is; rename that")
+            yield Fault(at, f"has an order named {name!r}, which is also the name of a factor; rename the factor")
 
 
 def _wheres(node: Each, pool: Sequence[Problem], at: str) -> Iterator[Fault]:
@@ -305,7 +307,9 @@ def _pick(study: Study, pick: Pick, at: str) -> Iterator[Fault]:
         for value in [value for value in weights(factor) if value not in pick.pick]:
             yield Fault(f"{at}.do.pick", f"has no protocol for {pick.by} = {value!r}")
         for value in [value for value in pick.pick if value not in weights(factor)]:
-            yield Fault(f"{at}.do.pick", f"{value!r} is no value of {pick.by}{allowed(value, list(weights(factor)))}")
+            yield Fault(
+                f"{at}.do.pick", f"{value!r} is not a value of {pick.by}{allowed(value, list(weights(factor)))}"
+            )
 
 
 def may_reply(texts: Sequence[str], models: Sequence[str], scope: Names) -> tuple[str, ...]:
@@ -348,7 +352,7 @@ def _unknown_in_prompt(model: Model, use: Asked) -> Iterator[tuple[str, str, str
         for name in names(text):
             if name not in use.names.known:
                 hint = allowed(name, use.names.known)
-                yield where, name, f"{{{{{name}}}}} means nothing at {use.at}, where the model replies{hint}"
+                yield where, name, f"{{{{{name}}}}} is not defined at {use.at}, where the model replies{hint}"
 
 
 def _picked_prompt(model: Model, use: Asked) -> Iterator[tuple[str, str, str]]:
@@ -372,7 +376,7 @@ def _stray_prompts(name: str, model: Model, scopes: Sequence[Names]) -> Iterator
     known = {value for scope in scopes for value in scope.values.get(by, ())}
     for value in model.system.pick if known else ():
         if value not in known:
-            yield Fault(f"{_prompt_at(name)}.pick.{value}", f"{value!r} is no value of {by}{allowed(value, known)}")
+            yield Fault(f"{_prompt_at(name)}.pick.{value}", f"{value!r} is not a value of {by}{allowed(value, known)}")
 
 
 def _prompt_at(model: str) -> str:

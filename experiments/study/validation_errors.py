@@ -47,7 +47,7 @@ def _fault(item: Mapping[str, Any], raw: Any) -> Fault:
         return Fault(where, _tag_fault(item, given))
     message = item["msg"].removeprefix("Value error, ")
     if item.get("ctx", {}).get("pattern") == NAMES:
-        message = "a name begins with a letter from a to z, and goes on with such letters, digits, `_` or `-`"
+        message = "a name starts with a letter from a to z, followed by such letters, digits, `_` or `-`"
     if isinstance(given, Mapping | Sequence) and not isinstance(given, str):
         return Fault(where, message[:1].lower() + message[1:])
     hint = "; put it in quotes if it is a text" if kind == "string_type" else ""
@@ -67,7 +67,7 @@ def _tag_fault(item: Mapping[str, Any], given: Any) -> str:
     named = given.get("type") if isinstance(given, Mapping) else None
     if named is None:
         return f"needs a key `type`: one of {', '.join(known)}"
-    return f"no question is of kind {named!r}{allowed(str(named), known)}"
+    return f"no question type is called {named!r}{allowed(str(named), known)}"
 
 
 def _path(loc: Sequence[int | str], raw: Any) -> list[int | str]:

@@ -64,7 +64,7 @@ FAULTY = {
     ),
     "an annotator that judges nothing": (
         put("annotators", value={"tone": HEDGING | {"prompt": "How sure?"}}),
-        ["annotators.tone.prompt: 'How sure?': names neither {{conversation}}"],
+        ["annotators.tone.prompt: 'How sure?': contains neither {{conversation}}"],
     ),
     "an annotator whose answer is no object": (
         put("annotators", value={"tone": HEDGING | {"answer_schema": {"type": "string"}}}),
@@ -84,7 +84,7 @@ FAULTY = {
     ),
     "an unknown kind of question": (
         put("flow", 2, "questions", 0, "type", value="shrt_text"),
-        ["flow[2].questions[0]: no question is of kind 'shrt_text'", "Did you mean 'short_text'?"],
+        ["flow[2].questions[0]: no question type is called 'shrt_text'", "Did you mean 'short_text'?"],
     ),
     "a choice without options": (
         put("flow", 2, "questions", 0, value={"type": "single_choice", "name": "x", "text": "?"}),
@@ -150,16 +150,16 @@ FAULTY = {
     ),
     "a name that means nothing": (
         put("flow", 2, "text", value="You are in {{conditoin}}."),
-        ["flow[2]: {{conditoin}} means nothing here", "Did you mean 'condition'?"],
+        ["flow[2]: {{conditoin}} is not defined here", "Did you mean 'condition'?"],
     ),
     "a condition on what comes later": (
         put("flow", 0, "when", value={"last.word": "x"}),
-        ["flow[0].when: 'last.word' means nothing here"],
+        ["flow[0].when: 'last.word' is not defined here"],
     ),
     "two steps of one id": (put("flow", 2, "id", value="consent"), ["'consent' is the id of an earlier step"]),
     "an end that is not for everybody": (
         put("flow", 3, "when", value={"condition": "answer-first"}),
-        ["flow[3].when: the last `finish` must be there for everybody"],
+        ["flow[3].when: the last `finish` must not have a condition"],
     ),
     "an option listed twice": (
         put("flow", 2, "questions", 0, value={"type": "single_choice", "name": "x", "options": ["a", "a", "b"]}),
@@ -216,7 +216,7 @@ FAULTY = {
     ),
     "labels for problems that are no conversations": (
         put(*EACH, "do", value="label-turns"),
-        ["a 'label_turns' step needs finished conversations, as of the source dices"],
+        ["a 'label_turns' step needs finished conversations, such as those of the source dices"],
     ),
     "an edition that is not there": (
         put("flow", 0, value={"step": "rate_dialogue", "edition": "dices-351"}),
@@ -224,7 +224,7 @@ FAULTY = {
     ),
     "a chat where there is no problem": (
         put("flow", 0, value={"step": "chat"}),
-        ["a 'chat' step must stand inside an `each`"],
+        ["a 'chat' step must be inside an `each`"],
     ),
     "an unknown key of what models are asked alone": (
         put("ai_alone", value={"exmples": "questions"}),
@@ -251,6 +251,10 @@ FAULTY = {
     ),
     "an extraction that reads nothing": (
         put("ai_alone", value={"extraction_prompt": "What does {{repli}} say?"}),
-        ["ai_alone.extraction_prompt: {{repli}} means nothing here", "Did you mean 'reply'?", "does not say {{reply}}"],
+        [
+            "ai_alone.extraction_prompt: {{repli}} is not defined here",
+            "Did you mean 'reply'?",
+            "does not contain {{reply}}",
+        ],
     ),
 }

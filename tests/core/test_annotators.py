@@ -223,7 +223,7 @@ def test_one_of_ones_own_is_asked_and_read_by_its_schema() -> None:
         ({"answer_schema": {"type": "object", "properties": {"a": {"type": "strng"}}}}, "no JSON schema"),
         ({"answer_schema": {"type": "object", "properties": {"a": {"$ref": "http://example.org/x"}}}}, "write out"),
         ({"answer_schema": {"type": "object", "properties": {"a": {"pattern": "("}}}}, "no JSON schema"),
-        ({"unit": "session"}, "no one 'chosen'"),
+        ({"unit": "session"}, "no single 'chosen'"),
         ({"temperature": 3}, "less than or equal to 2"),
         ({"modle": "x"}, "modle"),
     ],

@@ -13,16 +13,16 @@ from tests.fakes.checked import CHOICE, PROBLEMS, check, study_of
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
-        ({"attempts": 1}, "needs `attempts: 2` or more: Prolific demands two tries"),
-        ({"kind": "screening", "attempts": 2}, "screening has one try"),
+        ({"attempts": 1}, "needs `attempts: 2` or more: Prolific requires at least two tries"),
+        ({"kind": "screening", "attempts": 2}, "a screening check has one try"),
         ({"kind": "screening", "after_failures": 2}, "`after_failures` counts attention checks"),
         ({"ask_problem": True}, "needs either `questions` or `ask_problem: true`"),
         ({"questions": [], "ask_problem": True}, "`correct_answers` does not go with `ask_problem`"),
-        ({"questions": [], "ask_problem": True, "correct_answers": {}}, "must stand inside an `each`"),
+        ({"questions": [], "ask_problem": True, "correct_answers": {}}, "must be inside an `each`"),
         ({"correct_answers": {}}, "needs `correct_answers`"),
         (
             {"correct_answers": {"tools": "yess"}},
-            "`correct_answers.tools`: 'yess' is no option of this question; allowed: no, yes.",
+            "`correct_answers.tools`: 'yess' is not an option of this question; allowed: no, yes.",
         ),
         (
             {"correct_answers": {"tools": None}},
@@ -33,7 +33,7 @@ from tests.fakes.checked import CHOICE, PROBLEMS, check, study_of
         ({"correct_answers": {"age": {"minimum": 5, "maximum": 4}}}, "minimum 5 is above maximum 4"),
         ({"correct_answers": {"any": "{{study}}"}}, "names in it are not filled in"),
         ({"questions": [CHOICE, CHOICE]}, "two questions are called 'tools'"),
-        ({"questions": [{**CHOICE, "name": "passed"}]}, "'passed', which is a name of the check's own"),
+        ({"questions": [{**CHOICE, "name": "passed"}]}, "'passed', which is reserved by the check"),
     ],
 )
 def test_a_check_that_cannot_be_is_refused(keys: dict[str, Any], words: str) -> None:
@@ -44,5 +44,5 @@ def test_a_check_that_cannot_be_is_refused(keys: dict[str, Any], words: str) -> 
 
 def test_a_problem_is_no_check_where_its_answer_is_not_known() -> None:
     unknown = [{**PROBLEMS[0], "answer": None}, *PROBLEMS[1:]]
-    with pytest.raises(StudyError, match="needs problems whose right answer is known"):
+    with pytest.raises(StudyError, match="needs problems whose correct answer is known"):
         study_of({"each": "q", "of": "questions", "flow": [check("attention", ask_problem=True)]}, problems=unknown)

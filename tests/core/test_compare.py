@@ -191,7 +191,7 @@ def test_a_vote_at_the_end_ends_it() -> None:
         ({"columns": 3}, "has 2 models for 3 columns"),
         ({"models": ["canary-one", "canary-tow"]}, "Did you mean 'canary-two'"),
         ({"continue_with": "winner", "vote_when": "at_end"}, "needs a vote after each turn"),
-        ({"problem_in_prompt": True}, "must stand inside an `each`"),
+        ({"problem_in_prompt": True}, "must be inside an `each`"),
     ],
 )
 def test_a_comparison_that_cannot_be_is_refused(keys: dict[str, Any], words: str) -> None:

@@ -109,11 +109,11 @@ def _of_seed(events: tuple[Event, ...], seed: str) -> tuple[Event, ...]:
         ({"truth": {**TRUTH, "canary-for": "key-first"}}, "no model is called 'canary-for'; allowed:"),
         ({"truth": {"canary-one": "key-first", "canary-two": "key-first"}}, "has no 'canary-three'"),
         ({"truth": {**TRUTH, "canary-one": "key-frist"}}, "Did you mean 'key-first'?"),
-        ({"options": {**OPTIONS, "unsure": "Who knows"}}, "say its words by `unsure_label`"),
+        ({"options": {**OPTIONS, "unsure": "Who knows"}}, "set its text with `unsure_label`"),
         ({"options": {"key-first": "The first"}}, "at least 2"),
         ({"options": {**OPTIONS, "key-third": "canary-three"}}, "is a model's name in the study"),
-        ({"text": "Was it {{model}}?"}, "{{model}} would tell who replied"),
-        ({"confidence_text": "Sure of {{modl}}?"}, "{{modl}} means nothing here"),
+        ({"text": "Was it {{model}}?"}, "{{model}} would reveal which model replied"),
+        ({"confidence_text": "Sure of {{modl}}?"}, "{{modl}} is not defined here"),
     ],
 )
 def test_a_guess_that_cannot_be_is_refused(keys: dict[str, Any], words: str) -> None:

@@ -115,12 +115,12 @@ def test_the_models_see_the_problem_only_where_the_step_says_so(step: dict[str, 
 FAULTY = {
     "an unknown name": (
         "For {{backgruond.age}}",
-        ["models.tutor.system: {{backgruond.age}} means nothing at flow[1].flow[0]"],
+        ["models.tutor.system: {{backgruond.age}} is not defined at flow[1].flow[0]"],
     ),
     "a name with the one that was meant": ("Of {{itm.topic}}", ["Did you mean 'item.topic'?"]),
     "an unknown name in one of several": (
         {**PICK, "pick": {"warm": "Be {{tonne}}.", "cold": ""}},
-        ["models.tutor.system.pick.warm: {{tonne}} means nothing", "Did you mean 'tone'?"],
+        ["models.tutor.system.pick.warm: {{tonne}} is not defined", "Did you mean 'tone'?"],
     ),
     "a factor that is not there": (
         {**PICK, "by": "tonne"},
@@ -132,7 +132,7 @@ FAULTY = {
     ),
     "a prompt for no value": (
         {"by": "tone", "pick": {"warm": "", "cold": "", "wram": ""}},
-        ["models.tutor.system.pick.wram: 'wram' is no value of tone", "Did you mean 'warm'?"],
+        ["models.tutor.system.pick.wram: 'wram' is not a value of tone", "Did you mean 'warm'?"],
     ),
     "a key that is none": (
         {"by": "tone", "pikc": {}},
@@ -154,7 +154,7 @@ def test_a_faulty_prompt_is_told(case: str) -> None:
 
 def test_a_name_must_mean_something_wherever_the_model_replies() -> None:
     loop = {"each": "item", "of": "pool", "flow": [TALK]}
-    with pytest.raises(StudyError, match=r"\{\{item.id\}\} means nothing at flow\[2\], where the model replies"):
+    with pytest.raises(StudyError, match=r"\{\{item.id\}\} is not defined at flow\[2\], where the model replies"):
         small(
             "{{item.id}}",
             [loop, {"step": "compare"}],

@@ -72,7 +72,7 @@ def test_faults_of_form_do_not_hide_those_of_meaning(tmp_path: Path) -> None:
         "wher: no such key",
     ):
         assert words in said
-    assert "{{conditoin}} means nothing here" in said
+    assert "{{conditoin}} is not defined here" in said
     assert "{{last.word}}" not in said, "what only follows from another fault is not told"
 
 
@@ -147,7 +147,7 @@ def test_a_name_that_cannot_be_is_one_fault_in_words(tmp_path: Path) -> None:
         load_study(str(path))
     (fault,) = refused.value.found
     assert fault.where == "study"
-    assert fault.what.startswith("'my study!': a name begins with a letter")
+    assert fault.what.startswith("'my study!': a name starts with a letter")
 
 
 def test_a_folder_stands_for_the_study_that_was_made_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

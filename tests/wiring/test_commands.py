@@ -35,7 +35,7 @@ def test_check_tells_all_faults_and_exits_with_2(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("study: x\ntitle: t\nflow:\n  - step: consnt\nmodells: {}\n")
     done = process("check", "mine.yaml", folder=tmp_path)
     assert done.returncode == 2
-    assert "mine.yaml: 3 faults" in done.stderr
+    assert "mine.yaml: 3 errors" in done.stderr
     assert "flow[0]: no step is called 'consnt'" in done.stderr
     assert "modells: no such key" in done.stderr
     assert "Traceback" not in done.stderr
