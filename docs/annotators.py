@@ -1,4 +1,4 @@
-"""The page of annotators: each with what it is for and the shape of its answer, as its code says it."""
+"""The page of annotators, with the fields of their answers, made from their code."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ NONE = Conversation("", About(), ())
 def annotators() -> str:
     """Every annotator that comes with Parley."""
     text = (
-        "What `parley annotate STUDY --annotator NAME` asks a model about finished conversations. Of an answer, the "
-        "options of the question stand beside those that are listed.\n"
+        "`parley annotate STUDY --annotator NAME` asks a model about finished conversations. A field that holds an "
+        "answer to the question also accepts the question's options.\n"
     )
     for name, kind in ANNOTATORS.all().items():
-        whole = "all conversations of a session together" if kind.whole else "each conversation"
+        whole = "all conversations of a session at once" if kind.whole else "each conversation"
         fields = parts(kind().schema(NONE))
         rows = ((f"`{field}`", allowed(part), str(part["description"])) for field, part in fields.items())
-        text += f"\n## {name}\n\n{about(kind)}\n\nIt is about {whole}.\n\n"
-        text += table(("field", "value", "what it tells"), rows)
+        text += f"\n## {name}\n\n{about(kind)}\n\nIt covers {whole}.\n\n"
+        text += table(("field", "value", "meaning"), rows)
     return text

@@ -1,4 +1,4 @@
-"""SECURITY.md with its table: what of OWASP ASVS applies to Parley, and by which tests each item is held."""
+"""SECURITY.md with its table: the items of OWASP ASVS that apply to Parley, each with the tests that check it."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ END = "\n<!-- The end of the table. -->"
 
 
 def items() -> list[dict[str, Any]]:
-    """What applies: each `item` with its number, and its `tests` or what is said in place of any."""
+    """The items that apply: each `item` with its number, and its `tests` or the reason for an exception."""
     found: list[dict[str, Any]] = marked((ROOT / "docs" / "asvs.yaml").read_text(encoding="utf-8")).value
     return found
 
 
 def security() -> str:
-    """The whole of SECURITY.md, its table made anew."""
+    """SECURITY.md with a new table."""
     before, _, rest = (ROOT / FILE).read_text(encoding="utf-8").partition(BEGIN)
     rows = ((one["asvs"], one["item"], _held(one)) for one in items())
-    return before + BEGIN + table(("ASVS 5.0", "what holds", "by"), rows) + END + rest.partition(END)[2]
+    return before + BEGIN + table(("ASVS 5.0", "requirement", "tests"), rows) + END + rest.partition(END)[2]
 
 
 def _held(one: dict[str, Any]) -> str:

@@ -65,14 +65,14 @@ STUDY_PARTS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("`system`: a prompt for each value", replying.PickText),
     ("`price` of a model", replying.Price),
     ("`factors`: the values of a tag", parts.OneOf),
-    ("`quotas`: how many are wanted", recruitment.Cap),
+    ("`quotas`: a quota", recruitment.Cap),
     ("`recruitment`", recruitment.Recruitment),
-    ("`outcomes`: the end of each", recruitment.Ending),
+    ("`outcomes`: the page and code of each", recruitment.Ending),
     ("`session_limits`", recruitment.Times),
     ("`ai_alone`: models without people", ai_alone.Alone),
     ("`bonus`: a rule", recruitment.Bonus),
-    ("`annotators`: one of your own", Annotating),
-    ("`phase`: a part with a heading", parts.Phase),
+    ("`annotators`: your own annotator", Annotating),
+    ("`phase`: a section with a heading", parts.Phase),
     ("`each`: a loop over problems", parts.Each),
     ("`do`: a protocol for each value of a factor", parts.Pick),
 )
@@ -131,9 +131,9 @@ def openapi() -> dict[str, Any]:
         title="Parley: participant API",
         version=project["version"],
         description=(
-            "The one door of a session: the page, simulated participants and load tests use it. The cookie is set by "
-            "the button of a study's start page, `POST /s/{study}`. Without it every answer is 401; 429 and 503 carry "
-            "a `note` for the participant, as refused actions do, which answer 200 with the present screen."
+            "The API of a session: the page, simulated participants and load tests use it. The cookie is set by the "
+            "button of a study's start page, `POST /s/{study}`. Without it every response is 401. 429 and 503 have a "
+            "`note` for the participant; so have refused actions, which return 200 with the current screen."
         ),
     )
     for call in ParticipantApi(cast(Runtime, None), Cookies("", secure=True)).calls():
@@ -153,7 +153,7 @@ def openapi() -> dict[str, Any]:
 def study_page() -> str:
     """The keys of a study file and of a protocol file."""
     study, protocol = parts.models()["study"], parts.models()["protocol"]
-    text = "A study file is YAML with these keys. `parley schema` prints the same for editors.\n\n"
+    text = "A study file is YAML with these keys. `parley schema` prints them as a JSON Schema for editors.\n\n"
     text += keys(study, leave_out=("schema_",))
     for title, model in STUDY_PARTS:
         text += f"\n## {title}\n\n{about(model)}\n\n{keys(model)}"
@@ -214,7 +214,7 @@ def fields_page() -> str:
 
 def protocols_page() -> str:
     """Every protocol that comes with Parley, as its file says it."""
-    text = "What happens to one problem. A study names them in `do`, and can change their steps by `with`.\n"
+    text = "A protocol defines what happens with one problem. Studies name it in `do` and change its steps in `with`.\n"
     for path in sorted(PROTOCOLS.glob("*.yaml")):
         raw = read_yaml(path)
         flow = path.read_text(encoding="utf-8").partition("\nflow:\n")[2]
@@ -226,17 +226,17 @@ def columns_page() -> str:
     """Every column of every released schema."""
     text = (
         "The tables that grow while people take part, with the released files' names, columns and order. In the "
-        "database each has five more columns, which exports leave out: `_study`; `_session` (empty where a row "
-        "belongs to the study itself); `_part`, the folder of a release with several; `_seq`, the number of the fact "
-        "that completed the row, or of an imported row among those of its files; `_written`, JSON of the cells that "
-        "an imported file spells in another way.\n"
+        "database each has five more columns, which exports leave out: `_study`; `_session` (empty if a row belongs "
+        "to the study itself); `_part`, the folder of a release with several; `_seq`, the number of the event that "
+        "completed the row, or of an imported row among those of its files; `_written`, JSON of the cells that an "
+        "imported file spells differently.\n"
     )
     for name, schema in sorted(schemas().items()):
         text += f"\n# {name}\n\n{schema.source}\n"
         for released in schema.tables:
             files = ", ".join(f"`{released.path(part)}`" for part in released.parts)
             text += f"\n## {released.name}\n\nReleased as {files}.\n\n"
-            head = ("column", "kind", "what may stand there", "meaning", "from")
+            head = ("column", "kind", "allowed", "meaning", "source")
             text += table(head, map(_column, released.columns))
     return _page("Columns", text)
 
@@ -250,7 +250,7 @@ def _column(column: Column) -> tuple[str, ...]:
 
 def settings_page() -> str:
     """Every setting."""
-    text = "Set them in the environment or in a file `.env`; the environment wins. `parley settings` lists them.\n\n"
+    text = "Set them in the environment or in a file `.env`; the environment wins. `parley settings` prints them.\n\n"
     rows = (
         (f"`{env_name(name)}`", "" if info.default in (None, {}) else f"`{info.default}`", info.description or "")
         for name, info in Settings.model_fields.items()

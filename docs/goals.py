@@ -1,8 +1,7 @@
-"""What Parley promises, in tables: each promise with the tests that hold it, and in words what is held otherwise.
+"""The page of promises, each with the tests that check it.
 
-They are in docs/goals/*.yaml, each with its number, `promise` and `tests` (none where only a bench can tell); `long`
-says what `make soak` adds, `bench` which bench measures a time, `other` what is left out or held in another way, and
-why.
+They are in docs/goals/*.yaml, each with its number, `promise` and `tests` (none if only a benchmark can check it);
+`long` is what `make soak` adds, `bench` the benchmark that measures a time, `other` what is not tested, and why.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from docs.tables import table, tests
 FOLDER = Path(__file__).with_name("goals")
 PARTS = {"r": "Reliability", "s": "Security", "u": "People at the screens"}
 """The files, in order, with their headings."""
-BEFORE = """The tests run in `make test`; where the table says *soak*, `make soak` does more of the same. Times are
-measured by benches and not by tests: `make bench`, or the module that is named, by `python -m`.
+BEFORE = """The tests run in `make test`; *Soak* is what `make soak` adds. Times are measured by benchmarks and not by
+tests: `make bench`, or `python -m` with the named module.
 """
 
 
@@ -35,7 +34,7 @@ def promises() -> str:
 
 def _table(part: str) -> str:
     rows = ((one["goal"], one["promise"], tests(one["tests"]), "<br>".join(_notes(one))) for one in goals(part))
-    return table(("", "Parley promises", "held by", "besides"), rows)
+    return table(("", "Parley promises", "tests", "notes"), rows)
 
 
 def _notes(one: dict[str, Any]) -> Iterator[str]:
@@ -44,4 +43,4 @@ def _notes(one: dict[str, Any]) -> Iterator[str]:
     if "bench" in one:
         yield f"*Bench:* {', '.join(f'`{name.strip()}`' for name in one['bench'].split(','))}."
     if "other" in one:
-        yield f"*Otherwise:* {one['other']}"
+        yield one["other"]

@@ -1,4 +1,4 @@
-"""The page of methods: each way to ask a model alone, as its own docstring says it."""
+"""The page of AI-alone methods, made from their docstrings."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from app.ai_alone.methods.registry import METHODS
 
 
 def methods() -> str:
-    """Every way to ask a model alone that comes with Parley."""
+    """Every AI-alone method that comes with Parley."""
     text = (
-        "The ways in which `parley ai-alone run` asks models a study's questions. The first three have columns in "
-        "ChatBench's `ai_alone_answers.csv`; how all of them did, `parley ai-alone status` tells.\n"
+        "The methods by which `parley ai-alone run` asks models a study's questions. The first three have columns in "
+        "ChatBench's `ai_alone_answers.csv`; `parley ai-alone status` reports the outcomes of all methods.\n"
     )
     for name in registry.names():
         steps, own = METHODS.find(name).steps, METHODS.find(name).own

@@ -1,4 +1,4 @@
-"""The rooms and who imports whom, as a Mermaid picture made from the code; `docs/generate.py` puts it into its page."""
+"""A Mermaid graph of the packages and their imports, made from the code; `docs/generate.py` puts it into its page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SHARED = ("errors", "clock", "tables")
 
 
 def rooms() -> str:
-    """A graph of the folders in the four rooms: an arrow from each to those that it imports, shortcuts left out."""
+    """A graph of the folders in the four packages: an arrow from each to those that it imports, shortcuts left out."""
     arrows = _direct(_arrows())
     lines = ["```mermaid", "flowchart TD"]
     for house in HOUSE:

@@ -25,6 +25,10 @@ REFERRED = {
     "OneOf": "`one_of`, see below",
     "OnFailure": "mapping, see below",
     "Price": "price, see below",
+    "Cap": "quota, see below",
+    "Times": "limits, see below",
+    "Alone": "mapping, see below",
+    "Annotating": "annotator, see below",
     "Range": "`{minimum: ..., maximum: ...}`",
     "JsonValue": "anything",
 }

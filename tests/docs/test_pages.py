@@ -20,6 +20,8 @@ from tests.docs.pages import PAGES, REFERENCE, ROOT, Block, blocks, parley, pyth
 
 README = ROOT / "README.md"
 RESEARCHER = ROOT / "docs" / "researcher.md"
+MODELS = ROOT / "docs" / "models.md"
+DESIGNS = ROOT / "docs" / "designs.md"
 ANALYST = ROOT / "docs" / "analyst.md"
 BY_NEED = ("extending.md",)  # its studies need what the page adds: test_extending.py
 FINISH = {"step": "finish"}
@@ -36,7 +38,7 @@ def whole(block: Block) -> dict:
     raw = marked(block.text).value
     if "study" in raw:
         return raw
-    assert block.page == RESEARCHER.name, f"{block} is no whole study"
+    assert block.page in (RESEARCHER.name, MODELS.name, DESIGNS.name), f"{block} is no whole study"
     first = marked(next(blocks(RESEARCHER, "yaml")).text).value
     if "flow" in raw and raw["flow"][-1].get("step") != "finish":
         raw["flow"] = [*raw["flow"], FINISH]
@@ -105,10 +107,10 @@ def test_the_analysts_code_runs_on_the_demos_data(tmp_path: Path, soak: bool):
 
 @pytest.mark.slow
 def test_the_researchers_models_answer_alone(tmp_path: Path, soak: bool):
-    (block,) = (block for block in blocks(RESEARCHER, "yaml") if "\nai_alone:" in block.text)
+    (block,) = (block for block in blocks(MODELS, "yaml") if "\nai_alone:" in block.text)
     (tmp_path / "sums.yaml").write_text(yaml_text(whole(block)), encoding="utf-8")
-    section = RESEARCHER.read_text(encoding="utf-8").split("## Ask the same questions without people")[1]
-    lines = re.findall(r"^    parley (.+)$", section.split("\n## ")[0], re.M)
+    after = MODELS.read_text(encoding="utf-8").split(block.text)[1]
+    lines = re.findall(r"^    parley (.+)$", after.split("\n## ")[0], re.M)
     assert [line.split()[0] for line in lines] == ["ai-alone", "ai-alone", "ai-alone", "export"]
     some = [line if soak else re.sub(r"--repeats 3", "--repeats 1", line) for line in lines]
     parley(tmp_path, *some, "validate chatbench data/ai_alone_answers.csv")

@@ -13,7 +13,7 @@ from experiments.study.model_spec import Model
 from tests.docs.pages import ROOT
 
 PAGE = (ROOT / "docs" / "operator.md").read_text(encoding="utf-8")
-SECTION = PAGE[PAGE.index("## Model servers") : PAGE.index("## The files")]
+SECTION = PAGE.split("\n## Model servers\n")[1].split("\n## ")[0]
 SERVERS = re.findall(r"PARLEY_SERVERS='.*?'", SECTION, re.S)
 VARIABLES = re.sub(r" +#.*", "", "\n".join(re.findall(r"^    (PARLEY_(?!SERVERS)\w+=.+)$", SECTION, re.M)))
 MODELS = re.findall(
