@@ -21,6 +21,7 @@ from pydantic import BaseModel
 
 from app.backends import registry as backends
 from app.cli import app as command_line
+from app.cli.commands import PANELS
 from app.config.settings import Settings, env_name
 from app.session.service import Runtime
 from app.studies.loader import PROTOCOLS, read_yaml
@@ -258,34 +259,54 @@ def settings_page() -> str:
     return _page("Settings", text + table(("variable", "default", "what it is for"), rows))
 
 
+EVERY_COMMAND = """\
+- `parley COMMAND --help` prints the help of a command. `parley --install-completion` installs shell completion.
+- Every command that prints a table takes `--json`: then standard output has one JSON value and nothing else. Times are
+  ISO 8601 in UTC, and a missing value is `null`. Messages and progress go to standard error.
+- Exit codes: 0 for success, 1 if a check found something or a run is incomplete, 2 for an error, 130 for Ctrl-C. A
+  server ends with 3 if it cannot start, and with 70 if one of its threads failed.
+"""
+
+
 def commands_page() -> str:
-    """Every command with its arguments and options."""
+    """Every command with its arguments and options, in the order of `parley --help`."""
     group: Any = typer.main.get_command(command_line)
-    text = f"{group.help}\n"
-    for name, command in _commands(group):
-        takes = [_parameter(item) for item in command.params if item.name != "help"]
-        usage = " ".join(["parley", name, *(item.metavar for item in command.params if _is_argument(item))])
-        options = " [OPTIONS]" if any(not _is_argument(item) for item in command.params) else ""
-        text += f"\n## {name}\n\n    {usage}{options}\n\n{command.help}\n"
-        text += "\n" + table(("argument or option", "default", "what it is for"), takes) if takes else ""
+    text = f"{group.help}\n\n{EVERY_COMMAND}"
+    for panel, entries in PANELS.items():
+        text += f"\n## {panel}\n"
+        for name in entries:
+            text += "".join(_command(*known) for known in _commands(name, group.commands[name]))
     return _page("Commands", text)
 
 
-def _commands(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
-    """The commands of a group by what is typed, each group before its own."""
-    for name, command in group.commands.items():
-        yield before + name, command
-        if hasattr(command, "commands"):
-            yield from _commands(command, f"{before}{name} ")
+def _commands(name: str, command: Any) -> Iterator[tuple[str, Any]]:
+    """A command by its name, and after a group its own commands."""
+    yield name, command
+    for inner, part in getattr(command, "commands", {}).items():
+        yield f"{name} {inner}", part
+
+
+def _command(name: str, command: Any) -> str:
+    takes = [_parameter(item) for item in command.params if item.name != "help"]
+    usage = " ".join(["parley", name, *(_argument(item) for item in command.params if _is_argument(item))])
+    options = " [OPTIONS]" if any(not _is_argument(item) for item in command.params) else ""
+    text = f"\n### {name}\n\n    {usage}{options}\n\n{command.help}\n"
+    return text + ("\n" + table(("argument or option", "default", "what it is for"), takes) if takes else "")
 
 
 def _is_argument(item: Any) -> bool:
     return not item.opts[0].startswith("-")
 
 
+def _argument(item: Any) -> str:
+    more = "..." if item.nargs != 1 else ""
+    return f"{item.metavar}{more}" if item.required else f"[{item.metavar}{more}]"
+
+
 def _parameter(item: Any) -> tuple[str, str, str]:
-    names = [item.metavar] if _is_argument(item) else [*item.opts, *item.secondary_opts]
-    default = "required" if item.required else "" if item.default is None else f"`{str(item.default).lower()}`"
+    value = "" if _is_argument(item) or item.is_flag or item.metavar is None else f" {item.metavar}"
+    names = [item.metavar] if _is_argument(item) else [f"{name}{value}" for name in item.opts] + item.secondary_opts
+    default = "required" if item.required else "" if item.default in (None, "") else f"`{str(item.default).lower()}`"
     return ", ".join(f"`{name}`" for name in names), default, item.help or ""
 
 

@@ -107,12 +107,14 @@ def _check(study: Study, models: Sequence[Asked]) -> None:
         raise AloneError(f"{study.name!r} has no model: add --model BACKEND:NAME.")
     labels = Counter(model.label for model in models)
     for label in (label for label, count in labels.items() if count > 1):
-        raise AloneError(f"Two models are called {label!r}, and the data could not tell them apart; leave one out.")
+        raise AloneError(
+            f"Two models have the label {label!r}, and the data could not distinguish them; leave one out."
+        )
     same: dict[str, str] = {}
     for model in models:
         other = same.setdefault(key_of(model.identity(), model.name, model.model.options), model.label)
         if other != model.label:
-            raise AloneError(f"{other!r} and {model.label!r} are the same model, asked alike; leave one of them out.")
+            raise AloneError(f"{other!r} and {model.label!r} are the same model with the same options; leave one out.")
 
 
 def _chosen(study: Study, wish: Wish) -> Iterator[tuple[Problem, int]]:
@@ -121,9 +123,11 @@ def _chosen(study: Study, wish: Wish) -> Iterator[tuple[Problem, int]]:
     datasets = {problem.dataset for problem in asked_of}
     for name in wish.datasets:
         if name not in datasets:
-            raise AloneError(f"{study.name!r} has no question of the dataset {name!r}{allowed(name, datasets)}")
+            raise AloneError(f"{study.name!r} has no questions of the dataset {name!r}{allowed(name, datasets)}")
     if not asked_of:
-        raise AloneError(f"{study.name!r} has no question with options and a known answer: there is nothing to ask.")
+        raise AloneError(
+            f"{study.name!r} has no questions with options and a known answer, so there is nothing to ask."
+        )
     twins: Counter[tuple[str, ...]] = Counter()
     seen: Counter[str] = Counter()
     for problem in asked_of:

@@ -34,7 +34,7 @@ def compared(
     known = {public_id(secret, one): (one, values) for one, values in annotated}
     given = [label for label in labels(database, *study, STEP) if label.problem in known]
     if not given:
-        raise AnnotatorUnknown(f"nobody has labelled any of these conversations in {study[0]!r} yet")
+        raise AnnotatorUnknown(f"none of these conversations has been labelled in {study[0]!r} yet")
     asked = fields(annotator, (known[label.problem][0] for label in given))
     return [Compared(field, tuple(_pairs(field, known, given))) for field in asked]
 

@@ -67,7 +67,7 @@ class Field:
             return {"type": "number", "integer": self._kind == "integer", "required": not self._may_lack} | ends | asked
         if self._kind == "string":
             return {"type": "short_text", "required": False} | asked
-        raise AnnotatorUnknown(f"{self.name!r} cannot be asked in a form: it is of the type {self._kind or 'any'!r}")
+        raise AnnotatorUnknown(f"{self.name!r} cannot be shown as a form: it has the type {self._kind or 'any'!r}")
 
     def says(self, value: Any) -> str:
         """A value of the model's, or of a form's, as both are compared."""

@@ -57,7 +57,7 @@ class AnthropicOptions(BackendOptions):
     @model_validator(mode="after")
     def _one_way_to_think(self) -> Self:
         if self.thinking and self.thinking_budget:
-            raise ValueError("has both `thinking` and `thinking_budget`; keep one")
+            raise ValueError("has both `thinking` and `thinking_budget`; remove one")
         return self
 
 
@@ -98,7 +98,7 @@ def _own_server(settings: Settings) -> Server:
     if settings.anthropic_api_key is None and settings.anthropic_base_url is None:
         raise SettingsError(
             f"The backend 'anthropic' needs a key for {ANTHROPIC_URL}. Set {env_name('anthropic_api_key')}, "
-            f"or {env_name('anthropic_base_url')} for another server, or name one in the study by `server`."
+            f"or {env_name('anthropic_base_url')} for another server, or name one in the study with `server`."
         )
     return Server(url=settings.anthropic_base_url or ANTHROPIC_URL, key=settings.anthropic_api_key)
 

@@ -72,7 +72,7 @@ def _sound(delta: object) -> Delta:
                 return delta
         case _:
             pass
-    raise _faulty(f"it gave {delta!r:.200}, which is neither a Text nor an End as they are described")
+    raise _faulty(f"it yielded {delta!r:.200}, which is neither a Text nor an End")
 
 
 def storable(text: str) -> str:
@@ -90,7 +90,7 @@ async def _begun(ask: Callable[[], object]) -> AsyncGenerator[Delta]:
         return stream
     if isinstance(stream, Coroutine):
         stream.close()
-    raise _faulty(f"`stream` gave a {type(stream).__name__}: it has to be an async function that yields")
+    raise _faulty(f"`stream` gave a {type(stream).__name__}: it must be an async generator function")
 
 
 def _faulty(what: str) -> BackendBroken:
@@ -107,7 +107,7 @@ async def in_time(reply: Awaitable[T], until: float, wait: str, seconds: float) 
     except BackendError:
         raise
     except StopAsyncIteration:
-        raise BackendBroken("The reply stopped without an end.", reason="no_finish_reason") from None
+        raise BackendBroken("The reply ended without a finish reason.", reason="no_finish_reason") from None
     except Exception as error:  # a named edge: a backend may come from any package and raise anything
         if isinstance(error, TimeoutError) and clock.expired():
             raise _too_slow(wait, seconds) from None
@@ -120,7 +120,7 @@ def check_length(chars: int, limits: Limits) -> None:
     if chars > limits.max_reply_chars:
         raise BackendBroken(
             f"The reply is longer than PARLEY_MAX_REPLY_CHARS={limits.max_reply_chars} and was cut. "
-            "Give the model max_tokens in the study file, or raise the setting.",
+            "Set max_tokens of the model in the study file, or increase the setting.",
             reason="too_long",
         )
 

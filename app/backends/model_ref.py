@@ -42,6 +42,6 @@ def asked(study: Study | None, text: str) -> Asked:
             raise ModelUnknown(f"{text!r}: {' '.join(faults)}")
         return Asked(name, Model(backend=backend, model=name, server=server or None))
     raise ModelUnknown(
-        f"{text!r} is no model of the study; allowed: {', '.join(known) or 'none'}, or BACKEND:NAME[@SERVER] with one "
-        f"of the backends {', '.join(registry.names())}.{did_you_mean(text, known)}"
+        f"{text!r} is not a model of the study; allowed: {', '.join(known) or 'none'}, or BACKEND:NAME[@SERVER] with "
+        f"one of the backends {', '.join(registry.names())}.{did_you_mean(text, known)}"
     )

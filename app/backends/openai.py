@@ -60,7 +60,7 @@ class OpenAIOptions(BackendOptions):
     def _possible(self) -> Self:
         given = [name for name in CHAT_ONLY if getattr(self, name) is not None]
         if self.api == "responses" and given:
-            raise ValueError(f"`api: responses` has no {', '.join(given)}; leave it out, or use `api: chat`")
+            raise ValueError(f"`api: responses` does not support {', '.join(given)}; leave it out, or use `api: chat`")
         return self
 
 
@@ -145,7 +145,7 @@ def _own_server(settings: Settings) -> Server:
     if settings.openai_api_key is None and settings.openai_base_url is None:
         raise SettingsError(
             f"The backend 'openai' needs a key for {OPENAI_URL}. Set {env_name('openai_api_key')}, "
-            f"or {env_name('openai_base_url')} for a server of your own, or name another one in the study by `server`."
+            f"or {env_name('openai_base_url')} for your own server, or name another one in the study with `server`."
         )
     return Server(url=settings.openai_base_url or OPENAI_URL, key=settings.openai_api_key)
 

@@ -54,7 +54,7 @@ def read(path: Path) -> Recordings:
     except OSError as error:
         raise SettingsError(f"{path}: cannot be read: {error.strerror}.") from None
     except ValueError as error:
-        raise SettingsError(f"{path}: is neither a list in JSON nor JSONL in UTF-8: {error}.") from None
+        raise SettingsError(f"{path}: is neither a JSON list nor JSON Lines, in UTF-8: {error}.") from None
     conversations = tuple(_conversation(record, f"{path}: conversation {n}") for n, record in enumerate(records, 1))
     return Recordings(conversations, sha256(content).hexdigest())
 
@@ -84,7 +84,7 @@ def _message(message: Any, where: str) -> Message:
     role, text = ROLES.get(str(values.get("role"))), values.get("content", values.get("text"))
     if role is None or not isinstance(text, str):
         raise SettingsError(
-            f"{where}: {json.dumps(message)[:100]} is no message; write "
+            f"{where}: {json.dumps(message)[:100]} is not a message; write "
             '{"role": "user", "content": "..."}, with one of the roles ' + ", ".join(ROLES) + "."
         )
     return Message(role, text.strip())

@@ -116,7 +116,7 @@ def check_server(name: str, server: str | None) -> list[str]:
     if server and use == "none":
         return [f"the backend {name!r} asks no server; leave `server: {server}` out"]
     if not server and use == "required":
-        return [f"the backend {name!r} needs a `server`: the name of one of the deployment's, in PARLEY_SERVERS"]
+        return [f"the backend {name!r} needs a `server`: the name of a server in PARLEY_MODEL_SERVERS"]
     return []
 
 

@@ -80,7 +80,7 @@ class Replay:
             self._read[name] = read(path)
         found = self._read[name]
         if options.sha256 not in (None, found.sha256):
-            raise SettingsError(f"{name}: is not the file that the study pins: its sha256 is {found.sha256}.")
+            raise SettingsError(f"{name}: is not the file that the study requires: its sha256 is {found.sha256}.")
         return found
 
 

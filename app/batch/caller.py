@@ -57,7 +57,7 @@ class Kept:
         self._log.close()
         self._check()
         if self.fault:
-            raise StorageError(f"replies could not be written, and are lost: {self.fault}")
+            raise StorageError(f"replies could not be stored and are lost: {self.fault}")
 
     def _written(self, future: Future[None]) -> None:
         if not isinstance(error := future.exception(), Unwritable):  # that is written again
@@ -65,7 +65,7 @@ class Kept:
 
     def _check(self) -> None:
         if self._failed is not None:
-            raise StorageError(f"replies could not be written: {self._failed}") from self._failed
+            raise StorageError(f"replies could not be stored: {self._failed}") from self._failed
 
 
 class Stop:

@@ -95,7 +95,7 @@ class _Running:
         told = {"study": plan.study, "what": plan.what, **plan.told, "budget": self._limits.budget}
         name = await asyncio.to_thread(begin_run, self._database, told)
         settings, patience_s = self._settings, self._limits.patience_s
-        waits_s = settings.retry_wait_s, settings.longest_retry_wait_s, patience_s
+        waits_s = settings.retry_wait_s, settings.max_retry_wait_s, patience_s
         caller = Caller(
             RetryPolicy(self._limits.tries, *waits_s, patient=True), self._clock, Budget(self._limits.budget)
         )

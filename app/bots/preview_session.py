@@ -87,16 +87,16 @@ def _cell(study: Study, wish: Wish) -> Cell:
     """A cell in which the step can be met; raises StudyError."""
     fitting = [cell for cell in cells(study.factors, study.pools) if cell.within(wish.factors)]
     if not fitting:
-        raise StudyError(study.name, [Fault("factors", f"no cell has {_listed(wish.factors)}")])
+        raise StudyError(study.name, [Fault("factors", f"there is no cell with {_listed(wish.factors)}")])
     chains = [chain for path, chain in _chains(study.flow) if path == wish.step]
     if wish.step and not chains:
         known = [path for path, _ in _chains(study.flow)]
-        raise StudyError(study.name, [Fault(wish.step, f"is no step of this study{allowed(wish.step, known)}")])
+        raise StudyError(study.name, [Fault(wish.step, f"is not a step of this study{allowed(wish.step, known)}")])
     for cell in fitting:
         if not chains or any(_open(chain, cell.values) for chain in chains):
             return cell
     asked = " or ".join(dict.fromkeys(_listed(_wanted(chain, study)) for chain in chains))
-    raise StudyError(study.name, [Fault(wish.step, f"is met only with {asked}, not with {_listed(wish.factors)}")])
+    raise StudyError(study.name, [Fault(wish.step, f"is reached only with {asked}, not with {_listed(wish.factors)}")])
 
 
 def _chains(nodes: Sequence[Node], prefix: str = "", above: tuple[Node, ...] = ()) -> Iterator[tuple[str, list[Node]]]:
@@ -154,11 +154,7 @@ async def _gone(study: Study, wish: Wish, cell: Cell, stream: str) -> tuple[Even
     words = _listed({**wish.factors, **({"language": wish.language} if wish.language else {})})
     raise StudyError(
         study.name,
-        [
-            Fault(
-                wish.step, f"was not met by {MOST_TRIES} simulated participants with {words}. Is its `when` ever true?"
-            )
-        ],
+        [Fault(wish.step, f"was not reached by {MOST_TRIES} simulated participants with {words}. Check its `when`")],
     )
 
 

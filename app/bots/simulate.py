@@ -107,14 +107,14 @@ async def walk_through(
         deed = await user.act(screen, voice)
         retries = retries + 1 if deed.kind == "retry" else 0
         if retries > MOST_RETRIES:
-            raise UserFailed(f"at {screen.path} the study's model gave no reply, asked {retries} times in a row")
+            raise UserFailed(f"at {screen.path} the study's model gave no reply in {retries} attempts")
         values = dict(deed.values)
         if deed.by_chance and deed.kind == "submit" and unit(f"{label}:{live.state.seq}", "care") < CARE:
             values |= knows(live)
         clock.advance(user.seconds(screen, values))
         wait_until_open(clock, screen)
         await _does(runtime, live, deed.kind, values)
-    raise StudyError(study.name, [Fault(live.screen.path, f"is not left after {MOST_CLICKS} clicks")])
+    raise StudyError(study.name, [Fault(live.screen.path, f"is still shown after {MOST_CLICKS} clicks")])
 
 
 async def _begun(

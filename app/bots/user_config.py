@@ -93,13 +93,13 @@ def cast(kind: str, asked: Asked | None = None, personas: str = "", temperature:
     """Who plays; raises UserUnknown where the kind is not known, lacks something, or has no use for it."""
     found = USERS.find(kind)
     if found.model and asked is None:
-        raise UserUnknown(f"{kind!r} needs a model that speaks for it: --user-model MODEL")
+        raise UserUnknown(f"{kind!r} needs a model: --user-model MODEL")
     if not found.model and (asked is not None or temperature is not None):
-        raise UserUnknown(f"{kind!r} asks no model: leave out --user-model and --user-temperature")
+        raise UserUnknown(f"{kind!r} uses no model: leave out --user-model and --user-temperature")
     if found.personas and not personas:
-        raise UserUnknown(f"{kind!r} needs somebody to play: --personas FILE, or a persona in words")
+        raise UserUnknown(f"{kind!r} needs personas: --personas FILE, or one persona as text")
     if personas and not found.personas:
-        raise UserUnknown(f"{kind!r} plays no persona: leave out --personas")
+        raise UserUnknown(f"{kind!r} uses no personas: leave out --personas")
     return Cast(found, asked, read_personas(personas), TEMPERATURE if temperature is None else temperature)
 
 

@@ -56,7 +56,7 @@ class Voice:
                 fault = f"{unusable} It said: {text[:TOLD_CHARS]!r}"
                 again = {"role": "user", "text": AGAIN.format(why=unusable)}
                 said += [{"role": "assistant", "text": text}, again]
-        raise UserFailed(f"{self.model} at {self.live.screen.path}, asked {TRIES} times: {fault}")
+        raise UserFailed(f"{self.model} at {self.live.screen.path}, {TRIES} attempts: {fault}")
 
     async def _reply(self, said: Sequence[Mapping[str, str]], number: int, schema: Mapping[str, Any] | None) -> str:
         state, path = self.live.state, self.live.screen.path

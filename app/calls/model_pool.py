@@ -68,7 +68,7 @@ class ModelPool:
 
     def _limiter(self, model: Model) -> RateLimiter:
         """The limits that were asked for, or else those that are set for the model's server."""
-        server = self._settings.servers.get(model.server or "")
+        server = self._settings.model_servers.get(model.server or "")
         set_by = (server.requests_per_minute, server.tokens_per_minute) if server else (None, None)
         requests, tokens = (own or known for own, known in zip(self._limits, set_by, strict=True))
         return RateLimiter(requests, tokens)

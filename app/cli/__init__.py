@@ -1,7 +1,6 @@
 """The command line: `parley`, its commands, and how errors look.
 
-One of the three edges where everything is caught: an error of ours is a message, not a traceback. The modules of the
-commands are read when they are needed, because a run of hours shall not carry what only others use.
+One of the three edges where everything is caught: an error of ours is a message, not a traceback.
 """
 
 from __future__ import annotations
@@ -12,34 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from problems.errors import ParleyError
-from problems.plugins import whose
 
-MODULES = (
-    "accounts",
-    "ai_alone",
-    "annotate",
-    "annotator_validation",
-    "blinding",
-    "console",
-    "costs",
-    "database",
-    "datasets",
-    "model_calls",
-    "notes",
-    "participants",
-    "payments",
-    "preview",
-    "recruitment",
-    "report",
-    "screen_times",
-    "simulate",
-    "simulator_quality",
-    "study",
-    "study_versions",
-    "translations",
-)
-APART = {"ai-alone": ("ai_alone",)}
-"""Commands that need no module but these."""
 STOPPED = "Stopped. What was finished is saved."
 
 
@@ -47,50 +19,51 @@ def __getattr__(name: str) -> Any:
     """`app` is the command line with all of its commands."""
     if name != "app":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return _with(MODULES)
+    from app.cli.commands import MODULES, app
 
-
-def _with(modules: tuple[str, ...]) -> Any:
-    for name in modules:
-        import_module(f"{__name__}.{name}")
-    return import_module(f"{__name__}.common").app
+    for module in MODULES:
+        import_module(f"{__name__}.{module}")
+    return app
 
 
 def main() -> None:
-    """Run a command; an error of ours, or of a file or folder, is told in words and exits with 2."""
-    words = tuple(sys.argv[1:2])
+    """Run a command; an error of ours, or of a file or folder, becomes a message and exit code 2."""
+    from app.cli.commands import app
+
     try:
-        _with(APART.get("".join(words), MODULES))()
+        app()
     except (ParleyError, OSError) as error:
-        _tell(_in_words(error), style="red")
+        _print(_message_of(error), style="red")
         raise SystemExit(2) from None
     except KeyboardInterrupt:
-        _tell(STOPPED)
+        _print(STOPPED)
         raise SystemExit(130) from None
     except SystemExit as ended:
-        # Within a command typer has made an exit of Ctrl-C, and said nothing of it.
+        # Within a command typer turns Ctrl-C into an exit without a message.
         if isinstance(getattr(ended.__context__, "__cause__", None), KeyboardInterrupt):
-            _tell(STOPPED)
+            _print(STOPPED)
         raise
     finally:
-        sys.excepthook = _tell_whose  # typer has put its own there
+        sys.excepthook = _name_package  # typer has put its own there
 
 
-def _tell_whose(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """A traceback is for who can mend it: say so where that is somebody else's package."""
+def _name_package(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Print a traceback, and the package that raised the error where it is not Parley."""
+    from problems.plugins import whose
+
     sys.__excepthook__(kind, error, trace)
     if (package := whose(error)) is not None:
-        _tell(f"The fault is not Parley's, but that of {package}.", style="red")
+        _print(f"The error is not in Parley, but in the package {package}.", style="red")
 
 
-def _in_words(error: ParleyError | OSError) -> str:
-    """What went wrong, without the number that the system has for it."""
+def _message_of(error: ParleyError | OSError) -> str:
+    """The message of an error, without the number that the system has for it."""
     if isinstance(error, OSError) and error.filename and error.strerror:
         return f"{error.filename}: {error.strerror}"
     return str(error)
 
 
-def _tell(text: str, style: str = "") -> None:
+def _print(text: str, style: str = "") -> None:
     from app.cli.common import err
 
     err.print(text, style=style, markup=False, highlight=False)

@@ -1,4 +1,4 @@
-"""The commands about who may use the console: accounts, their passwords, and links with which people make their own."""
+"""The commands for the console's accounts: accounts, passwords and invitations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from app.cli.common import app, out, settings_in_use
+from app.cli.commands import group
+from app.cli.common import AsJson, iso, out, print_json, settings_in_use
 from app.clock import WorldClock
 from app.config.secret import secret_for
 from app.config.settings import Settings
@@ -22,8 +23,7 @@ from storage.accounts.roles import ROLES, TERMINAL, called
 from storage.db.engine import Database, open_database
 from storage.errors import AccountError
 
-user = typer.Typer(help="Who may use the console: its accounts, and links with which people make their own.")
-app.add_typer(user, name="user")
+user = group("user")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The account's name, such as an e-mail address.")]
 Stdin = Annotated[bool, typer.Option("--password-stdin", help="Read the password from standard input.")]
@@ -33,25 +33,36 @@ Stdin = Annotated[bool, typer.Option("--password-stdin", help="Read the password
 def user_add(
     name: Name,
     role: Annotated[
-        str, typer.Option(help="owner or analyst; unless given, the first account is an owner, others are analysts.")
+        str,
+        typer.Option(
+            metavar="|".join(ROLES), help="The role. Default: owner for the first account, analyst for the others."
+        ),
     ] = "",
     password_stdin: Stdin = False,
 ) -> None:
-    """Make an account; asks for its password. Owners let people in and change studies; analysts see no identity."""
+    """Create an account; asks for its password.
+
+    Owners manage accounts and change studies. Analysts do not see recruiters' IDs.
+    """
     accounts = _accounts()
     role = role or ("analyst" if accounts.everybody() else "owner")
     accounts.add(name, _password(password_stdin), role, TERMINAL)
-    out.print(f"{name} may use the console as {role}: {settings_in_use().console_address}", highlight=False)
+    out.print(f"{name} can use the console as {role}: {settings_in_use().console_address}", highlight=False)
 
 
 @user.command(name="list")
-def user_list() -> None:
-    """List the accounts: name, role, and when somebody was last there."""
+def user_list(as_json: AsJson = False) -> None:
+    """List the accounts: name, role, when created and when last used."""
     found = _accounts().everybody()
-    if not found:
-        out.print("There is no account yet. `parley user add NAME` makes the first one, an owner's.")
+    if as_json:
+        print_json(
+            [{"name": a.name, "role": a.role, "created": iso(a.made_us), "last_used": iso(a.seen_us)} for a in found]
+        )
         return
-    table = Table("name", "role", "made", "last seen (UTC)", box=None)
+    if not found:
+        out.print("There is no account yet. `parley user add NAME` creates the first one, an owner.")
+        return
+    table = Table("name", "role", "created", "last used (UTC)", box=None)
     for account in found:
         table.add_row(escape(account.name), account.role, when(account.made_us), when(account.seen_us))
     out.print(table)
@@ -59,22 +70,24 @@ def user_list() -> None:
 
 @user.command(name="remove")
 def user_remove(name: Name) -> None:
-    """Let somebody into the console no more, from this moment. What they did stays in the log."""
+    """Remove an account and log it out everywhere. Its actions stay in the log."""
     _accounts().remove(name, TERMINAL)
-    out.print(f"{name} is removed and logged out everywhere.", highlight=False)
+    out.print(f"{name} was removed and logged out everywhere.", highlight=False)
 
 
 @user.command(name="password")
 def user_password(name: Name, password_stdin: Stdin = False) -> None:
-    """Give an account another password, and log it out everywhere."""
+    """Set the password of an account, and log it out everywhere."""
     _accounts().set_password(name, _password(password_stdin), TERMINAL)
     out.print(f"{name} has a new password and is logged out everywhere.", highlight=False)
 
 
 @user.command(name="unlock")
 def user_unlock(name: Name) -> None:
-    """Print a link for who is told that the login was tried too often: the browser that opens it is not held up by what
-    others try. It lets nobody in without the password; `parley user password` changes that.
+    """Print a link for a user whose login is blocked after too many attempts.
+
+    The browser that opens it is not blocked by the attempts of others. The password is still needed;
+    `parley user password` sets another one.
     """
     settings = settings_in_use()
     database = open_database(settings.database_url)
@@ -82,7 +95,7 @@ def user_unlock(name: Name) -> None:
     accounts = Accounts(database, clock.now_us)
     found = next((account.name for account in accounts.everybody() if account.name == called(name)), None)
     if found is None:
-        raise AccountError(f"There is no account {called(name)!r}. `parley user list` shows which there are.")
+        raise AccountError(f"There is no account {called(name)!r}. `parley user list` lists all accounts.")
     path = link(secret_for(settings, database), clock, found)
     accounts.did(TERMINAL, "created a login link", found)
     out.print(f"For {found}'s browser, within 24 hours:", highlight=False)
@@ -91,20 +104,22 @@ def user_unlock(name: Name) -> None:
 
 @user.command(name="invite")
 def user_invite(
-    role: Annotated[str, typer.Option(help=f"What it makes of them: {' or '.join(ROLES)}.")] = "analyst",
+    role: Annotated[str, typer.Option(metavar="|".join(ROLES), help="The role of the new account.")] = "analyst",
 ) -> None:
-    """Print a link with which one person makes one account, within a day."""
+    """Print an invitation: a link with which one person creates one account within 24 hours."""
     settings = settings_in_use()
     token = _accounts().invitations.make(role, TERMINAL)
-    out.print("For one person, once, within 24 hours:")
+    out.print("For one person and one use, within 24 hours:")
     _print_link(settings, token)
 
 
 def invite_first(settings: Settings, database: Database) -> None:
-    """Print the link for the first owner, where the console has no account yet."""
+    """Print the link for the first owner, if the console has no account yet."""
     token = Accounts(database, WorldClock().now_us).invitations.first()
     if token is not None:
-        out.print("The console has no account yet. With `parley console` running, make yours (once, within 24 hours):")
+        out.print(
+            "The console has no account yet. Start `parley console`, then create yours with this link (24 hours):"
+        )
         _print_link(settings, token)
 
 
@@ -120,9 +135,13 @@ def _password(from_stdin: bool) -> str:
     if from_stdin:
         given = sys.stdin.readline().rstrip("\r\n")
         if not given:
-            raise SettingsError("--password-stdin: nothing came. Pipe the password into the command, on one line.")
+            raise SettingsError(
+                "--password-stdin: standard input is empty. Pipe the password into the command, on one line."
+            )
         return given
     if not sys.stdin.isatty():
-        raise SettingsError("A password is asked for at a terminal, and here is none: pipe it into --password-stdin.")
-    prompt = f"Password ({LEAST_CHARS} characters or more)"
-    return str(typer.prompt(prompt, hide_input=True, confirmation_prompt="The same again"))
+        raise SettingsError(
+            "A password can be typed at a terminal only, and this is none. Pipe it into --password-stdin."
+        )
+    prompt = f"Password (at least {LEAST_CHARS} characters)"
+    return str(typer.prompt(prompt, hide_input=True, confirmation_prompt="Repeat the password"))

@@ -1,8 +1,7 @@
-"""The commands that ask models a study's questions without people, and read their replies."""
+"""The commands that ask models a study's questions without participants, and score the replies."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Annotated
@@ -19,7 +18,8 @@ from app.batch.cost_estimate import Estimate, estimate
 from app.batch.plan import CONCURRENCY, DONE, Limits, Plan
 from app.batch.progress_display import Display, show_summary
 from app.batch.runner import run
-from app.cli.common import StudyName, app, finish, name_of, out, settings_in_use
+from app.cli.commands import group
+from app.cli.common import AsJson, StudyName, err, finish, name_of, out, print_json, settings_in_use
 from app.studies.loader import load_study, shipped
 from experiments.study.resolve import Study
 from storage.ai_alone.answers import Standing, standings, sum_of
@@ -28,52 +28,66 @@ from storage.db.engine import Database, open_database
 from storage.errors import StorageError
 from storage.registers.studies import Studies
 
-alone = typer.Typer(help="Ask models a study's questions without people, and read what they reply.")
-app.add_typer(alone, name="ai-alone", no_args_is_help=True)
+alone = group("ai-alone")
 
 Models = Annotated[
     list[str] | None,
-    typer.Option("--model", help="A model of the study, or BACKEND:NAME[@SERVER]; all that people may meet if none."),
+    typer.Option(
+        "--model",
+        metavar="MODEL",
+        help="A model of the study, or BACKEND:NAME[@SERVER]. Can be repeated. Default: all for participants.",
+    ),
 ]
 Methods = Annotated[
     list[str] | None,
     typer.Option(
-        "--method", help="How they are asked (`parley ai-alone methods`); ChatBench's three if none is named."
+        "--method",
+        metavar="METHOD",
+        help="How to ask (`parley ai-alone methods` lists all). Can be repeated. Default: the three of ChatBench.",
     ),
 ]
-Datasets = Annotated[list[str] | None, typer.Option("--dataset", help="Only questions of this dataset.")]
+Datasets = Annotated[
+    list[str] | None,
+    typer.Option("--dataset", metavar="NAME", help="Only questions of this dataset. Can be repeated."),
+]
 
 
 @alone.command(name="run")
 def run_(
-    study: Annotated[str, typer.Argument(metavar="STUDY", help="A study's file, or the name of one.")],
+    study: StudyName,
     model: Models = None,
     method: Methods = None,
-    repeats: Annotated[int, typer.Option(help="How often each question is asked.", min=1)] = 50,
+    repeats: Annotated[int, typer.Option(metavar="N", help="How often to ask each question.", min=1)] = 50,
     dataset: Datasets = None,
     problems: Annotated[
         int | None,
-        typer.Option("--max-problems", help="At most so many questions of each dataset, the first ones.", min=1),
+        typer.Option("--max-problems", metavar="N", help="Only the first N questions of each dataset.", min=1),
     ] = None,
     extractor: Annotated[
-        str, typer.Option(help="The model that reads answers out of free text; the study's own unless given.")
+        str,
+        typer.Option(metavar="MODEL", help="The model that extracts answers from free text. Default: the study's."),
     ] = "",
-    concurrency: Annotated[int, typer.Option(help="Calls at once, for each backend and server.", min=1)] = CONCURRENCY,
+    concurrency: Annotated[
+        int, typer.Option(metavar="N", help="Calls at a time, for each backend and server.", min=1)
+    ] = CONCURRENCY,
     requests_per_minute: Annotated[
-        float | None, typer.Option(help="The most that each model is asked in a minute.", min=0.001)
+        float | None, typer.Option(metavar="N", help="Limit of calls per minute and model.", min=0.001)
     ] = None,
     tokens_per_minute: Annotated[
-        float | None, typer.Option(help="The most tokens that each model has in a minute.", min=1)
+        float | None, typer.Option(metavar="N", help="Limit of tokens per minute and model.", min=1)
     ] = None,
-    budget: Annotated[float | None, typer.Option(help="What the run may cost, in the study's currency.", min=0)] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Ask nothing: say what it would take.")] = False,
+    budget: Annotated[
+        float | None, typer.Option(metavar="AMOUNT", help="Limit of the cost, in the study's currency.", min=0)
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Make no calls; estimate calls, tokens and cost.")] = False,
     reply_tokens: Annotated[
-        int, typer.Option(help="With --dry-run: how long replies are taken to be, in tokens.", min=1)
+        int, typer.Option(metavar="N", help="With --dry-run: the assumed length of replies, in tokens.", min=1)
     ] = 300,
+    as_json: AsJson = False,
 ) -> None:
-    """Ask models a study's questions, as often as wanted, and read the answers; what is stored is not asked again.
+    """Ask models a study's questions and score the replies. Stored replies are not asked for again.
 
-    The same command goes on where a run was stopped, killed or ended by its budget.
+    The same command continues a run that was stopped, killed or ended by its budget.
     """
     settings = settings_in_use()
     database = open_database(settings.database_url)
@@ -91,47 +105,46 @@ def run_(
     told = {"hash": found.hash, "models": labels, "methods": list(wish.methods), "repeats": repeats}
     plan = Plan(found.name, "alone", planned, told)
     if dry_run:
-        _show_estimate(estimate(database, plan, reply_tokens), found.file.currency, reply_tokens)
+        would = estimate(database, plan, reply_tokens)
+        if as_json:
+            print_json({**asdict(would), "cost": would.cost, "currency": found.file.currency})
+        else:
+            _show_estimate(would, found.file.currency, reply_tokens)
         return
     Studies(database).register(found)
     keep_cells(database, found.name, (cell.stored(number) for number, cell in enumerate(planned)))
     limits = Limits(concurrency, requests_per_minute, tokens_per_minute, budget)
-    with Display(out).showing() as display:
+    messages = err if as_json else out
+    with Display(messages).showing() as display:
         ended = finish(run(database, settings, plan, limits, display))
-    show_summary(out, ended)
+    show_summary(messages, ended)
     score(database, found.name)
-    _show(database, found.name)
+    _show(database, found.name, as_json=as_json)
     if ended.why != DONE or ended.failed:
         raise typer.Exit(1)
 
 
 @alone.command(name="score")
-def score_(study: StudyName) -> None:
-    """Read the stored replies again and make the answers anew, without asking anybody."""
+def score_(study: StudyName, as_json: AsJson = False) -> None:
+    """Score the stored replies again, without a call."""
     database = open_database(settings_in_use().database_url)
     name = _known(database, study)
     count = score(database, name)
-    out.print(f"{count:,} samples of {escape(name)} are read again.", highlight=False)
-    _show(database, name)
+    if not as_json:
+        out.print(f"{count:,} samples of {escape(name)} were scored again.", highlight=False)
+    _show(database, name, as_json=as_json)
 
 
 @alone.command(name="status")
-def status(
-    study: StudyName,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
-) -> None:
-    """Say how a study's models did alone: by model, method and dataset."""
+def status(study: StudyName, as_json: AsJson = False) -> None:
+    """Show samples, accuracy and errors by model, method and dataset."""
     database = open_database(settings_in_use().database_url)
-    name = _known(database, study)
-    if as_json:
-        print(json.dumps([asdict(one) for one in standings(database, name)], indent=2, ensure_ascii=False))
-        return
-    _show(database, name, whole=True)
+    _show(database, _known(database, study), whole=True, as_json=as_json)
 
 
 @alone.command(name="methods")
 def methods() -> None:
-    """List the ways in which models are asked."""
+    """List the methods by which models are asked."""
     for name in registry.names():
         what, _, rest = registry.about(name).partition("\n\n")
         out.print(f"[bold]{name}[/bold]  {escape(_flat(what))}", highlight=False)
@@ -139,7 +152,7 @@ def methods() -> None:
 
 
 def _study(database: Database, reference: str) -> Study:
-    """The study that is meant: a file, one that the database knows, or one that comes with Parley."""
+    """A study: from its file, from the database, or one that comes with Parley."""
     if name_of(reference) != reference:
         return load_study(reference)
     try:
@@ -151,15 +164,17 @@ def _study(database: Database, reference: str) -> Study:
 
 
 def _known(database: Database, reference: str) -> str:
-    """The name of a study of which models were asked something; raises StorageError."""
+    """The name of a study whose questions were asked; raises StorageError."""
     name = Studies(database).newest(name_of(reference)).name
     if not standings(database, name):
-        raise StorageError(f"no model was asked the questions of {name!r} alone yet: parley ai-alone run {name}")
+        raise StorageError(
+            f"No model has been asked the questions of {name!r} yet. Start with: parley ai-alone run {name}"
+        )
     return name
 
 
 def _listed(given: Iterable[str] | None) -> tuple[str, ...]:
-    """What is named, apart or with commas between, each once."""
+    """The names given, in several options or separated by commas, without duplicates."""
     return tuple(dict.fromkeys(word.strip() for text in given or () for word in text.split(",") if word.strip()))
 
 
@@ -174,17 +189,20 @@ def _show_estimate(would: Estimate, currency: str, reply_tokens: int) -> None:
         cost = "no price" if one.cost is None else f"{one.cost:,.2f} {currency}"
         table.add_row(escape(one.label), *(f"{number:,}" for number in numbers), escape(cost))
     out.print(table)
-    stored = f", of which {would.stored:,} are there" if would.stored else ""
+    stored = f", of which {would.stored:,} are stored" if would.stored else ""
     out.print(
         f"{would.samples:,} samples{stored}: at most {would.left:,} calls, with replies of {reply_tokens} tokens. "
-        "Nothing was asked.",
+        "No call was made.",
         highlight=False,
     )
 
 
-def _show(database: Database, study: str, *, whole: bool = False) -> None:
-    """How each model did with each method, or as well in each dataset."""
+def _show(database: Database, study: str, *, whole: bool = False, as_json: bool = False) -> None:
+    """Show results by model and method, and if `whole` by dataset; JSON always has datasets."""
     told = standings(database, study)
+    if as_json:
+        print_json([asdict(one) for one in told])
+        return
     priced = any(one.cost is not None for one in told)
     table = _table("", "samples", "accuracy", "invalid", "refused", "failed", *(["cost"] if priced else []))
     found: dict[str, dict[str, list[Standing]]] = {}

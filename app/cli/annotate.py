@@ -1,7 +1,8 @@
-"""The commands that run annotators over finished conversations, and tell how far that is."""
+"""The commands that annotate finished conversations with models, and show the progress."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,7 +10,6 @@ import typer
 from pydantic import ValidationError
 from rich.table import Table
 from rich.text import Text
-from typer.core import TyperGroup
 
 from app.annotation.annotators.registry import ANNOTATORS, annotators
 from app.annotation.run import Findings, Planned, Wanted, findings, forget, keep, planned, told
@@ -18,7 +18,8 @@ from app.batch.cost_estimate import Estimate, estimate
 from app.batch.plan import Limits, Plan
 from app.batch.progress_display import Display, show_summary
 from app.batch.runner import run
-from app.cli.common import StudyName, app, err, finish, name_of, out, settings_in_use
+from app.cli.commands import Group, group
+from app.cli.common import AsJson, OriginOption, StudyName, err, finish, name_of, out, print_json, settings_in_use
 from app.cli.session_actions import act_on
 from app.config.settings import Settings
 from app.errors import AnnotatorUnknown
@@ -40,25 +41,19 @@ REPLY_TOKENS = 60
 MOST_WHYS = 5
 
 
-class _Named(TyperGroup):
-    """`parley annotate STUDY` is `parley annotate run STUDY`: a first word that is no command is a study."""
+class _Annotate(Group):
+    """`parley annotate STUDY` is `parley annotate run STUDY`: a first word that is not a command is a study."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that is meant."""
+        """The command, which is `run` unless another one is named."""
         return super().resolve_command(ctx, args if args and args[0] in self.commands else [RUN, *args])
 
 
-group = typer.Typer(
-    cls=_Named,
-    no_args_is_help=True,
-    help="Annotate finished conversations with a model, as in `parley annotate STUDY --annotator NAME --model M`; "
-    "sample some for people to check, and compute agreement.",
-)
-app.add_typer(group, name="annotate")
+commands = group("annotate", cls=_Annotate)
 
 
 def _known() -> str:
-    """The annotators that there are, for the help, which is there whatever ails a package."""
+    """The names of all annotators for the help, which must not fail because of a broken package."""
     try:
         return ", ".join(ANNOTATORS.all())
     except ParleyError:
@@ -68,35 +63,39 @@ def _known() -> str:
 With = Annotated[
     str,
     typer.Option(
-        "--annotator", help=f"Annotators, with commas: {_known()}, the study's own, or `--annotators-file`'s."
+        "--annotator",
+        metavar="NAME,...",
+        help=f"Annotators, separated by commas: {_known()}, the study's own, or those of --annotators-file.",
     ),
 ]
 From = Annotated[
-    Path | None, typer.Option("--annotators-file", help="A YAML file with `annotators:`, as in a study file.")
-]
-Origin = Annotated[
-    str | None, typer.Option(help="Whose sessions: person, import, bot or pilot. People's, unless there are none.")
+    Path | None,
+    typer.Option("--annotators-file", metavar="FILE", help="A YAML file with `annotators:`, as in a study file."),
 ]
 ModelOption = Annotated[
     str,
-    typer.Option("--model", help="The model: one of the study's, or BACKEND:NAME[@SERVER]; an own one has its own."),
+    typer.Option(
+        "--model",
+        metavar="MODEL",
+        help="A model of the study, or BACKEND:NAME[@SERVER]. An annotator of your own can name its model.",
+    ),
 ]
 
 
-@group.command(RUN)
+@commands.command(RUN)
 def run_(
     study: StudyName,
     names: With = "",
     model: ModelOption = "",
     file: From = None,
-    origin: Origin = None,
-    concurrency: Annotated[int, typer.Option(min=1, help="How many calls at once, for each server.")] = 32,
+    origin: OriginOption = None,
+    concurrency: Annotated[int, typer.Option(metavar="N", min=1, help="Calls at a time, for each server.")] = 32,
     budget: Annotated[
-        float | None, typer.Option(min=0, help="The most that it may cost, by the study's prices.")
+        float | None, typer.Option(metavar="AMOUNT", min=0, help="Limit of the cost, by the study's prices.")
     ] = None,
-    dry: Annotated[bool, typer.Option("--dry-run", help="Only tell how many calls, tokens and costs it is.")] = False,
+    dry: Annotated[bool, typer.Option("--dry-run", help="Make no calls; estimate calls, tokens and cost.")] = False,
 ) -> None:
-    """Annotate every finished conversation that is not annotated yet, and write what was found as facts."""
+    """Annotate every finished conversation that has no annotation yet, and store the results as events."""
     settings = settings_in_use()
     database = open_database(settings.database_url)
     name, meant = name_of(study), study_of(database, study)
@@ -118,7 +117,7 @@ def run_(
 
 
 def _asked(database: Database, settings: Settings, plan: Plan, limits: Limits) -> str:
-    """Ask what is missing; the name of the run."""
+    """Ask for the missing annotations, and return the name of the run."""
     display = Display(err)
     with display.showing():
         ended = finish(run(database, settings, plan, limits, display))
@@ -127,7 +126,7 @@ def _asked(database: Database, settings: Settings, plan: Plan, limits: Limits) -
 
 
 def study_of(database: Database, study: str) -> Study | None:
-    """The study that is meant, from its file or as it was published; none where its data were imported."""
+    """The study from its file or as published; None if its data were imported."""
     if study.endswith((".yaml", ".yml")):
         return load_study(study)
     return Studies(database).newest(study) if Studies(database).has(study) else None
@@ -150,37 +149,37 @@ def _wanted(study: Study | None, names: str, model: str, file: Path | None) -> l
     listed = [name.strip() for name in names.split(",") if name.strip()] or (list(own) if file else [])
     if not listed:
         there = ", ".join([*ANNOTATORS.all(), *own])
-        raise AnnotatorUnknown(f"--annotator is missing: which annotators? There are {there}.")
+        raise AnnotatorUnknown(f"--annotator is missing. Available: {there}.")
     found = []
     for annotator in annotators(dict.fromkeys(listed), own):
         meant = model or (own[annotator.name].model if annotator.name in own else "")
         if not meant:
             raise AnnotatorUnknown(
-                f"{annotator.name!r} has no model: give one by --model, of the study or BACKEND:NAME"
+                f"The annotator {annotator.name!r} has no model. Add --model: a model of the study, or BACKEND:NAME."
             )
         found.append((annotator, asked(study, meant)))
     return found
 
 
 def _tell_plan(plan: Planned, study: str, origin: str) -> None:
-    out.print(f"{study}: {len(plan.cells):,} annotations to ask for, of origin {origin}", highlight=False)
+    out.print(f"{study}: {len(plan.cells):,} annotations to request, origin {origin}", highlight=False)
     if plan.known:
-        out.print(f"  {len(plan.known):,} are known without asking", highlight=False)
+        out.print(f"  {len(plan.known):,} need no call", highlight=False)
     for (name, why), number in plan.lacking.items():
-        out.print(f"  {name}: {number:,} conversations are left out: {why}", highlight=False, markup=False)
+        out.print(f"  {name}: {number:,} conversations left out: {why}", highlight=False, markup=False)
 
 
 def _tell_estimate(found: Estimate) -> None:
-    tokens = f"{found.prompt_tokens:,} tokens to read, about {found.completion_tokens:,} to write"
-    out.print(f"  {found.left:,} calls now, {found.stored:,} replies are there; {tokens}", highlight=False)
-    unpriced = f", without {', '.join(found.unpriced)}, whose price is not known" if found.unpriced else ""
+    tokens = f"{found.prompt_tokens:,} prompt tokens, about {found.completion_tokens:,} completion tokens"
+    out.print(f"  {found.left:,} calls, {found.stored:,} replies stored; {tokens}", highlight=False)
+    unpriced = f", without {', '.join(found.unpriced)} (no price)" if found.unpriced else ""
     out.print(f"  cost about {found.cost:,.4f}{unpriced}", highlight=False, markup=False)
 
 
 def _tell_found(found: Findings, done: AnnotationCount) -> None:
-    out.print(f"{done.new:,} new annotations, {done.known:,} that were there", highlight=False)
+    out.print(f"{done.new:,} new annotations, {done.known:,} stored before", highlight=False)
     counts = {"unparsed": sum(found.unparsed.values()), "refused": found.refused, "failed": found.failed}
-    counts |= {"not asked yet": found.missing, "of who withdrew": done.gone}
+    counts |= {"not asked yet": found.missing, "of withdrawn participants": done.gone}
     for word, number in counts.items():
         if number:
             out.print(f"  {word}: {number:,}", highlight=False)
@@ -188,21 +187,22 @@ def _tell_found(found: Findings, done: AnnotationCount) -> None:
         out.print(f"    {name}: {number:,} x {why}", highlight=False, markup=False)
 
 
-@group.command()
-def status(study: StudyName) -> None:
-    """Tell what was asked of whom, and what became of it: annotated, unparsed, refused, failed or not asked yet."""
+@commands.command()
+def status(study: StudyName, as_json: AsJson = False) -> None:
+    """Show the number of annotations by annotator, model and outcome."""
     database = open_database(settings_in_use().database_url)
+    found = annotated_by(database, name_of(study))
+    if as_json:
+        print_json([asdict(one) for one in found])
+        return
     table = Table(title="Annotations", title_justify="left")
     columns = ("asked", "annotated", "unparsed", "refused", "failed", "not yet", "cost")
     for name in ("annotator", "model"):
         table.add_column(name)
     for name in columns:
         table.add_column(name, justify="right")
-    found = annotated_by(database, name_of(study))
     for one in found:
         counts = (one.asked, one.annotated, one.unparsed, one.refused, one.failed, one.missing)
         cost = "" if one.cost is None else f"{one.cost:,.2f}"
-        table.add_row(
-            Text(one.annotator), Text(one.model or "(nobody was asked)"), *(f"{count:,}" for count in counts), cost
-        )
-    out.print(table if found else "Nothing was annotated yet.")
+        table.add_row(Text(one.annotator), Text(one.model or "(no model)"), *(f"{count:,}" for count in counts), cost)
+    out.print(table if found else "Nothing has been annotated yet.")

@@ -1,11 +1,10 @@
-"""The commands by which people verify an annotator: a sample to label in the browser, and how far they agree.
+"""The commands by which people check an annotator: a sample to label in the browser, and the agreement.
 
-The analysis is read where it is needed, as it takes half of the time in which the command line starts.
+The analysis is imported where it is needed, as that takes as long as all other imports.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -19,8 +18,8 @@ from app.annotation.agreement import Compared, compared
 from app.annotation.annotators.base import Annotator
 from app.annotation.annotators.registry import annotators
 from app.annotation.validation_study import drawn, write_sample
-from app.cli.annotate import From, Origin, group, own_of, study_of
-from app.cli.common import StudyName, name_of, out, settings_in_use
+from app.cli.annotate import From, commands, own_of, study_of
+from app.cli.common import AsJson, OriginOption, StudyName, name_of, out, print_json, settings_in_use
 from app.config.secret import secret_for
 from app.errors import AnnotatorUnknown
 from app.studies.loader import load_study
@@ -32,22 +31,26 @@ if TYPE_CHECKING:
     from app.analysis.annotator_agreement import Verified
     from app.analysis.intervals import Interval
 
-Name = Annotated[str, typer.Option("--annotator", help="The annotator.")]
-Model = Annotated[str, typer.Option("--model", help="Only what this model annotated, by its name in the data.")]
+Name = Annotated[str, typer.Option("--annotator", metavar="NAME", help="The annotator.")]
+Model = Annotated[
+    str, typer.Option("--model", metavar="NAME", help="Only annotations of this model, by its name in the data.")
+]
 
 
-@group.command()
+@commands.command()
 def sample(
     study: StudyName,
     name: Name,
-    to: Annotated[Path, typer.Option("-o", "--out", help="The folder to write the label study into.")],
-    number: Annotated[int, typer.Option("-n", min=1, help="How many conversations.")] = 50,
-    seed: Annotated[str, typer.Option(help="What the draw is by: the same seed draws the same.")] = "1",
+    to: Annotated[Path, typer.Option("-o", "--out", metavar="FOLDER", help="The folder for the label study.")],
+    number: Annotated[int, typer.Option("-n", metavar="N", min=1, help="Number of conversations.")] = 50,
+    seed: Annotated[
+        str, typer.Option(metavar="SEED", help="The seed of the draw: the same seed gives the same sample.")
+    ] = "1",
     model: Model = "",
     file: From = None,
-    origin: Origin = None,
+    origin: OriginOption = None,
 ) -> None:
-    """Draw annotated conversations at random and write a study in which people answer the same about them."""
+    """Draw a random sample of annotated conversations, and write a study in which people label them."""
     settings = settings_in_use()
     database = open_database(settings.database_url)
     annotator = _annotator(study_of(database, study), name, file)
@@ -57,29 +60,30 @@ def sample(
     path = write_sample(to, annotator, chosen, secret)
     label = load_study(str(path))
     out.print(f"{path}: {len(chosen):,} of {len(pairs):,} conversations annotated with {name}", highlight=False)
-    out.print(f"[dim]parley serve {path} asks people about them; then[/dim]", highlight=False)
+    out.print(f"[dim]Next, let people label them: parley serve {path}[/dim]", highlight=False)
     out.print(
-        f"[dim]parley annotate agreement {study} --annotator {name} --label-study {label.name}[/dim]", highlight=False
+        f"[dim]Then: parley annotate agreement {study} --annotator {name} --label-study {label.name}[/dim]",
+        highlight=False,
     )
 
 
-@group.command()
+@commands.command()
 def agreement(
     study: StudyName,
     name: Name,
     labels: Annotated[
-        str, typer.Option("--label-study", help="The label study in which people answered, or its file.")
+        str, typer.Option("--label-study", metavar="STUDY", help="The label study, by its name or file.")
     ],
     labels_origin: Annotated[
         str | None,
-        typer.Option("--label-origin", help="Whose labels: person, bot or pilot. People's, unless there are none."),
+        typer.Option("--label-origin", metavar="ORIGIN", help="Only labels of this origin: person, bot or pilot."),
     ] = None,
     model: Model = "",
     file: From = None,
-    origin: Origin = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON in place of a table.")] = False,
+    origin: OriginOption = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Tell how far an annotator and people agree about a sample, and people among themselves, field by field."""
+    """Compute the agreement between an annotator and people, and among people, for each field."""
     settings = settings_in_use()
     database = open_database(settings.database_url)
     annotator = _annotator(study_of(database, study), name, file)
@@ -87,7 +91,7 @@ def agreement(
     found = compared(database, annotator, pairs, (name_of(labels), labels_origin), secret_for(settings, database))
     told = [(one, _verified(one)) for one in found]
     if as_json:
-        print(json.dumps({one.field.name: asdict(about) if about else None for one, about in told}, indent=2))
+        print_json({one.field.name: asdict(about) if about else None for one, about in told})
     else:
         out.print(_table(told))
 
@@ -107,14 +111,14 @@ def _annotated(
     pairs = [(one, event.data["values"]) for one, event in among(held, found)]
     if not pairs:
         raise AnnotatorUnknown(
-            f"nothing of {study!r} (origin {origin}) is annotated with {annotator.name!r} yet: parley annotate {study} "
+            f"{study!r} has no annotations by {annotator.name!r} (origin {origin}) yet. Run: parley annotate {study} "
             f"--annotator {annotator.name} --model MODEL"
         )
     return pairs
 
 
 def _verified(one: Compared) -> Verified | None:
-    """The agreement on a field; none on lists of free words."""
+    """The agreement on a field; None for lists of free text."""
     from app.analysis.annotator_agreement import Pair, verified
 
     if not one.field.compared:
@@ -124,14 +128,14 @@ def _verified(one: Compared) -> Verified | None:
 
 
 def _table(told: Sequence[tuple[Compared, Verified | None]]) -> Table:
-    about = "equal, kappa: the annotator and people; alpha: people among themselves; in brackets 95 % intervals"
+    about = "equal, kappa: annotator and people; alpha: among people; 95 % intervals in brackets"
     table = Table(title="Agreement", title_justify="left", caption=about, caption_justify="left")
     table.add_column("field")
     for name in ("labels", "conversations", "people", "equal", "kappa", "alpha"):
         table.add_column(name, justify="right")
     for one, found in told:
         if found is None:
-            table.add_row(Text(one.field.name), *("",) * 3, Text("free words: not compared"))
+            table.add_row(Text(one.field.name), *("",) * 3, Text("free text: not compared"))
             continue
         counts = (f"{number:,}" for number in (found.n, found.conversations, found.raters))
         figures = _shown(found.agreement, share=True), _shown(found.kappa), _shown(found.people)

@@ -1,8 +1,7 @@
-"""The command that tells whether a study's blinding held."""
+"""The command that checks whether a study's blinding held."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from typing import Annotated
 
@@ -10,7 +9,8 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from app.cli.common import app, name_of, out, settings_in_use
+from app.cli.commands import command
+from app.cli.common import AsJson, OriginOption, StudyName, name_of, out, print_json, settings_in_use
 from storage.datasets.describe.markdown import count as how_many
 from storage.db.engine import open_database
 from storage.reports.blinding import ALL, REPLIED, Blinding, blinding
@@ -18,22 +18,21 @@ from storage.reports.blinding import ALL, REPLIED, Blinding, blinding
 MOST_WORDS = 5
 
 
-@app.command(name="blinding")
+@command("blinding")
 def blinding_(
-    study: Annotated[str, typer.Argument(metavar="STUDY", help="The study's name, as in its file.")],
-    origin: Annotated[
-        str | None, typer.Option(help="Whose sessions: person or bot. People's, unless there are none.")
-    ] = None,
+    study: StudyName,
+    origin: OriginOption = None,
     by: Annotated[
-        list[str] | None, typer.Option(help="Only by this factor; can be given several times. By all unless given.")
+        list[str] | None,
+        typer.Option(metavar="FACTOR", help="Group by this factor. Can be repeated. Default: every factor."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with every word, in place of tables.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Tell whether the blinding held: replies that told which model wrote them, and guesses at the model."""
+    """Lists the words by which replies named their model, and counts participants' guesses at the model."""
     database = open_database(settings_in_use().database_url)
     report = blinding(database, name_of(study), origin, by or None)
     if as_json:
-        print(json.dumps(report.as_json(), indent=2, ensure_ascii=False))
+        print_json(report.as_json())
         return
     out.print(
         f"{report.study}: {how_many(report.sessions, 'session')} of origin {report.origin}",
@@ -44,12 +43,14 @@ def blinding_(
     if report.guesses:
         out.print(_guesses(report))
     else:
-        out.print("[dim]Nobody was asked to guess the model; the step `guess` asks.[/dim]")
+        out.print("[dim]No participant was asked to guess the model. The step `guess` asks.[/dim]")
 
 
 def _leaks(report: Blinding) -> Table:
-    table = _table("Replies that tell which model wrote them", ("model", "condition"), ("replies", "flagged", "share"))
-    table.add_column("telling words")
+    table = _table(
+        "Replies that name the model that wrote them", ("model", "condition"), ("replies", "flagged", "share")
+    )
+    table.add_column("words")
     for row in report.leaks:
         numbers = (f"{row.replies:,}", f"{row.flagged:,}", _percent(row.share))
         table.add_row(Text(row.model), _condition(row.by, row.value), *numbers, Text(_words(row.words)))

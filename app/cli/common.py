@@ -1,10 +1,14 @@
-"""What all commands share: the command line itself, where it writes, and the settings in use."""
+"""What the commands share: where they write, the settings in use, and options that several of them have."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
-from importlib.metadata import version
+import json
+import math
+import re
+from collections.abc import Coroutine, Mapping
+from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -17,49 +21,79 @@ from app.config.settings import Settings
 from app.studies.loader import find, read_yaml
 
 Result = TypeVar("Result")
-app = typer.Typer(
-    name="parley",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode="markdown",
-    pretty_exceptions_enable=False,
-)
 StudyName = Annotated[str, typer.Argument(metavar="STUDY", help="The study's name, or its file.")]
 StudyFile = Annotated[
     str, typer.Argument(metavar="STUDY", help="A study file, or the name of a study that comes with Parley.")
 ]
 Where = Annotated[
     list[str] | None,
-    typer.Option(help="Only with this value of a factor, `condition=answer-first`; may stand more than once."),
+    typer.Option(
+        metavar="FACTOR=VALUE", help="Only this value of a factor, as in `condition=answer-first`. Can be repeated."
+    ),
+]
+OriginOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ORIGIN",
+        help="Only sessions of this origin: person, import, bot or pilot. Default: the first of person, import and bot "
+        "that the study has.",
+    ),
 ]
 Host = Annotated[
     str | None,
     typer.Option(
-        help="The address to listen on; 0.0.0.0 opens it to the network. Else PARLEY_HOST.", show_default=False
+        metavar="ADDRESS",
+        help="The address to listen on; 0.0.0.0 opens it to the network. Default: PARLEY_HOST.",
+        show_default=False,
     ),
 ]
-Port = Annotated[int | None, typer.Option(help="The port. Else the setting's.", min=0, max=65_535, show_default=False)]
+Port = Annotated[
+    int | None,
+    typer.Option(
+        metavar="PORT", help="The port to listen on. Default: the setting.", min=0, max=65_535, show_default=False
+    ),
+]
 DatabaseAddress = Annotated[
     str | None,
-    typer.Option("--database", help="Where everything is stored, as in PARLEY_DATABASE_URL.", show_default=False),
+    typer.Option("--database", metavar="URL", help="The database. Default: PARLEY_DATABASE_URL.", show_default=False),
 ]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 STDOUT = Path("-")
 """In place of a file to write."""
 out = PlainConsole()
 err = PlainConsole(stderr=True)
+_COMMANDS_TERMINAL = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
-        out.print(f"Parley {version('parley')}", highlight=False)
-        raise typer.Exit
+def print_json(value: Any) -> None:
+    """Print a value as JSON, which is then all that the command prints to standard output.
+
+    Times are ISO 8601 in UTC, and a number that is not finite is null. Characters that would command a terminal are
+    escaped.
+    """
+    text = json.dumps(_jsonable(value), indent=2, ensure_ascii=False, allow_nan=False)
+    print(_COMMANDS_TERMINAL.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
 
 
-@app.callback()
-def _parley(
-    _: Annotated[bool, typer.Option("--version", help="Say which this is.", callback=_version, is_eager=True)] = False,
-) -> None:
-    """Studies in which people work with language models. Begin with `parley demo`."""
+def _jsonable(value: Any) -> Any:
+    match value:
+        case Mapping():
+            return {str(name): _jsonable(part) for name, part in value.items()}
+        case list() | tuple():
+            return [_jsonable(part) for part in value]
+        case float() if not math.isfinite(value):
+            return None
+        case Decimal():
+            return float(value)
+        case Path():
+            return str(value)
+        case _:
+            return value
+
+
+def iso(us: int | None) -> str | None:
+    """A time in microseconds since 1970 as ISO 8601."""
+    return None if us is None else datetime.fromtimestamp(us / 1e6, UTC).isoformat(timespec="milliseconds")
 
 
 def name_of(study: str) -> str:
@@ -68,8 +102,8 @@ def name_of(study: str) -> str:
 
 
 def settings_in_use(**given: Any) -> Settings:
-    """The settings, of which what the command line has `given` counts most, with a warning for each variable that is
-    none; raises SettingsError."""
+    """The settings, overridden by what the command line has `given`, with a warning for each unknown variable; raises
+    SettingsError."""
     for warning in configuration.unknown(configuration.names_in_use()):
         err.print(f"[yellow]{warning}[/yellow]")
     settings = configuration.load(**{name: value for name, value in given.items() if value is not None})
@@ -78,7 +112,7 @@ def settings_in_use(**given: Any) -> Settings:
 
 
 def finish(work: Coroutine[Any, Any, Result]) -> Result:
-    """Run something to its end, on the quicker event loop where there is one: it makes nearly twice as many calls."""
+    """Run something to its end, on uvloop where it is installed: it makes nearly twice as many calls."""
     try:
         import uvloop
     except ImportError:  # Windows

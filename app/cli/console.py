@@ -1,17 +1,18 @@
-"""The command that opens the researchers' console."""
+"""The command that serves the researchers' console."""
 
 from __future__ import annotations
 
 from app.cli.accounts import invite_first
-from app.cli.common import DatabaseAddress, Host, Port, app, out, settings_in_use
-from app.cli.serving import give_way, listen, must_be_free
+from app.cli.commands import command
+from app.cli.common import DatabaseAddress, Host, Port, out, settings_in_use
+from app.cli.http_server import give_way, listen, must_be_free
 from storage.db.addresses import without_password
 from storage.db.engine import open_database
 
 
-@app.command()
+@command("console")
 def console(host: Host = None, port: Port = None, database: DatabaseAddress = None) -> None:
-    """Open the researchers' console, behind a login: make and open studies, watch them, read sessions, export data."""
+    """Researchers log in to make, run and watch studies, read sessions, and export data."""
     from app.web.console.server import build_console
 
     settings = settings_in_use(host=host, console_port=port, database_url=database)

@@ -1,8 +1,7 @@
-"""The commands that say what a study costs, and bound it."""
+"""The commands for a study's costs and budgets."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from enum import StrEnum
@@ -12,7 +11,8 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from app.cli.common import StudyName, Where, app, name_of, out, settings_in_use
+from app.cli.commands import command
+from app.cli.common import AsJson, StudyName, Where, name_of, out, print_json, settings_in_use
 from app.cli.recruitment import cell_of
 from app.clock import WorldClock
 from experiments.session.study_status import EVERYBODY
@@ -26,20 +26,20 @@ from storage.reports.costs import Cost, costs, speaks, spending
 
 
 class Grouping(StrEnum):
-    """What costs are added up by."""
+    """What costs are grouped by."""
 
     model = "model"
     condition = "condition"
     participant = "participant"
 
 
-@app.command(name="costs")
+@command("costs")
 def costs_(
     study: StudyName,
-    by: Annotated[Grouping, typer.Option(help="What is added up.")] = Grouping.model,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    by: Annotated[Grouping, typer.Option(help="Group the costs.")] = Grouping.model,
+    as_json: AsJson = False,
 ) -> None:
-    """Say what a study's models have cost: by model, condition or participant; and what its budget still bears."""
+    """Costs are grouped by model, by condition or by participant."""
     database = open_database(settings_in_use().database_url)
     found = Studies(database).newest(name_of(study))
     told = costs(database, found.name, by.value)
@@ -50,9 +50,9 @@ def costs_(
         groups = {name: asdict(cost) for name, cost in told.items()}
         whole = {"study": found.name, "currency": found.file.currency, "by": by.value, "groups": groups}
         sums = {"total": asdict(total), "simulated_users": asdict(spoken)}
-        print(json.dumps({**whole, **sums, **bounds}, indent=2, ensure_ascii=False))
+        print_json({**whole, **sums, **bounds})
         return
-    table = Table(by.value, *(name for name in ("attempts", "failed", "tokens read", "tokens written", "cost")))
+    table = Table(by.value, *(name for name in ("attempts", "failed", "prompt tokens", "completion tokens", "cost")))
     for name, cost in (*told.items(), ("[bold]all[/bold]", total)):
         numbers = (cost.attempts, cost.failed, cost.prompt_tokens, cost.completion_tokens)
         label = name if cost is total else escape(name)
@@ -60,63 +60,67 @@ def costs_(
     out.print(table)
     if spoken.attempts:
         paid = _money(spoken, found.file.currency)
-        out.print(f"Of that {paid} went to what speaks for simulated users, which no budget bounds.", highlight=False)
+        out.print(
+            f"Of that, {paid} is for the models of simulated users, which count against no budget.", highlight=False
+        )
     if total.unknown:
-        out.print(f"[yellow]{total.unknown:,} replies have no known cost[/yellow]: no `price`, or no count of tokens.")
-    _tell(found, bounds)
+        out.print(f"[yellow]{total.unknown:,} replies have no known cost[/yellow]: no `price`, or no token count.")
+    _print_budget(found, bounds)
 
 
-@app.command()
+@command("budget")
 def budget(
     study: StudyName,
-    amount: Annotated[float | None, typer.Argument(metavar="[AMOUNT]", help="For all replies together.", min=0)] = None,
+    amount: Annotated[float | None, typer.Argument(metavar="AMOUNT", help="The new budget.", min=0)] = None,
     where: Where = None,
-    none: Annotated[bool, typer.Option("--unlimited", help="Lift the budget.")] = False,
+    unlimited: Annotated[bool, typer.Option("--unlimited", help="Remove the budget.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Set what a study's models may cost, altogether or in a cell, or show it.
-
-    Who has begun can finish; once it is spent or promised nobody new begins there.
-    """
+    """When it is spent or reserved for running sessions, no new session can start. Running sessions continue."""
     database = open_database(settings_in_use().database_url)
     found = Studies(database).newest(name_of(study))
     cell = cell_of(found, where)
-    if amount is not None or none:
+    if amount is not None or unlimited:
         data = {"amount": amount, "where": cell}
         decide_on(database, found.name, "budgeted", data, by="researcher", at_us=WorldClock().now_us())
-    _tell(found, _bounds(database, found))
-    for other in operations_of(database, found.name).budgets:
-        if other:
-            told = _bounds(database, found, other)
-            left = max(0.0, told["budget"] - told["spent"] - told["promised"])
-            out.print(f"  {escape(cell_key(dict(other)))}: {told['budget']:,.2f}, left {left:,.2f}", highlight=False)
+    whole = _bounds(database, found)
+    parts = {key: _bounds(database, found, key) for key in operations_of(database, found.name).budgets if key}
+    if as_json:
+        cells = [{"where": dict(key), **bounds} for key, bounds in parts.items()]
+        print_json({"study": found.name, "currency": found.file.currency, **whole, "cells": cells})
+        return
+    _print_budget(found, whole)
+    for key, bounds in parts.items():
+        left = max(0.0, bounds["budget"] - bounds["spent"] - bounds["reserved"])
+        out.print(f"  {escape(cell_key(dict(key)))}: {bounds['budget']:,.2f}, left {left:,.2f}", highlight=False)
 
 
 def _bounds(database: Database, study: Study, where: Cell = EVERYBODY) -> dict[str, Any]:
-    """The budget, what is spent of it and what is promised to those in the midst of the study."""
+    """The budget, the part spent, and the part reserved for running sessions."""
     now = operations_of(database, study.name)
     known = spending(database, study, where, WorldClock().now_us())
-    return {"budget": now.budgets.get(where), "spent": known.spent, "promised": known.under_way, "paused": now.paused}
+    return {"budget": now.budgets.get(where), "spent": known.spent, "reserved": known.under_way, "paused": now.paused}
 
 
 def _money(cost: Cost, currency: str) -> str:
-    """What is known of it: with some of it unknown it is more."""
+    """A cost as text; a sum with unknown parts is a lower bound."""
     if not cost.unknown:
         return f"{cost.cost:,.4f} {currency}"
     return f"over {cost.cost:,.4f} {currency}" if cost.cost else "unknown"
 
 
-def _tell(study: Study, bounds: Mapping[str, Any]) -> None:
+def _print_budget(study: Study, bounds: Mapping[str, Any]) -> None:
     currency = escape(study.file.currency)
     if bounds["paused"]:
-        out.print(f"[yellow]Paused ({escape(bounds['paused'])}): nobody new can begin.[/yellow]")
+        out.print(f"[yellow]Paused ({escape(bounds['paused'])}): no new session can start.[/yellow]")
     if bounds["budget"] is None:
         out.print(f"No budget is set: parley budget {study.name} AMOUNT", highlight=False)
         return
-    left = bounds["budget"] - bounds["spent"] - bounds["promised"]
+    left = bounds["budget"] - bounds["spent"] - bounds["reserved"]
     out.print(
-        f"Budget: {bounds['budget']:,.2f} {currency}; spent {bounds['spent']:,.2f}, promised to those in the midst of "
-        f"the study {bounds['promised']:,.2f}, left {max(0.0, left):,.2f}.",
+        f"Budget: {bounds['budget']:,.2f} {currency}; spent {bounds['spent']:,.2f}, reserved for running sessions "
+        f"{bounds['reserved']:,.2f}, left {max(0.0, left):,.2f}.",
         highlight=False,
     )
     if left <= 0:
-        out.print("[yellow]Nobody new can begin until it is raised. Those who have begun go on.[/yellow]")
+        out.print("[yellow]No new session can start until the budget is raised. Running sessions continue.[/yellow]")

@@ -1,4 +1,4 @@
-"""The commands that keep a database safe: backups, putting one back, and migrations."""
+"""The commands that maintain the database: backup, restore, migrate, rebuild, verify."""
 
 from __future__ import annotations
 
@@ -11,20 +11,23 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
-from app.cli.common import app, err, out, settings_in_use
-from app.cli.datasets import db
+from app.cli.commands import command, group
+from app.cli.common import err, out, settings_in_use
 from app.clock import WorldClock
 from app.config.secret import secret_of
 from storage.accounts.secret_fingerprint import take
 from storage.datasets.describe.markdown import count as how_many
-from storage.db.backup import Checked, Told, back_up, sqlite_file
+from storage.db.backup import Checked, Told, back_up, must_be_unused, sqlite_file
 from storage.db.backup import restore as put_back
 from storage.db.engine import open_database
+from storage.log.projections import differences, rebuild
 from storage.migrations.migrate import migrate, standing
+
+db = group("db")
 
 
 def _now() -> str:
-    """The time as it stands in a file's name."""
+    """The time for a file's name."""
     return datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
 
 
@@ -34,7 +37,7 @@ def _beside(file: Path, why: str) -> Path:
 
 @contextmanager
 def _copying(what: str) -> Iterator[Told]:
-    """A bar that moves with the pages that are copied."""
+    """Show a progress bar."""
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
         task = bar.add_task(what, total=None)
@@ -42,74 +45,82 @@ def _copying(what: str) -> Iterator[Told]:
 
 
 def _held(checked: Checked) -> str:
-    """What is in a database: how much, of which studies, and how new."""
-    held = f"{how_many(checked.sessions, 'session')} and {how_many(checked.facts, 'fact')}"
+    """What a database has: sessions, events, studies, and the newest event."""
+    held = f"{how_many(checked.sessions, 'session')} and {how_many(checked.facts, 'event')}"
     if checked.last_us is None:
         return held
     newest = datetime.fromtimestamp(checked.last_us / 1e6, UTC)
     return f"{held} of {', '.join(checked.studies)}, the newest of {newest:%Y-%m-%d %H:%M} UTC"
 
 
-@app.command()
+@command("backup")
 def backup(
     to: Annotated[
         Path | None,
-        typer.Argument(metavar="[FILE]", help="The file to write; beside the database, with the time, unless given."),
+        typer.Argument(
+            metavar="FILE", help="The file to write. Default: beside the database, with the time in its name."
+        ),
     ] = None,
 ) -> None:
-    """Back up the database while Parley runs, and check the backup; SQLite only, PostgreSQL has pg_dump."""
+    """The backup is checked for damage. For PostgreSQL use pg_dump."""
     file = sqlite_file(settings_in_use().database_url)
     with _copying("copying") as told:
         made = back_up(file, to or _beside(file, "backup"), told)
     out.print(f"{made.file}: {made.bytes:,} bytes, {_held(made)}, no damage")
-    out.print("[dim]Without the secret nobody can go on, and no id can be read: keep it too, elsewhere.[/dim]")
+    out.print(
+        "[dim]Keep the secret too, in another place: without it no session can continue and no ID can be read.[/dim]"
+    )
 
 
-@app.command()
+@command("restore")
 def restore(
     backup: Annotated[
         Path,
-        typer.Argument(
-            metavar="FILE", help="What `parley backup` wrote; its checksum, FILE.sha256, has to be beside it."
-        ),
+        typer.Argument(metavar="FILE", help="A backup of `parley backup`, with its checksum FILE.sha256 beside it."),
     ],
     unsummed: Annotated[
         bool,
-        typer.Option("--without-checksum", help="Also a file without one, as older versions and other tools make it."),
+        typer.Option(
+            "--without-checksum", help="Accept a backup without a checksum, made by an older version or another tool."
+        ),
     ] = False,
 ) -> None:
-    """Put a backup in the database's place, which is kept beside it; stop Parley first."""
+    """Stop Parley first. The present database is kept beside the restored one."""
     file = sqlite_file(settings_in_use().database_url)
     with _copying("restoring") as told:
         done = put_back(backup, file, _beside(file, "before-restore"), told, unsummed=unsummed)
-    out.print(f"{file}: as it was, with {_held(done.checked)}")
+    out.print(f"{file}: restored, with {_held(done.checked)}")
     if done.aside:
-        out.print(f"What was there is now {done.aside}", highlight=False)
+        out.print(f"The database from before is now {done.aside}", highlight=False)
     if not done.summed:
         out.print(
-            "[yellow]There was no checksum to compare it with. SQLite finds no damage, but a text that was changed is "
-            "not noticed so;[/yellow] `parley db verify` and `parley verify STUDY` compare what follows from the log."
+            "[yellow]The backup had no checksum. SQLite finds no damage, but it would not notice a changed "
+            "text.[/yellow] `parley db verify` and `parley verify STUDY` compare the tables with the event log."
         )
     if done.withdrawn is None:
-        out.print("[yellow]It is too damaged to tell who withdrew since the backup: withdraw them again.[/yellow]")
+        out.print(
+            "[yellow]The database from before is too damaged to list withdrawals since then: repeat them.[/yellow]"
+        )
     elif done.withdrawn:
-        out.print("[yellow]These sessions were withdrawn since, and are back: withdraw them again.[/yellow]")
+        out.print(
+            "[yellow]These sessions were withdrawn after the backup and are restored: withdraw them again.[/yellow]"
+        )
     for stream in done.withdrawn or ():
         out.print(f"  {stream}", highlight=False)
 
 
 @db.command(name="migrate")
 def db_migrate() -> None:
-    """Carry the database over to the tables of this Parley; stop every process that uses it first."""
+    """Migrate the database to the tables of this version. Stop every process that uses it first."""
     url = settings_in_use().database_url
     with _copying("backing up") as told:
         done = migrate(url, _before(url), told)
     if done.backup:
-        out.print(f"The database as it was: {done.backup}", highlight=False)
+        out.print(f"Backup of the database from before: {done.backup}", highlight=False)
     for revision in done.revisions:
-        out.print(f"Revision {revision} is in force.", highlight=False)
+        out.print(f"Migrated to revision {revision}.", highlight=False)
     if done.rebuilt is not None:
-        out.print(f"The tables that follow from the log are rebuilt from {how_many(done.rebuilt, 'session')}.")
+        out.print(f"The tables derived from the event log were rebuilt from {how_many(done.rebuilt, 'session')}.")
     if not done.revisions and done.rebuilt is None:
         out.print("There is nothing to migrate.")
 
@@ -120,26 +131,49 @@ def _before(url: str) -> Callable[[str], Path]:
 
 @db.command(name="accept-secret")
 def db_new_secret() -> None:
-    """Take the present secret for the one before, which is lost: who has begun cannot go on, and recruiters' ids stay
-    sealed; it is never needed otherwise.
+    """Accept the present secret in place of the earlier one, if that one is lost.
+
+    Running sessions cannot continue afterwards, and the recruiters' IDs stored so far can never be read.
     """
     settings = settings_in_use()
     database = open_database(settings.database_url)
     take(database, secret_of(settings), WorldClock().now_us)
-    out.print("From now on this database is used with the present secret. Keep it.")
+    out.print("This database now accepts the present secret. Keep it.")
 
 
 @db.command(name="status")
 def db_status() -> None:
-    """Tell which revision the database's tables have, and exit with 1 if Parley cannot start on them."""
+    """Show the revision of the tables; exits with 1 if they need to be migrated or rebuilt."""
     found = standing(settings_in_use().database_url)
     if found.revision is None:
-        out.print("The database is empty: the first start makes its tables.")
+        out.print("The database is empty. The first start creates its tables.")
         return
     out.print(f"Revision {found.revision}.", highlight=False)
     if found.waiting:
-        out.print(f"[yellow]Waits for {', '.join(found.waiting)}[/yellow]: parley db migrate", highlight=False)
+        out.print(f"[yellow]Needs migration to {', '.join(found.waiting)}[/yellow]: parley db migrate", highlight=False)
     for name in found.outdated:
-        out.print(f"[yellow]An older Parley made the table {name}[/yellow]: parley db rebuild", highlight=False)
+        out.print(f"[yellow]The table {name} is of an older version[/yellow]: parley db rebuild", highlight=False)
     if found.waiting or found.outdated:
         raise typer.Exit(1)
+
+
+@db.command(name="rebuild")
+def db_rebuild() -> None:
+    """Rebuild the released tables from the event log. Stop every process that uses the database first."""
+    url = settings_in_use().database_url
+    must_be_unused(url)
+    count = rebuild(open_database(url, outdated=True))
+    out.print(f"The released tables were rebuilt from {how_many(count, 'session')}.")
+
+
+@db.command(name="verify")
+def db_verify() -> None:
+    """Compare the released tables with the event log; prints the differences, and exits with 1 if there are any."""
+    count = 0
+    for sentence in differences(open_database(settings_in_use().database_url)):
+        out.print(sentence, markup=False, highlight=False)
+        count += 1
+    if count:
+        out.print(f"[red]{count} differences.[/red] `parley db rebuild` rebuilds the tables.")
+        raise typer.Exit(1)
+    out.print("The released tables match the event log.")

@@ -1,4 +1,4 @@
-"""The commands that bring data in and out: import, validate, export, and what looks after the database."""
+"""The commands that import, validate and export datasets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from app.cli.common import STDOUT, Where, app, err, name_of, out, settings_in_use
+from app.cli.commands import command
+from app.cli.common import STDOUT, OriginOption, StudyName, Where, err, name_of, out, settings_in_use
 from app.config.secret import secret_for
 from app.config.settings import Settings
 from experiments.study.cells import parse_values
@@ -25,10 +26,8 @@ from storage.datasets.exports.session_filter import Selection, moment_of
 from storage.datasets.imports.detect_files import Found
 from storage.datasets.imports.importer import deviations, import_files
 from storage.datasets.manifest import Exported
-from storage.db.backup import must_be_unused
 from storage.db.engine import Database, open_database
 from storage.errors import StorageError
-from storage.log.projections import differences, rebuild
 from storage.registers.origins import Origin
 from storage.registers.participants import Participants, Person
 from storage.registers.studies import Studies
@@ -36,26 +35,28 @@ from storage.schemas.registry import schemas
 
 PROLIFIC = "prolific"
 
-SchemaName = Annotated[str, typer.Argument(metavar="SCHEMA", help=f"One of: {', '.join(sorted(schemas()))}.")]
+SchemaName = Annotated[str, typer.Argument(metavar="SCHEMA", help=f"The dataset: {', '.join(sorted(schemas()))}.")]
 Paths = Annotated[
     list[Path],
-    typer.Argument(metavar="PATH...", help="Files of the release, or its folder with whichever of them are there."),
+    typer.Argument(metavar="PATH", help="Files of the release, or the folder that has them."),
 ]
 
 
-@app.command(name="import")
+@command("import")
 def import_(
     schema: SchemaName,
     paths: Paths,
-    study: Annotated[str, typer.Option(help="The study to import into; called like the schema unless given.")] = "",
+    study: Annotated[
+        str, typer.Option(metavar="NAME", help="The name of the study to import into. Default: the schema's.")
+    ] = "",
 ) -> None:
-    """Read the files of a released dataset into the database, as sessions of a study; all of it or nothing."""
+    """The files become sessions of a study. If one of them has an error, nothing is imported."""
     database, name = _database(), study or schema
     own = Studies(database).has(name)
     if own and not study:
         raise StorageError(
-            f"{name!r} is also a study of this Parley. Say which study the files go into: --study {name}-released, or "
-            f"--study {name} to have them beside its own sessions"
+            f"This database has a study {name!r} already. To import into another study, add --study {name}-released; "
+            f"to import beside its own sessions, add --study {name}"
         )
     try:
         with _reading() as progress:
@@ -64,15 +65,15 @@ def import_(
         err.print("Stopped. Nothing was imported.")
         raise typer.Exit(130) from None
     for file in done:
-        told = f"{file.new:,} new" if file.new else "all known, nothing to do" if file.rows else "no rows"
+        told = f"{file.new:,} new" if file.new else "all imported before" if file.rows else "no rows"
         out.print(f"{file.path}: {file.rows:,} rows, {told}", highlight=False)
     origin = " --origin import" if own else ""
-    out.print(f"[dim]parley export {name} --schema {schema}{origin} -o FOLDER writes them again[/dim]")
+    out.print(f"[dim]To write them again: parley export {name} --schema {schema}{origin} -o FOLDER[/dim]")
 
 
-@app.command()
+@command("validate")
 def validate(schema: SchemaName, paths: Paths) -> None:
-    """Say of every cell of a released dataset's files that is not as its schema has it; exits with 1 if any is."""
+    """Prints every cell that deviates from the schema, and exits with 1 if there is one."""
     count = files = 0
     with _reading() as progress:
         for item in deviations(schema, paths, progress):
@@ -92,48 +93,62 @@ def _files(count: int) -> str:
     return "file" if count == 1 else "files"
 
 
-@app.command(name="export")
+@command("export")
 def export_(
-    study: Annotated[str, typer.Argument(metavar="STUDY", help="The study's name, as in its file.")],
+    study: StudyName,
     schema: Annotated[
         str,
-        typer.Option(help=f"The released schema: {', '.join(sorted(schemas()))}; or {NAME}, examples to train on."),
+        typer.Option(
+            metavar="SCHEMA",
+            help=f"The format of a released dataset: {', '.join(sorted(schemas()))}; or {NAME}, for training examples.",
+        ),
     ],
-    to: Annotated[Path, typer.Option("-o", "--out", help="The folder to write into; `-` for standard output.")],
-    origin: Annotated[
-        str | None, typer.Option(help="Whose sessions: person, import, bot or pilot. People's, unless there are none.")
-    ] = None,
-    file: Annotated[str, typer.Option(help="With `-o -`: which file; the first unless given.")] = "",
+    to: Annotated[
+        Path, typer.Option("-o", "--out", metavar="FOLDER", help="The folder to write; `-` for standard output.")
+    ],
+    origin: OriginOption = None,
+    file: Annotated[
+        str, typer.Option(metavar="NAME", help="With `-o -`: the file to print. Default: the first one.")
+    ] = "",
     status: Annotated[
         Path | None,
         typer.Option(
             "--prolific-export",
-            help="Prolific's export of the study: who counts as having completed it in the filtered file.",
+            metavar="FILE",
+            help="Prolific's export of the study: decides who counts as complete in the filtered file.",
         ),
     ] = None,
     safe: Annotated[
         bool,
-        typer.Option("--safe-for-spreadsheets", help="Escape what a spreadsheet would run; no longer the exact data."),
+        typer.Option("--safe-for-spreadsheets", help="Escape cells that a spreadsheet would run as formulas."),
     ] = False,
-    zipped: Annotated[bool, typer.Option("--zip", help="Pack the folder into one zip beside it.")] = False,
+    zipped: Annotated[bool, typer.Option("--zip", help="Also write the folder as one zip file.")] = False,
     where: Where = None,
-    since: Annotated[str, typer.Option(help="Only who began then or later: a date or time, UTC.")] = "",
-    until: Annotated[str, typer.Option(help="Only who began on that date or earlier, or before that time, UTC.")] = "",
-    complete: Annotated[bool, typer.Option("--complete", help="Only who completed the study.")] = False,
-    language: Annotated[str, typer.Option(help="Only who took part in this language, such as `de`.")] = "",
+    since: Annotated[
+        str, typer.Option(metavar="TIME", help="Only sessions started at this date or time (UTC) or later.")
+    ] = "",
+    until: Annotated[
+        str, typer.Option(metavar="TIME", help="Only sessions started up to this date, or before this time (UTC).")
+    ] = "",
+    complete: Annotated[bool, typer.Option("--complete", help="Only complete sessions.")] = False,
+    language: Annotated[
+        str, typer.Option(metavar="LANGUAGE", help="Only sessions in this language, such as `de`.")
+    ] = "",
     with_excluded: Annotated[
         bool, typer.Option("--with-excluded", help="Also sessions that a researcher excluded.")
     ] = False,
-    user: Annotated[str, typer.Option(help="Of simulated sessions: only this kind of user's, `two_step`.")] = "",
+    user: Annotated[
+        str, typer.Option(metavar="KIND", help="Only simulated users of this kind, such as `two_step`.")
+    ] = "",
     train: Annotated[
         float,
         typer.Option(
-            "--train-share", help=f"With {NAME}: the share of the questions that are for training.", min=0, max=1
+            "--train-share", metavar="SHARE", help=f"With {NAME}: the share of questions for training.", min=0, max=1
         ),
     ] = SHARE,
-    seed: Annotated[str, typer.Option(help=f"With {NAME}: which questions those are.")] = "1",
+    seed: Annotated[str, typer.Option(metavar="SEED", help=f"With {NAME}: the seed of that split.")] = "1",
 ) -> None:
-    """Write a study's data as the released dataset's files, with a codebook, metadata and checksums."""
+    """Besides the files of the released dataset, writes a codebook, metadata and checksums."""
     settings = settings_in_use()
     database = open_database(settings.database_url)
     name = name_of(study)
@@ -148,42 +163,42 @@ def export_(
         stream(database, wish, sys.stdout.buffer, file)
         return
     exported = export(database, wish, to)
-    _tell(exported, statuses)
+    _print_export(exported, statuses)
     if zipped:
         out.print(f"{pack(to)}", highlight=False)
 
 
 def _examples(database: Database, wish: Wish, to: Path, file: str, split: Split) -> None:
-    """Write examples for the fine-tuning of a user simulator, and tell of how many questions they are."""
+    """Write examples for the fine-tuning of a user simulator, and print how many."""
     if to == STDOUT:
         stream_examples(database, wish, sys.stdout.buffer, split, file or TRAIN)
         return
     written = export_examples(database, wish, to, split)
     for one in written.exported.files:
-        about = f"{one.rows:,} examples, of {written.questions[one.path]:,} of the questions"
+        about = f"{one.rows:,} examples from {written.questions[one.path]:,} questions"
         out.print(f"{to / one.path}: {about}", highlight=False)
     out.print(f"[dim]{how_many(written.exported.sessions, 'session')} of origin {written.exported.origin}[/dim]")
     for why, number in sorted(written.left_out.items()):
         out.print(f"  left out: {number:,} conversations {why}", highlight=False)
 
 
-def _tell(exported: Exported, statuses: Statuses | None) -> None:
+def _print_export(exported: Exported, statuses: Statuses | None) -> None:
     for file in exported.files:
         out.print(f"{exported.folder / file.path}: {file.rows:,} rows", highlight=False)
     out.print(
-        f"[dim]{how_many(exported.sessions, 'session')} of origin {exported.origin}; README.md says what is there[/dim]"
+        f"[dim]{how_many(exported.sessions, 'session')} of origin {exported.origin}; README.md describes them[/dim]"
     )
     for why, number in exported.selected.left_out if exported.selected else ():
         out.print(f"  left out: {number:,} {why}", highlight=False)
     for kept in exported.filtered:
         out.print(f"  {kept.step}: {kept.people:,} participants, {kept.answers:,} answers", highlight=False)
     if statuses and statuses.unknown:
-        out.print(f"[yellow]{statuses.unknown} ids of the status file belong to no session of this study.[/yellow]")
+        out.print(f"[yellow]{statuses.unknown} IDs of Prolific's export belong to no session of this study.[/yellow]")
     cells = sum(sum(file.formulas.values()) for file in exported.files)
     if cells and not exported.safe:
         out.print(
             f"[yellow]{cells:,} cells would run as formulas in a spreadsheet[/yellow] (README.md lists the columns); "
-            "`--safe-for-spreadsheets` writes a variant in which they don't."
+            "`--safe-for-spreadsheets` escapes them."
         )
 
 
@@ -194,7 +209,7 @@ def _statuses(settings: Settings, database: Database, study: str, path: Path) ->
 
 @contextmanager
 def _reading() -> Iterator[Callable[[Path, int], None]]:
-    """A bar for each file that is read."""
+    """Show a progress bar for each file that is read."""
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn())
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
         tasks: dict[Path, TaskID] = {}
@@ -209,29 +224,3 @@ def _reading() -> Iterator[Callable[[Path, int], None]]:
 
 def _database() -> Database:
     return open_database(settings_in_use().database_url)
-
-
-db = typer.Typer(help="Look after the database: migrate it, rebuild what follows from the log, or compare the two.")
-app.add_typer(db, name="db")
-
-
-@db.command(name="rebuild")
-def db_rebuild() -> None:
-    """Empty the released tables and fill them again from the log; stop the server first."""
-    url = settings_in_use().database_url
-    must_be_unused(url)
-    count = rebuild(open_database(url, outdated=True))
-    out.print(f"The released tables are rebuilt from {how_many(count, 'session')}.")
-
-
-@db.command(name="verify")
-def db_verify() -> None:
-    """Compare the released tables with the log, say what differs, and exit with 1 if anything does."""
-    count = 0
-    for sentence in differences(_database()):
-        out.print(sentence, markup=False, highlight=False)
-        count += 1
-    if count:
-        out.print(f"[red]{count} differences.[/red] `parley db rebuild` makes the tables anew.")
-        raise typer.Exit(1)
-    out.print("The released tables are what the log implies.")

@@ -1,4 +1,4 @@
-"""The command that shows how models were asked and what became of it: the researcher's view of every failure."""
+"""The command that shows model calls, with their errors."""
 
 from __future__ import annotations
 
@@ -15,24 +15,28 @@ from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
-from app.cli.common import STDOUT, app, name_of, out, settings_in_use
+from app.cli.commands import command
+from app.cli.common import STDOUT, AsJson, StudyName, iso, name_of, out, print_json, settings_in_use
 from storage.db.engine import open_database
 from storage.db.private_files import writing
 from storage.registers.studies import Studies
 from storage.reports.model_calls import attempts
 
 
-@app.command(name="model-calls")
+@command("model-calls")
 def attempts_(
-    study: Annotated[str, typer.Argument(metavar="STUDY", help="The study's name, or its file.")],
-    failed: Annotated[bool, typer.Option("--failed", help="Only those that brought no reply.")] = False,
-    last: Annotated[int, typer.Option(help="How many of the newest are shown.", min=1)] = 20,
+    study: StudyName,
+    failed: Annotated[bool, typer.Option("--failed", help="Only failed calls.")] = False,
+    last: Annotated[int, typer.Option(metavar="N", help="Show the newest N calls.", min=1)] = 20,
     to: Annotated[
         Path | None,
-        typer.Option("-o", "--out", help="Write all of them, whole, as JSON lines to a file; `-` for standard output."),
+        typer.Option(
+            "-o", "--out", metavar="FILE", help="Write all calls to a file, as JSON lines; `-` for standard output."
+        ),
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Show how a study's models were asked: when, for how long, with what outcome, and why one failed."""
+    """A reply can take several attempts; each of them is a call of its own."""
     database = open_database(settings_in_use().database_url)
     found = attempts(database, Studies(database).newest(name_of(study)).name, failed=failed)
     if to == STDOUT:
@@ -40,7 +44,9 @@ def attempts_(
     elif to is not None:
         with writing(to) as file:
             count = _write(found, file)
-        out.print(f"{to}: {count:,} attempts", highlight=False)
+        out.print(f"{to}: {count:,} calls", highlight=False)
+    elif as_json:
+        print_json([{**attempt, "started": iso(attempt["started_us"])} for attempt in deque(found, maxlen=last)])
     else:
         _show(deque(found, maxlen=last))
 
@@ -54,7 +60,9 @@ def _write(found: Iterable[Mapping[str, Any]], file: BinaryIO) -> int:
 
 
 def _show(found: Iterable[Mapping[str, Any]]) -> None:
-    table = Table("when (UTC)", "session", "place", "model", "try", "outcome", "first", "all", "cost", box=SIMPLE_HEAD)
+    table = Table(
+        "started (UTC)", "session", "step", "model", "attempt", "outcome", "first", "total", "cost", box=SIMPLE_HEAD
+    )
     table.pad_edge = False
     for column in (0, 3, 5, 6, 7):
         table.columns[column].no_wrap = True
@@ -74,9 +82,9 @@ def _show(found: Iterable[Mapping[str, Any]]) -> None:
             "" if attempt["cost"] is None else f"{attempt['cost']:.4f}",
         )
         if attempt["cause"]:
-            causes.append(f"{attempt['session']}, {attempt['path']}, try {attempt['number']}: {attempt['cause']}")
+            causes.append(f"{attempt['session']}, {attempt['path']}, attempt {attempt['number']}: {attempt['cause']}")
     if not table.row_count:
-        out.print("None.")
+        out.print("No calls.")
         return
     out.print(table)
     for cause in causes:

@@ -1,4 +1,4 @@
-"""The commands about people: personal links, who was returned to the recruiter, who withdraws; and `verify`."""
+"""The commands about participants: links, returned submissions, withdrawal; and `verify`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import typer
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from app.cli.common import STDOUT, StudyName, app, err, name_of, out, settings_in_use
+from app.cli.commands import command
+from app.cli.common import STDOUT, StudyName, err, name_of, out, settings_in_use
 from app.cli.session_actions import act_on
 from app.clock import WorldClock
 from app.config.secret import secret_for
@@ -33,31 +34,34 @@ from storage.reports.find_sessions import sessions_called
 from storage.reports.reproducibility import verify as verify_study
 
 
-@app.command()
+@command("links")
 def links(
     study: StudyName,
-    count: Annotated[int, typer.Option("-n", "--count", min=1, max=10_000, help="How many links.")] = 10,
-    prefix: Annotated[str, typer.Option(help="What the labels begin with; a number follows.")] = "P",
+    count: Annotated[int, typer.Option("-n", "--count", metavar="N", min=1, max=10_000, help="Number of links.")] = 10,
+    prefix: Annotated[str, typer.Option(metavar="TEXT", help="The beginning of each label; a number follows.")] = "P",
     sign: Annotated[
         Path | None,
-        typer.Option("--ids", help="Sign the links of these ids instead: a file of a recruiter's ids, one a line."),
+        typer.Option(
+            "--ids", metavar="FILE", help="Create signed links for the recruiter's IDs in this file, one a line."
+        ),
     ] = None,
     recruiter: Annotated[
-        str, typer.Option(help=f"Whose ids they are: {', '.join(SIGNED)}; the study's own unless given.")
+        str, typer.Option(metavar="NAME", help=f"With --ids: {', '.join(SIGNED)}. Default: the study's recruiter.")
     ] = "",
-    to: Annotated[Path, typer.Option("-o", "--out", help="A csv to write; `-` for standard output.")] = STDOUT,
+    to: Annotated[
+        Path, typer.Option("-o", "--out", metavar="FILE", help="The csv file to write; `-` for standard output.")
+    ] = STDOUT,
 ) -> None:
-    """Make links that prove who comes: each leads one person to one session, from any device. Personal links for a lab
-    or a list of people, or, with `--ids`, signed links for the ids of a recruiter.
+    """Each link gives one participant one session, from any device, and proves who they are.
 
-    The same labels and ids give the same links again; nobody can make one without the deployment's secret.
+    The same labels and IDs always give the same links. Links cannot be made without the deployment's secret.
     """
     settings = settings_in_use()
     database = open_database(settings.database_url)
     found = Studies(database).newest(name_of(study))
     people = Participants(database, secret_for(settings, database))
     if not ID.fullmatch(prefix or "0"):
-        raise SettingsError(f"--prefix {prefix!r}: letters, digits and . _ - are allowed")
+        raise SettingsError(f"--prefix {prefix!r}: allowed are letters, digits and . _ -")
     if sign is not None:
         recruiter = _recruiter(found, recruiter)
         made = [(id_, signed(people, found, recruiter, id_)) for id_ in _ids(sign)]
@@ -71,22 +75,26 @@ def links(
         return
     with writing(to) as whole, TextIOWrapper(whole, encoding="utf-8", newline="") as file:
         csv.writer(file).writerows(rows)
-    out.print(f"{to}: {len(made):,} links. Whoever has one is taken for that person: hand them out one by one.")
+    out.print(
+        f"{to}: {len(made):,} links. A link admits anyone who has it as that participant: send each to one person."
+    )
 
 
 def _recruiter(study: Study, given: str) -> str:
-    """Whose ids are signed: the study's own recruiter's, unless another is given that it lets in."""
+    """The recruiter whose IDs are signed: the one given if the study accepts it, else the study's own."""
     by = study.file.recruitment.channels
     fit = [name for name in SIGNED if not by or name in by]
     if given in fit or (not given and len(fit) == 1):
         return given or fit[0]
     if given in SIGNED or not fit:
-        raise SettingsError(f"{study.name} lets in nobody by such links: its recruitment is by {', '.join(by)}")
+        raise SettingsError(
+            f"{study.name} does not accept signed links: its recruitment has `channels: {', '.join(by)}`"
+        )
     raise SettingsError(f"--recruiter {given!r}{allowed(given, fit)}")
 
 
 def _ids(file: Path) -> list[str]:
-    """The ids in a file; raises SettingsError where there are none, or one that no link can have."""
+    """The IDs in a file; raises SettingsError if there are none, or one that a link cannot have."""
     try:
         lines = file.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -95,17 +103,17 @@ def _ids(file: Path) -> list[str]:
     wrong = [f"line {number}: {id_!r}" for number, id_ in found.items() if not ID.fullmatch(id_)]
     if wrong or not found:
         raise SettingsError(
-            f"--ids {file}: one id a line is needed, of up to 100 letters, digits and . _ @ : + = ~ -", *wrong[:5]
+            f"--ids {file}: needs one ID a line, of up to 100 letters, digits and . _ @ : + = ~ -", *wrong[:5]
         )
     return list(dict.fromkeys(found.values()))
 
 
-@app.command(name="release-places")
+@command("release-places")
 def returns(
     study: StudyName,
-    export: Annotated[Path, typer.Argument(metavar="EXPORT", help="Prolific's export of the study, a csv.")],
+    export: Annotated[Path, typer.Argument(metavar="FILE", help="Prolific's export of the study, a csv file.")],
 ) -> None:
-    """Give the places of those whom Prolific has returned, timed out or rejected to others, by its export file."""
+    """Submissions that were returned, timed out or rejected no longer count against quotas, so others can start."""
     settings = settings_in_use()
     database = open_database(settings.database_url)
     name = Studies(database).newest(name_of(study)).name
@@ -116,33 +124,37 @@ def returns(
     with writer(database) as connection, connection.begin():
         released = sum(release(connection, stream, now_us) for streams in theirs for stream in streams)
     out.print(
-        f"{len(back):,} were returned, timed out or rejected; {released:,} places are free again. "
-        "(The others had ended otherwise, or their places were free already.)"
+        f"{len(back):,} submissions were returned, timed out or rejected; {released:,} places are free again. "
+        "(The other sessions had ended, or their places were free already.)"
     )
     if strangers := theirs.count([]):
-        out.print(f"[yellow]{strangers:,} of these ids belong to no session of this study.[/yellow]")
+        out.print(f"[yellow]{strangers:,} of these IDs belong to no session of this study.[/yellow]")
 
 
-@app.command()
+@command("withdraw")
 def withdraw(
-    person: Annotated[str, typer.Argument(metavar="ID", help="A recruiter's id, a session's, or one in the data.")],
-    study: Annotated[str, typer.Option(help="Only in this study; in any unless given.")] = "",
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    person: Annotated[
+        str, typer.Argument(metavar="ID", help="A recruiter's ID, a session's ID, or an ID in exported data.")
+    ],
+    study: Annotated[str, typer.Option(metavar="STUDY", help="Only in this study. Default: in all.")] = "",
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
 ) -> None:
-    """Erase what somebody gave: their session's facts and rows. A tombstone stays, and no later export has them."""
+    """Deletes the events and rows of their sessions. A tombstone stays; later exports leave the sessions out."""
     settings = settings_in_use()
     database = open_database(settings.database_url)
     people = Participants(database, secret_for(settings, database))
     found = sessions_called(database, people, person, name_of(study) if study else "")
     if not found:
-        raise StorageError(f"no session is called {person!r}: give a recruiter's id, a session's or one in the data")
+        raise StorageError(
+            f"no session found for {person!r}; allowed: a recruiter's ID, a session's ID, or an ID in exported data"
+        )
     for stream in found:
-        if not yes and not typer.confirm(f"Erase session {stream} for good?"):
+        if not yes and not typer.confirm(f"Erase session {stream} permanently?"):
             continue
         if act_on(database, partial(Sessions.withdraw, stream=stream)):
-            out.print(f"Session {stream} is erased. Files that were exported before still have it: export anew.")
+            out.print(f"Session {stream} was erased. Files exported earlier still contain it: export again.")
         else:
-            out.print(f"Session {stream} was erased before.")
+            out.print(f"Session {stream} had been erased before.")
 
 
 def _progress() -> Progress:
@@ -150,9 +162,9 @@ def _progress() -> Progress:
     return Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
 
 
-@app.command()
+@command("verify")
 def verify(study: StudyName) -> None:
-    """Derive each assignment and draw of a study again from seed and log, and say what differs; exits with 1 then."""
+    """Prints the differences, and exits with 1 if there are any."""
     database = open_database(settings_in_use().database_url)
     name = Studies(database).newest(name_of(study)).name
     with _progress() as bar:
@@ -164,4 +176,4 @@ def verify(study: StudyName) -> None:
     if done.differences:
         out.print(f"[red]{len(done.differences):,} differences[/red] in {counted}.")
         raise typer.Exit(1)
-    out.print(f"{escape(counted)} follow from their seeds and facts.")
+    out.print(f"{escape(counted)} match their seeds and events.")

@@ -1,17 +1,18 @@
-"""The command that writes the files for whoever pays: bonuses, approvals, and an overview of how everybody ended."""
+"""The command that writes payment files: bonuses, approvals, and an overview of all sessions."""
 
 from __future__ import annotations
 
 from collections import Counter
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
-from app.cli.common import StudyName, app, name_of, out, settings_in_use
+from app.cli.commands import command
+from app.cli.common import AsJson, StudyName, name_of, out, print_json, settings_in_use
 from app.clock import WorldClock
 from app.config.secret import secret_for
 from experiments.session.outcomes import OUTCOMES
@@ -27,37 +28,42 @@ TO_DO = {
     "screened_out": "ask to return, or pay as screened out",
     "failed_attention": "reject by Prolific's rules, or ask to return",
     "no_consent": "ask to return",
-    "timed_out": "pay by hand what is fair",
-    "technical_failure": "pay by hand what is fair",
-    "withdrawn": "their ids are erased: find them by this outcome's code; ask to return, or pay by hand",
+    "timed_out": "pay a fair part by hand",
+    "technical_failure": "pay a fair part by hand",
+    "withdrawn": "IDs are erased: find them by this outcome's code; ask to return, or pay by hand",
     LIVE: "not ended yet",
 }
-"""What is to be done for each outcome."""
+"""What to do for each outcome."""
 USE = {
-    "prolific-bonus": "bulk bonus payments: upload it once, and pay once. Paying it a second time pays twice.",
-    "prolific-approve": "ids to approve in bulk.",
-    "prolific-return": "ids of those who did not consent: ask them to return their submissions.",
-    "prolific-screened-out": "ids of those screened out: ask them to return, or pay them as screened out.",
-    "payments": "everybody, with outcome, bonus and what was paid before. It has recruiters' ids: do not publish it.",
+    "prolific-bonus": "bulk bonus payments: upload and pay it once. A second time pays twice.",
+    "prolific-approve": "IDs to approve in bulk.",
+    "prolific-return": "IDs of participants who did not consent: ask them to return their submissions.",
+    "prolific-screened-out": "IDs of participants screened out: ask them to return, or pay them as screened out.",
+    "payments": "all sessions, with outcome, bonus and earlier payments. It has recruiters' IDs: do not publish it.",
 }
-"""What each file is for, by how its name begins."""
+"""What each file is for, by the beginning of its name."""
 
 
-@app.command(name="payments")
+@command("payments")
 def pay(
     study: StudyName,
-    to: Annotated[Path, typer.Option("-o", "--out", help="The folder to write into; nothing in it is overwritten.")],
+    to: Annotated[
+        Path, typer.Option("-o", "--out", metavar="FOLDER", help="The folder to write; existing files are kept.")
+    ],
     status: Annotated[
         Path | None,
         typer.Option(
             "--prolific-export",
-            help="Prolific's export of the study: who returned, timed out or was rejected gets no bonus.",
+            metavar="FILE",
+            help="Prolific's export: returned, timed-out and rejected submissions get no bonus.",
         ),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say it: write nothing, record nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the result; write and record nothing.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Write who is to be paid: Prolific's bonus file and lists, and an overview of all. What is written is recorded as
-    paid, so that the next time only what is new is written.
+    """Bonuses in a file are recorded as paid, so the next run writes only new ones.
+
+    Parley pays nobody: upload the files at Prolific, or pay by hand.
     """
     settings = settings_in_use()
     database = open_database(settings.database_url)
@@ -65,18 +71,42 @@ def pay(
     people = Participants(database, secret_for(settings, database))
     known = statuses(status) if status else None
     run = pay_out(database, people, Wish(name, to, known, dry_run), WorldClock().now_us())
+    if as_json:
+        print_json(_report(run, to, dry_run))
+        return
     out.print(_table(run))
-    _tell_earlier(run, to)
-    _tell_left_out(run)
+    _print_earlier(run, to)
+    _print_left_out(run)
     strangers = sum(not people.sessions(name, Person(PROLIFIC, id_)) for id_ in known or ())
     if strangers:
-        out.print(f"[yellow]{strangers} ids of the status file belong to no session of this study.[/yellow]")
-    _tell_files(run, to, dry_run)
+        out.print(f"[yellow]{strangers} IDs of Prolific's export belong to no session of this study.[/yellow]")
+    _print_files(run, to, dry_run)
+
+
+def _report(run: Run, folder: Path, dry: bool) -> dict[str, Any]:
+    """The sessions without recruiters' IDs, and the files."""
+    written = {payment.payee.stream for payment in run.payments}
+    return {
+        "sessions": [
+            {
+                "session": payee.number,
+                "recruiter": payee.recruiter,
+                "outcome": payee.outcome,
+                "bonus": payee.earned,
+                "paid_before": payee.before,
+                "in_new_files": payee.due if payee.stream in written else 0,
+                "left_out": run.lists.left_out.get(payee.id),
+            }
+            for payee in run.payees
+        ],
+        "files": {name: {"path": folder / name, "bonus": run.total(name)} for name in run.files},
+        "dry_run": dry,
+    }
 
 
 def _table(run: Run) -> Table:
-    """How sessions ended, by recruiter and outcome, with what they earned."""
-    table = Table("recruiter", "outcome", "sessions", "bonus", "paid before", "in new files", "what to do")
+    """Sessions by recruiter and outcome, with their bonuses."""
+    table = Table("recruiter", "outcome", "sessions", "bonus", "paid before", "in new files", "to do")
     written = Counter(payment.payee.stream for payment in run.payments)
     groups: dict[tuple[str, str], list[Payee]] = {}
     for payee in run.payees:
@@ -91,55 +121,58 @@ def _table(run: Run) -> Table:
     return table
 
 
-def _tell_earlier(run: Run, folder: Path) -> None:
-    """What is in earlier files, and where more was paid than is earned."""
+def _print_earlier(run: Run, folder: Path) -> None:
+    """Print what earlier files have, and overpayments."""
     files: dict[str, list[Decimal]] = {}
     for payee in run.payees:
         for file, amount in payee.paid.items():
             files.setdefault(file, []).append(amount)
     for file, amounts in sorted(files.items()):
-        here = "" if (folder / file).is_file() else f" It is not in {folder}: look where it was written."
-        _say(f"Earlier: {len(amounts):,} payments, {sum(amounts):,.2f} in all, were written into {file}.{here}")
+        here = "" if (folder / file).is_file() else f" It is not in {folder}, but where it was written then."
+        _say(f"Earlier: {len(amounts):,} payments, {sum(amounts):,.2f} in total, are in {file}.{here}")
     if run.moved:
-        _say("A run was stopped before it had put its files in their places; now they are: " + ", ".join(run.moved))
+        _say(
+            "An earlier run was stopped before it moved its files into the folder; now they are there: "
+            + ", ".join(run.moved)
+        )
     for hidden in run.swept:
-        _say(f"{hidden}: a run was stopped before it paid. Nothing of it was recorded, and the folder is deleted.")
+        _say(f"{hidden}: an earlier run was stopped before it recorded a payment. The folder was deleted.")
     for hidden in run.busy:
-        _say(f"{hidden}: another run is at work there.")
+        _say(f"{hidden}: another run is in progress there.")
     over = [payee for payee in run.payees if payee.due < 0]
     if over:
-        _say(f"{len(over)} were paid more than they have earned by now; nothing is taken back from them.")
+        _say(f"{len(over)} sessions were paid more than their bonus is now. Nothing is deducted.")
 
 
-def _tell_left_out(run: Run) -> None:
-    """Who is complete and in no list of Prolific's, and who needs a look before."""
+def _print_left_out(run: Run) -> None:
+    """Print the complete sessions that are in no list for Prolific, and those to review first."""
     for reason, count in sorted(Counter(run.lists.left_out.values()).items()):
-        _say(f"Left out, though complete here: {count} ({reason}).")
+        _say(f"Complete, but left out: {count} ({reason}).")
     second = [payee for payee in run.payees if payee.second]
     if second:
         numbers = ", ".join(f"{payee.number:,}" for payee in second)
         _say(
-            f"Not paid by themselves, though complete: {len(second)} (session {numbers}). Another session of the same "
-            "id is paid, and no proof says that both are the same person's. Look at them; pay by hand what is right."
+            f"Complete, but not paid: {len(second)} (session {numbers}). Another session with the same ID is paid, and "
+            "nothing proves that both are the same person's. Review them, and pay by hand if that is right."
         )
     failed = sum(payee.checks_failed > 0 for payee in run.payees if payee.outcome == "complete")
     if failed:
-        _say(f"{failed} who are complete failed an attention check: look at them before you approve.")
+        _say(f"{failed} complete sessions failed an attention check: review them before you approve.")
 
 
-def _tell_files(run: Run, folder: Path, dry: bool) -> None:
-    """What each file is for."""
+def _print_files(run: Run, folder: Path, dry: bool) -> None:
+    """Print what each file is for."""
     for name, text in run.files.items():
         kind = next(kind for kind in USE if name.startswith(kind))
         lines = text.count("\n") - (kind == "payments")
-        amount = f", {run.total(name):,.2f} in all" if run.total(name) else ""
+        amount = f", {run.total(name):,.2f} in total" if run.total(name) else ""
         _say(f"{folder / name} ({lines:,} lines{amount}): {USE[kind]}")
     if dry:
-        _say("A dry run: nothing was written, nothing was recorded.")
+        _say("Dry run: nothing was written or recorded.")
     elif run.payments:
-        _say("These bonuses are now recorded as paid: no later file holds them.")
+        _say("These bonuses are now recorded as paid; no later file will have them.")
     else:
-        _say("No bonus is due that is not in an earlier file.")
+        _say("There is no new bonus to pay.")
 
 
 def _say(words: str) -> None:

@@ -1,8 +1,7 @@
-"""The commands that say who is where in a study, and who may begin: status, cap, pilot, pause, close, open."""
+"""The commands for recruitment: status, quota, pilot, open, pause, close."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -10,7 +9,8 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from app.cli.common import StudyName, Where, app, name_of, out, settings_in_use
+from app.cli.commands import command
+from app.cli.common import AsJson, StudyName, Where, name_of, out, print_json, settings_in_use
 from app.clock import WorldClock
 from experiments.session.outcomes import OUTCOMES
 from experiments.session.study_status import Decision, StudyState
@@ -25,11 +25,11 @@ from storage.registers.studies import Studies
 from storage.registers.study_status import decide_on, operations_of
 from storage.reports.monitoring.sessions import crowds, first_origin, odd, tally
 
-STANDS: Mapping[StudyState, str] = {
-    "draft": "A draft: nobody can begin until it is piloted or opened.",
-    "pilot": "A pilot: who begins now is marked, and in no export unless asked for.",
-    "paused": "Paused ({why}): nobody new can begin.",
-    "closed": "Closed ({why}): nobody new can begin.",
+STATES: Mapping[StudyState, str] = {
+    "draft": "Draft: no session can start until the study is piloted or opened.",
+    "pilot": "Pilot: new sessions are marked as pilot data, which exports leave out by default.",
+    "paused": "Paused ({why}): no new session can start.",
+    "closed": "Closed ({why}): no new session can start.",
 }
 
 
@@ -38,77 +38,87 @@ def cell_of(study: Study, where: list[str] | None) -> dict[str, str]:
     return parse_cell(where or (), study.factors, study.pools)
 
 
-@app.command(name="quota")
+@command("quota")
 def cap(
     study: StudyName,
-    most: Annotated[int | None, typer.Argument(metavar="[MOST]", help="How many; 0 lets nobody new in.", min=0)] = None,
+    most: Annotated[int | None, typer.Argument(metavar="N", help="The new quota; 0 stops new sessions.", min=0)] = None,
     where: Where = None,
-    none: Annotated[bool, typer.Option("--unlimited", help="As many as come.")] = False,
+    unlimited: Annotated[bool, typer.Option("--unlimited", help="Remove the quota.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Say how many are wanted who complete a study or take part, in all or in a cell; 0 switches a cell off."""
+    """The quota counts participants who completed the study or take part in it. Without N, all quotas are shown."""
     database = open_database(settings_in_use().database_url)
     found = Studies(database).newest(name_of(study))
-    if most is not None or none:
-        data = {"where": cell_of(found, where), "most": None if none else most}
+    if most is not None or unlimited:
+        data = {"where": cell_of(found, where), "most": None if unlimited else most}
         decide_on(database, found.name, "capped", data, by="researcher", at_us=WorldClock().now_us())
     caps = operations_of(database, found.name).caps_of(found.file.quotas)
+    if as_json:
+        print_json([{"where": held.where, "quota": held.max} for held in caps])
+        return
     for held in caps:
         words = escape(cell_key(held.where)) or "all participants"
-        out.print(f"{words}: {'nobody new' if not held.max else f'at most {held.max:,}'}", highlight=False)
+        out.print(f"{words}: {'no new sessions' if not held.max else f'at most {held.max:,}'}", highlight=False)
     if not caps:
-        out.print(
-            f"No cap is set: parley quota {found.name} MOST [--where factor=value]", highlight=False, markup=False
-        )
+        out.print(f"No quota is set: parley quota {found.name} N [--where FACTOR=VALUE]", highlight=False, markup=False)
 
 
-@app.command()
+@command("pause")
 def pause(
     study: StudyName,
-    why: Annotated[str, typer.Option("--reason", help="A note for yourself; participants do not read it.")] = "paused",
+    reason: Annotated[
+        str, typer.Option(metavar="TEXT", help="A note for researchers; participants do not see it.")
+    ] = "paused",
 ) -> None:
-    """Let nobody new begin; those who have begun go on."""
-    said = "Nobody new can begin. Those who have begun go on. `parley open` lets people begin again."
-    _decide(study, "paused", {"why": why or "paused"}, said)
+    """Running sessions continue. `parley open` ends the pause."""
+    done = "The study is paused: no new session can start. Running sessions continue. `parley open` ends the pause."
+    _decide(study, "paused", {"why": reason or "paused"}, done)
 
 
-@app.command()
+@command("close")
 def close(
     study: StudyName,
-    why: Annotated[str, typer.Option("--reason", help="A note for yourself; participants do not read it.")] = "closed",
+    reason: Annotated[
+        str, typer.Option(metavar="TEXT", help="A note for researchers; participants do not see it.")
+    ] = "closed",
 ) -> None:
-    """End a study: nobody new can begin, and those who have begun go on."""
-    said = "The study is closed: nobody new can begin. Those who have begun go on. `parley open` opens it again."
-    _decide(study, "closed", {"why": why or "closed"}, said)
+    """Running sessions continue. `parley open` opens the study again."""
+    done = "The study is closed: no new session can start. Running sessions continue. `parley open` opens it again."
+    _decide(study, "closed", {"why": reason or "closed"}, done)
 
 
-@app.command(name="open")
+@command("open")
 def open_(study: StudyName) -> None:
-    """Let people begin: a draft, or after a pause, a pilot or the end; their data count."""
-    _decide(study, "opened", {}, "People can begin, and their data count.")
+    """Opens a draft, and a study that is piloted, paused or closed."""
+    _decide(study, "opened", {}, "The study is open: sessions can start, and their data count.")
 
 
-@app.command()
+@command("pilot")
 def pilot(study: StudyName) -> None:
-    """Let people try a study out: their data are marked as a pilot's, and are in no export unless asked for."""
-    _decide(study, "piloted", {}, "Who begins from now on is a pilot participant. `parley open` begins the real study.")
+    """Exports leave out pilot data by default."""
+    _decide(
+        study, "piloted", {}, "The study is piloted: new sessions are pilot data. `parley open` starts the real study."
+    )
 
 
-def _decide(study: str, kind: Decision, data: Mapping[str, Any], said: str) -> None:
+def _decide(study: str, kind: Decision, data: Mapping[str, Any], done: str) -> None:
     database = open_database(settings_in_use().database_url)
     name = Studies(database).newest(name_of(study)).name
     decide_on(database, name, kind, data, by="researcher", at_us=WorldClock().now_us())
-    out.print(said)
+    out.print(done)
     if operations_of(database, name).published is None:
         out.print(f"[yellow]No version of {name} is published yet: parley publish FILE[/yellow]", highlight=False)
 
 
-@app.command()
+@command("status")
 def status(
     study: StudyName,
-    origin: Annotated[str, typer.Option(help="Whose sessions: person, pilot or bot.")] = Origin.PERSON,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    origin: Annotated[
+        str, typer.Option(metavar="ORIGIN", help="Only sessions of this origin: person, pilot or bot.")
+    ] = Origin.PERSON,
+    as_json: AsJson = False,
 ) -> None:
-    """Say how a study's sessions stand: each outcome, and each cell against its target."""
+    """Cells are shown with their targets."""
     database = open_database(settings_in_use().database_url)
     found = Studies(database).newest(name_of(study))
     with database.connect() as connection:
@@ -119,14 +129,10 @@ def status(
     held = operations_of(database, found.name)
     caps = held.caps_of(found.file.quotas) if origin == Origin.PERSON else ()
     if as_json:
-        print(
-            json.dumps(
-                {"study": found.name, "state": held.state, **_told(now), SAME_ID: same_id}, indent=2, ensure_ascii=False
-            )
-        )
+        print_json({"study": found.name, "state": held.state, **_told(now), SAME_ID: same_id})
         return
-    if held.state in STANDS:
-        out.print(f"[yellow]{STANDS[held.state].format(why=escape(held.shut or ''))}[/yellow]")
+    if held.state in STATES:
+        out.print(f"[yellow]{STATES[held.state].format(why=escape(held.shut or ''))}[/yellow]")
     if not any(now.outcomes.values()):
         _others(database, found.name, origin)
     outcomes = Table("outcome", "sessions")
@@ -137,16 +143,19 @@ def status(
         out.print(_cells(found, now, caps))
     if same_id:
         out.print(
-            f"[yellow]{same_id:,} began under a recruiter's id that another session had, in another browser (flag "
-            f"{SAME_ID}): no proof says that both are the same person's.[/yellow]"
+            f"[yellow]{same_id:,} sessions have a recruiter's ID that another session had in another browser (flag "
+            f"{SAME_ID}). Nothing proves that both are the same person's.[/yellow]"
         )
 
 
 def _others(database: Database, study: str, origin: str) -> None:
-    """Say whose sessions there are where there are none of those that were asked for."""
+    """If there are no sessions of an origin, print which origin has some."""
     there = first_origin(database, study, (origin, *ORIGINS))
     if there != origin:
-        out.print(f"[yellow]No session is of origin {origin}; these are: --origin {there}[/yellow]", highlight=False)
+        out.print(
+            f"[yellow]There are no sessions of origin {origin}, but of {there}: --origin {there}[/yellow]",
+            highlight=False,
+        )
 
 
 def _told(now: Tally) -> dict[str, Any]:
@@ -155,7 +164,7 @@ def _told(now: Tally) -> dict[str, Any]:
 
 
 def _cells(study: Study, now: Tally, caps: tuple[Cap, ...]) -> Table:
-    """Each cell with who counts in it, and what its share of them would be."""
+    """Each cell with its complete and live sessions, and its target."""
     table = Table("cell", "complete", "live", "target", "")
     for cell in standings(counted(study, now), caps):
         target = "" if cell.target is None else f"{cell.target:,.4g}"

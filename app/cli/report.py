@@ -1,6 +1,6 @@
-"""The command that writes a study's report: the numbers and figures of a paper, from one command.
+"""The command that writes a study's report: the numbers and figures of a paper.
 
-The analysis is read where it is needed, as it takes half of the time in which the command line starts.
+The analysis is imported where it is needed, as that takes as long as all other imports.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from app.cli.common import STDOUT, app, err, name_of, out, settings_in_use
+from app.cli.commands import command
+from app.cli.common import STDOUT, StudyName, err, name_of, out, settings_in_use
 from app.clock import WorldClock
 from app.errors import FormatUnknown, PublishedUnknown
 from experiments.errors import allowed
@@ -30,29 +31,40 @@ if TYPE_CHECKING:
 
 FORMS = ("html", "md", "tex", "csv", "json")
 PAPERS = ("chatbench",)
-"""The analysis's own, told here so that the help needs no analysis."""
+"""Those of the analysis, repeated so that the help does not import it."""
 HTML = "html"
 ENDINGS = {"htm": HTML, "markdown": "md"}
 """Other endings of files."""
 
 
-@app.command(name="report")
+@command("report")
 def report_(
-    study: Annotated[str, typer.Argument(metavar="STUDY", help="The study's name, or its file.")],
+    study: StudyName,
     to: Annotated[
         Path | None,
-        typer.Option("-o", "--out", help="The file to write; STUDY-report.html unless given, `-` for standard output."),
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="FILE",
+            help="The file to write; `-` for standard output. Default: STUDY-report.html.",
+        ),
     ] = None,
     form: Annotated[
-        str, typer.Option("--format", help=f"One of: {', '.join(FORMS)}. By the file's ending unless given.")
+        str,
+        typer.Option("--format", metavar="FORMAT", help=f"One of {', '.join(FORMS)}. Default: by the file's ending."),
     ] = "",
     origin: Annotated[
         str | None,
-        typer.Option(help="Whose sessions: person, import, bot or pilot. People's, or else what the study has."),
+        typer.Option(
+            metavar="ORIGIN",
+            help="Only sessions of this origin. Default: the first of person, import, bot, pilot that the study has.",
+        ),
     ] = None,
     against: Annotated[
         str,
-        typer.Option("--compare-with", metavar="PAPER", help=f"Show a paper's figures beside: {', '.join(PAPERS)}."),
+        typer.Option(
+            "--compare-with", metavar="PAPER", help=f"Add the figures published in a paper: {', '.join(PAPERS)}."
+        ),
     ] = "",
     called: Annotated[
         list[str] | None,
@@ -63,18 +75,16 @@ def report_(
         ),
     ] = None,
 ) -> None:
-    """Write a study's report: who took part, every figure with its interval, n and sentence, data quality and cost.
+    """Each figure has its interval, n and a sentence.
 
-    An HTML page that needs no network and can be printed, or the same as Markdown, LaTeX, csv or JSON.
+    The report is an HTML page that needs no network and can be printed; or Markdown, LaTeX, csv or JSON.
     """
     from app.analysis.report import FORMATS, gather
     from app.analysis.report.published_comparison import against as paper
 
     chosen = _format(form, to)
     if called and not against:
-        raise PublishedUnknown(
-            f"--match-model {called[0]}: say which paper's models are meant: --compare-with {PAPERS[0]}"
-        )
+        raise PublishedUnknown(f"--match-model {called[0]}: needs --compare-with, such as --compare-with {PAPERS[0]}")
     papers = paper(against, called or ()) if against else None
     database, name = open_database(settings_in_use().database_url), name_of(study)
     meant = origin or _first(database, name)
@@ -91,28 +101,28 @@ def report_(
     except KeyboardInterrupt:
         err.print("Stopped. No report was written.")
         raise typer.Exit(130) from None
-    _tell(path, made)
+    _print_summary(path, made)
 
 
 def _format(wanted: str, to: Path | None) -> str:
-    """The form that is meant; raises FormatUnknown."""
+    """The format; raises FormatUnknown."""
     ending = to.suffix.removeprefix(".").lower() if to is not None else ""
     found = wanted or ENDINGS.get(ending, ending) or HTML
     if found not in FORMS:
         where = "--format" if wanted else f"the ending of {to}"
-        raise FormatUnknown(f"{where}: a report cannot be written as {found!r}{allowed(found, FORMS)}")
+        raise FormatUnknown(f"{where}: {found!r} is not a format of reports{allowed(found, FORMS)}")
     return found
 
 
 def _first(database: Database, study: str) -> str:
-    """Whose sessions are meant: people's, or else whatever the study has."""
+    """The first origin that the study has."""
     found = origins_of(database, study)
     return next((origin for origin in ORIGINS if origin in found), ORIGINS[0])
 
 
 @contextmanager
 def _stepping() -> Iterator[Steps]:
-    """A bar that says which part is computed."""
+    """Show a progress bar with the part that is computed."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
         task = bar.add_task("Reading", total=None)
@@ -127,7 +137,7 @@ def _stepping() -> Iterator[Steps]:
         yield steps
 
 
-def _tell(path: Path, made: Report) -> None:
+def _print_summary(path: Path, made: Report) -> None:
     number = sum(len(finding.estimates) for finding in made.results.findings)
     people = "1 participant" if made.results.analysed == 1 else f"{made.results.analysed:,} participants"
     out.print(f"{path}: {number:,} figures of {people} ({made.whose})", highlight=False)

@@ -1,9 +1,8 @@
-"""The command that tells how long people were on each screen, and what they did there beside answering."""
+"""The command that shows how long participants spent on each screen, and what else they did there."""
 
 from __future__ import annotations
 
 import csv
-import json
 import sys
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -17,7 +16,8 @@ from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
-from app.cli.common import STDOUT, app, name_of, out, settings_in_use
+from app.cli.commands import command
+from app.cli.common import STDOUT, AsJson, OriginOption, StudyName, name_of, out, print_json, settings_in_use
 from storage.db.engine import open_database
 from storage.db.private_files import writing
 from storage.reports.screen_times import Shown, Told, Typical, screens, typical
@@ -25,23 +25,26 @@ from storage.reports.screen_times import Shown, Told, Typical, screens, typical
 COLUMNS = ("session", "origin", "path", "step", "shown_at", "seconds", *Told.__dataclass_fields__)
 
 
-@app.command(name="screen-times")
+@command("screen-times")
 def times_(
-    study: Annotated[str, typer.Argument(metavar="STUDY", help="The study's name, or its file.")],
+    study: StudyName,
     to: Annotated[
         Path | None,
-        typer.Option("-o", "--out", help="Write a row for each screen as csv to a file; `-` for standard output."),
+        typer.Option(
+            "-o", "--out", metavar="FILE", help="Write one csv row for each screen to a file; `-` for standard output."
+        ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the same rows as JSON.")] = False,
-    origin: Annotated[
-        str | None, typer.Option(help="Whose sessions: person or bot. People's, unless there are none.")
-    ] = None,
+    as_json: AsJson = False,
+    origin: OriginOption = None,
 ) -> None:
-    """Tell how long each screen was shown, read and typed on, and what was pasted, copied and left; medians by step."""
+    """Medians by step: time shown, reading and typing; with counts of pastes and of leaving the page.
+
+    `--json` and `-o` give each screen of each session.
+    """
     database = open_database(settings_in_use().database_url)
     found = screens(database, name_of(study), origin)
     if as_json:
-        print(json.dumps([_row(one) for one in found], indent=2))
+        print_json([_row(one) for one in found])
     elif to == STDOUT:
         _write(found, sys.stdout)
     elif to is not None:
@@ -53,7 +56,7 @@ def times_(
 
 
 def _row(one: Shown) -> dict[str, Any]:
-    """A screen by the names of the columns."""
+    """A screen as a row."""
     at = datetime.fromtimestamp(one.shown_us / 1e6, UTC).isoformat(timespec="milliseconds")
     own = (one.session, one.origin, one.path, one.step, at, one.seconds)
     return dict(zip(COLUMNS, own, strict=False)) | asdict(one.told)
@@ -70,7 +73,7 @@ def _write(found: Iterable[Shown], file: TextIO) -> int:
 
 
 def _table(found: Iterable[Typical]) -> Table:
-    about = "Medians in seconds; -o FILE writes all of it."
+    about = "Medians in seconds; -o FILE writes every screen."
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), caption=about)
     table.add_column("screen", overflow="fold", min_width=22)
     for name in ("shown", "time", "reading", "typing", "1st key", "pasted", "left"):

@@ -1,4 +1,4 @@
-"""The command that lets simulated users take part in a study."""
+"""The command that runs simulated participants through a study."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from app.backends.model_ref import asked
 from app.bots.run_many import Crowd, Stopped, clocks_for, play, settings_for
 from app.bots.user_config import TEMPERATURE, cast
 from app.bots.users.registry import USERS
-from app.cli.common import StudyFile, app, err, out, settings_in_use
+from app.cli.commands import command
+from app.cli.common import StudyFile, err, out, settings_in_use
 from app.config.settings import Settings
 from app.session.service import Runtime
 from app.studies.loader import load_study
@@ -23,37 +24,41 @@ from storage.db.engine import open_database
 from storage.reports.costs import Cost, costs
 
 AT_ONCE = 16
-"""How many sessions run side by side where models are asked for their users."""
+"""Sessions at a time, if a model speaks for the simulated users."""
 MOST_TOLD = 5
 
 
-@app.command(name="simulate")
+@command("simulate")
 def simulate_(
     study: StudyFile,
-    count: Annotated[int, typer.Option("-n", "--count", min=1, help="How many simulated participants.")] = 10,
+    count: Annotated[
+        int, typer.Option("-n", "--count", metavar="N", min=1, help="Number of simulated participants.")
+    ] = 10,
     seed: Annotated[
-        str, typer.Option(help="The same seed gives the same sessions; to the byte where no server is asked.")
+        str,
+        typer.Option(metavar="SEED", help="The same seed gives the same sessions; byte for byte if no server is used."),
     ] = "1",
-    user: Annotated[str, typer.Option(help=f"Who plays them: {', '.join(USERS.all())}.")] = "random",
+    user: Annotated[str, typer.Option(metavar="KIND", help=f"The kind of user: {', '.join(USERS.all())}.")] = "random",
     user_model: Annotated[
         str,
         typer.Option(
-            metavar="MODEL", help="What speaks for them: a model of the study by its name, or BACKEND:NAME[@SERVER]."
+            metavar="MODEL", help="The model that speaks for the users: one of the study, or BACKEND:NAME[@SERVER]."
         ),
     ] = "",
     user_temperature: Annotated[
-        float | None, typer.Option(help=f"At which temperature it speaks; {TEMPERATURE:g} unless given.", min=0, max=2)
+        float | None, typer.Option(metavar="T", help=f"Its temperature. Default: {TEMPERATURE:g}.", min=0, max=2)
     ] = None,
     personas: Annotated[
-        str, typer.Option(metavar="FILE", help="Whom they play: a YAML file of texts, or one persona in words.")
+        str,
+        typer.Option(metavar="FILE", help="The personas of the users: a YAML file of texts, or one persona as text."),
     ] = "",
     concurrency: Annotated[
-        int, typer.Option(help=f"How many take part at once; 0: {AT_ONCE} with a model, otherwise 1.", min=0, max=1000)
+        int, typer.Option(metavar="N", help=f"Sessions at a time. 0: {AT_ONCE} with a model, else 1.", min=0, max=1000)
     ] = 0,
 ) -> None:
-    """Let simulated participants finish whole sessions, without a browser and at once.
+    """The sessions need no browser and no server.
 
-    Stop it at any time: the same command goes on where it was.
+    You can stop at any time: the same command continues where it stopped.
     """
     settings = settings_in_use()
     found = load_study(study)
@@ -67,9 +72,9 @@ def simulate_(
     complete = f"{how_many(number, 'session')} of {found.name}{played} {are}"
     out.print(f"{complete}, in {without_password(settings.database_url)}", highlight=False)
     if speaker:
-        _tell_cost(settings, crowd)
+        _print_cost(settings, crowd)
     if done.stopped:
-        _tell_stopped(done)
+        _print_stopped(done)
 
 
 @dataclass
@@ -100,19 +105,19 @@ async def _play(settings: Settings, crowd: Crowd) -> _Done:
     return done
 
 
-def _tell_cost(settings: Settings, crowd: Crowd) -> None:
-    """What the model that speaks has cost in this study so far."""
+def _print_cost(settings: Settings, crowd: Crowd) -> None:
+    """Print the cost of the users' model in this study so far."""
     name = crowd.cast.model
     cost = costs(open_database(settings.database_url), crowd.study.name, "model").get(name, Cost())
     paid = f"{cost.cost:,.4f} {crowd.study.file.currency}" + (f", {cost.unknown:,} unknown" if cost.unknown else "")
     out.print(f"[dim]{name} in this study so far: {cost.attempts:,} calls, {paid}[/dim]", highlight=False)
 
 
-def _tell_stopped(done: _Done) -> None:
-    """Say which sessions stopped and why, and exit with 1."""
-    out.print(f"[red]{how_many(len(done.stopped), 'session')} stopped[/red]; the same command goes on with them.")
+def _print_stopped(done: _Done) -> None:
+    """Print which sessions stopped and why, and exit with 1."""
+    out.print(f"[red]{how_many(len(done.stopped), 'session')} stopped[/red]; the same command continues them.")
     for one in done.stopped[:MOST_TOLD]:
         out.print(f"  {one.stream}: {one.why}", markup=False, highlight=False)
     if len(done.stopped) > MOST_TOLD:
-        out.print(f"  and {len(done.stopped) - MOST_TOLD} more; `parley model-calls` shows what was asked")
+        out.print(f"  and {len(done.stopped) - MOST_TOLD} more; `parley model-calls` shows the calls")
     raise typer.Exit(1)

@@ -1,11 +1,10 @@
-"""The command that says how well simulated users do as people did.
+"""The command that compares simulated users with people.
 
-The analysis is read where it is needed, as it takes half of the time in which the command line starts.
+The analysis is imported where it is needed, as that takes as long as all other imports.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
@@ -14,7 +13,8 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from app.cli.common import StudyName, app, name_of, out, settings_in_use
+from app.cli.commands import command
+from app.cli.common import AsJson, StudyName, name_of, out, print_json, settings_in_use
 from storage.db.engine import Database, open_database
 from storage.errors import StorageError
 from storage.registers.origins import Origin
@@ -26,27 +26,27 @@ if TYPE_CHECKING:
 
 PEOPLE = (Origin.PERSON, Origin.IMPORT)
 LEAST = 5
-"""The analysis's own, told here so that the help needs no analysis."""
+"""That of the analysis, repeated so that the help does not import it."""
 
 
-@app.command(name="simulator-quality")
+@command("simulator-quality")
 def simulators_(
     study: StudyName,
     against: Annotated[
         str,
         typer.Option(
             "--compare-with",
-            metavar="NAME",
-            help="Whose people they are held against: another study or imported release of this database, or the "
-            "address of another database with a study of the same name. The study's own unless given.",
+            metavar="STUDY",
+            help="The people to compare with: another study or imported dataset in this database, or the URL of "
+            "another database with a study of the same name. Default: the people of the study itself.",
         ),
     ] = "",
     least: Annotated[
-        int, typer.Option("--min-answers", help="How many people must have answered a question.", min=1)
+        int, typer.Option("--min-answers", metavar="N", help="Only questions that N or more people answered.", min=1)
     ] = LEAST,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Say how well simulated users do as people did: accuracy by question, and first prompts (ChatBench, section 5)."""
+    """Compares accuracy by question, and first prompts (ChatBench, section 5)."""
     from app.analysis.data_frames import frame
     from app.analysis.simulator_quality import alone, quality
 
@@ -57,29 +57,31 @@ def simulators_(
     people, bots = _data(theirs, other, origin), _data(database, name, Origin.BOT)
     who = {stream: str(user) for stream, user in simulated(database, name).items()}
     if not who:
-        raise StorageError(f"{name!r} has no simulated sessions: parley simulate {name} --user two_step --user-model M")
+        raise StorageError(
+            f"{name!r} has no simulated sessions. Run: parley simulate {name} --user two_step --user-model MODEL"
+        )
     found = list(quality(people, bots, who, least))
     for held, whose in ((database, Origin.BOT), (theirs, origin)):
         rows = frame(held, name if whose == Origin.BOT else other, "ai_alone_answers", whose)
         found += alone(people.answers, rows, least) if len(rows) else []
     if as_json:
-        print(json.dumps([asdict(one) for one in found], indent=2, ensure_ascii=False))
+        print_json([asdict(one) for one in found])
         return
-    out.print(_table(found, f"{name}, against {other} ({origin})"))
+    out.print(_table(found, f"{name}, compared with {other} ({origin})"))
     out.print(
-        f"[dim]Over questions that at least {least} people answered with the chatbot. r: Pearson's correlation of "
+        f"[dim]Questions that at least {least} people answered with the chatbot. r: Pearson's correlation of "
         "accuracy by question; MAE: its mean absolute error; BLEU, ROUGE-1: first prompts, all pairs.[/dim]"
     )
 
 
 def _whose(database: Database, study: str) -> str:
-    """Whose rows people's are; raises StorageError where there are none."""
+    """The origin of people's rows; raises StorageError if there are none."""
     known = origins_of(database, study)
     found = next((origin for origin in PEOPLE if origin in known), None)
     if found is None:
         raise StorageError(
-            f"{study!r} has no people to hold simulated users against. Name a study that has: --compare-with NAME; "
-            f"`parley import chatbench FOLDER --study NAME` reads the published one"
+            f"{study!r} has no people to compare simulated users with. Name a study with people: --compare-with STUDY. "
+            f"`parley import chatbench FOLDER --study NAME` imports the published one"
         )
     return found
 

@@ -1,4 +1,4 @@
-"""The commands that check, try out and run studies."""
+"""The commands that check and serve studies."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from rich.tree import Tree
 
 from app.bots.dry_run import Trial, try_out
 from app.cli.accounts import invite_first
-from app.cli.common import DatabaseAddress, Host, Port, StudyFile, app, out, settings_in_use
-from app.cli.serving import listen, must_be_free, open_when_up
-from app.cli.translations import tell_languages
+from app.cli.commands import command
+from app.cli.common import AsJson, DatabaseAddress, Host, Port, StudyFile, out, print_json, settings_in_use
+from app.cli.http_server import listen, must_be_free, open_when_up
+from app.cli.translations import print_languages
 from app.config import settings as configuration
 from app.config.settings import Settings
 from app.errors import SettingsError
@@ -33,31 +34,32 @@ from storage.db.file_lock import serving_lock
 from storage.registers.study_versions import standing
 
 
-@app.command()
+@command("demo")
 def demo(
-    browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
+    browser: Annotated[bool, typer.Option(help="Open the page in your browser.")] = True,
     host: Host = None,
     port: Port = None,
     database: DatabaseAddress = None,
 ) -> None:
-    """Open the demo study in a browser: some minutes, offline, no key needed."""
+    """It takes a few minutes. The models are scripted."""
     settings = settings_in_use(host=host, port=port, database_url=database)
     _serve(settings, ["demo"], demo=True, open_browser=browser)
 
 
-@app.command()
+@command("serve")
 def serve(
     studies: Annotated[
-        list[str] | None, typer.Argument(metavar="[STUDY...]", help="Study files, or names of Parley's own.")
+        list[str] | None,
+        typer.Argument(metavar="STUDY", help="Study files, or names of studies that come with Parley."),
     ] = None,
     workers: Annotated[
-        int, typer.Option(help="How many processes serve, for as many cores of this machine.", min=1, max=64)
+        int, typer.Option(metavar="N", help="Number of processes, one for each core to use.", min=1, max=64)
     ] = 1,
     host: Host = None,
     port: Port = None,
     database: DatabaseAddress = None,
 ) -> None:
-    """Let people take part: serve studies, each at /s/NAME; without any, all that are published in the database."""
+    """Each study is at /s/NAME. Without STUDY, all studies published in the database are served."""
     _serve(settings_in_use(host=host, port=port, database_url=database), studies or [], workers=workers)
 
 
@@ -71,7 +73,9 @@ def _serve(
     studies = [load_study(reference) for reference in references]
     names = [study.name for study in studies]
     if len(set(names)) < len(names):
-        raise SettingsError(f"Two of these studies have one name: {', '.join(names)}. Serve them apart, or rename one.")
+        raise SettingsError(
+            f"Two of these studies have the same name: {', '.join(names)}. Rename one, or serve them separately."
+        )
     database = open_database(settings.database_url)
     with serving_lock(database):
         server = build_app(settings, database, studies, again=demo) if workers == 1 else None
@@ -80,7 +84,7 @@ def _serve(
         for study in studies:
             out.print(f"  {study.file.title}: {address}/s/{study.name}")
         if not studies:
-            _tell_published(database, address)
+            _print_published(database, address)
         out.print(f"  data: {without_password(settings.database_url)}", highlight=False)
         if not demo:
             invite_first(settings, database)
@@ -93,28 +97,34 @@ def _serve(
             supervise(settings, references, workers)
 
 
-def _tell_published(database: Database, address: str) -> None:
-    """Say what is served now where no study was named."""
+def _print_published(database: Database, address: str) -> None:
+    """Print the studies that are served if none was named."""
     for name, held in standing(database).items():
         if held.offered:
             out.print(f"  {name} ({held.state}): {address}/s/{name}", highlight=False)
-    out.print("  and every study from when it is published, and piloted or opened", highlight=False)
+    out.print("  and every other study as soon as it is published, and piloted or opened", highlight=False)
 
 
-@app.command()
+@command("check")
 def check(
     study: StudyFile,
-    bots: Annotated[int, typer.Option(help="How many simulated participants try it out.", min=0)] = 20,
-    cost: Annotated[bool, typer.Option("--cost", help="Estimate what the models will cost, from the same.")] = False,
-    participants: Annotated[int, typer.Option(help="For how many participants it is estimated.", min=1)] = 100,
-    reply_tokens: Annotated[int, typer.Option(help="How long replies are taken to be, in tokens.", min=1)] = 300,
+    bots: Annotated[
+        int, typer.Option(metavar="N", help="Number of simulated participants that try the study.", min=0)
+    ] = 20,
+    cost: Annotated[bool, typer.Option("--cost", help="Also estimate the cost of the models.")] = False,
+    participants: Annotated[
+        int, typer.Option(metavar="N", help="With --cost: the number of participants.", min=1)
+    ] = 100,
+    reply_tokens: Annotated[
+        int, typer.Option(metavar="N", help="With --cost: the assumed length of replies, in tokens.", min=1)
+    ] = 300,
 ) -> None:
-    """Check a study file: all faults at once, or its tree and how long it takes."""
+    """Prints all errors of the file at once; exits with 2 if there is one."""
     found = load_study(study)
     tree = Tree(f"[bold]{found.file.title}[/bold]  [dim]{found.name}, version {found.file.version}[/dim]")
     draw(outline(found), tree)
     out.print(tree)
-    tell_languages(found, study)
+    print_languages(found, study)
     minutes = None
     if bots:
         trial = asyncio.run(try_out(found, bots, reply_tokens))
@@ -123,53 +133,57 @@ def check(
         if cost:
             _estimate(found, trial, participants, reply_tokens)
     _advise(found, minutes)
-    out.print(f"[green]No faults.[/green] Hash {found.hash[:12]}.")
+    out.print(f"[green]No errors.[/green] Hash {found.hash[:12]}.")
 
 
 def _advise(study: Study, minutes: float | None) -> None:
-    """Tell what is no fault and yet worth a look."""
+    """Print advice on what is not an error."""
     found = [*advice(study, minutes), *nowhere()]
     if found:
-        out.print("[yellow]Worth a look:[/yellow]")
+        out.print("[yellow]Advice:[/yellow]")
     for words in found:
         out.print(f"  [yellow]-[/yellow] {escape(words)}", highlight=False)
 
 
 def _estimate(study: Study, trial: Trial, participants: int, reply_tokens: int) -> None:
-    """Tell what the models will cost, and what that rests on."""
+    """Print the estimated cost of the models, and its basis."""
     currency = escape(study.file.currency)
     for name, calls in sorted(trial.calls.items()):
         price = study.model(name).price
         told = f"{price.prompt:g} and {price.completion:g} {currency} a million tokens" if price else "no price"
         out.print(f"  {escape(name)}: {calls:.1f} calls a participant [dim]({told})[/dim]", highlight=False)
     if not trial.calls:
-        out.print("No model is asked: there is nothing to pay for.")
+        out.print("The study calls no model, so it costs nothing.")
         return
     if trial.unpriced:
-        out.print(f"[yellow]Without a `price`, and so not counted: {escape(', '.join(trial.unpriced))}.[/yellow]")
+        out.print(f"[yellow]Not included, as they have no `price`: {escape(', '.join(trial.unpriced))}.[/yellow]")
     each, most = fmean(trial.costs), max(trial.costs)
     if not each:
         return
     out.print(
-        f"Estimated cost: [bold]{each:,.4f} {currency}[/bold] a participant (dearest {most:,.4f}), "
-        f"[bold]{participants * each:,.2f} {currency}[/bold] for {participants:,}; with replies of {reply_tokens} "
+        f"Estimated cost: [bold]{each:,.4f} {currency}[/bold] a participant (at most {most:,.4f}), "
+        f"[bold]{participants * each:,.2f} {currency}[/bold] for {participants:,}. Assumes replies of {reply_tokens} "
         "tokens, and as many messages as simulated participants send.",
         highlight=False,
     )
 
 
-@app.command()
+@command("schema")
 def schema(
-    protocol: Annotated[bool, typer.Option(help="The schema of protocol files instead.")] = False,
+    protocol: Annotated[bool, typer.Option("--protocol", help="Print the schema of protocol files instead.")] = False,
 ) -> None:
-    """Print the JSON Schema of study files, with which editors complete and check them."""
+    """An editor that knows the schema completes and checks study files."""
     print(json.dumps(json_schema("protocol" if protocol else "study"), indent=2, ensure_ascii=False))
 
 
-@app.command(name="settings")
-def settings_() -> None:
-    """List every setting: its variable, its present value, and what it is for."""
-    for variable, value, default, about in configuration.listing(settings_in_use()):
+@command("settings")
+def settings_(as_json: AsJson = False) -> None:
+    """Each setting is an environment variable, or a line in a file `.env`. Secrets are masked."""
+    found = configuration.listing(settings_in_use())
+    if as_json:
+        print_json([dict(zip(("variable", "value", "default", "description"), row, strict=True)) for row in found])
+        return
+    for variable, value, default, about in found:
         changed = "" if value == default else f"  [dim](default: {escape(default) or 'not set'})[/dim]"
         out.print(f"[bold]{variable}[/bold] = {escape(value) or '[dim]not set[/dim]'}{changed}", highlight=False)
         out.print(f"    {escape(about)}", highlight=False)

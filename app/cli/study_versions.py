@@ -1,4 +1,4 @@
-"""The commands by which a study comes to be and changes: new, publish, versions, diff."""
+"""The commands that create and version studies: new, publish, versions, diff."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from app.cli.common import StudyName, app, name_of, out, settings_in_use
+from app.cli.commands import command
+from app.cli.common import AsJson, StudyFile, StudyName, iso, name_of, out, print_json, settings_in_use
 from app.cli.safe_console import plain
 from app.clock import WorldClock
 from app.errors import SettingsError
@@ -26,35 +27,35 @@ from storage.registers.study_versions import current, difference, publish, versi
 SHORT = 12
 """Characters of a hash that are shown, and enough to name a version."""
 NEXT = {
-    "draft": "Nobody can begin yet: [bold]parley pilot {name}[/bold] or [bold]parley open {name}[/bold].",
-    "pilot": "Who begins from now on gets this version, as a pilot.",
-    "open": "Who begins from now on gets this version.",
-    "paused": "The study is paused: who begins when it is opened again gets this version.",
-    "closed": "The study is closed: who begins when it is opened again gets this version.",
+    "draft": "No session can start yet: [bold]parley pilot {name}[/bold] or [bold]parley open {name}[/bold].",
+    "pilot": "New sessions get this version, as pilot data.",
+    "open": "New sessions get this version.",
+    "paused": "The study is paused. New sessions get this version once it is opened again.",
+    "closed": "The study is closed. New sessions get this version if it is opened again.",
 }
 
-Hash = Annotated[str | None, typer.Option(metavar="HASH", help="A version, by the beginning of its hash.")]
+Hash = Annotated[str | None, typer.Option(metavar="HASH", help="A version, by the first characters of its hash.")]
 
 
-@app.command()
+@command("new")
 def new(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to make; the study is called as it is.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="The folder to create; its name is the study's name.")
+    ],
     template: Annotated[
-        str, typer.Option("--template", help=f"The study to begin with: {', '.join(shipped())}.")
+        str, typer.Option("--template", metavar="STUDY", help=f"The study to copy: {', '.join(shipped())}.")
     ] = "demo",
 ) -> None:
-    """Make a study of one's own from one that comes with Parley."""
+    """Writes FOLDER/study.yaml, with comments, and its other files."""
     path = make(folder, template)
-    out.print(f"{path} is a study of your own now. What next:", markup=False, highlight=False, soft_wrap=True)
-    for command in ("check", "serve"):
-        out.print(f"  [bold]parley {command} {escape(quote(str(path)))}[/bold]", highlight=False, soft_wrap=True)
+    out.print(f"Created {path}. Next:", markup=False, highlight=False, soft_wrap=True)
+    for name in ("check", "serve"):
+        out.print(f"  [bold]parley {name} {escape(quote(str(path)))}[/bold]", highlight=False, soft_wrap=True)
 
 
-@app.command(name="publish")
-def publish_(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A study file, or the name of one of Parley's own.")],
-) -> None:
-    """Freeze a study file as the version that who begins from now on gets; those who have begun go on under theirs."""
+@command("publish")
+def publish_(file: StudyFile) -> None:
+    """New sessions get this version; running sessions keep theirs."""
     study = load_study(file)
     database = open_database(settings_in_use().database_url)
     twins = [known for known in versions(database, study.name) if known.version == study.file.version]
@@ -63,20 +64,24 @@ def publish_(
     out.print(f"{label} is {'published' if done.new else 'the current version already'}.", highlight=False)
     if any(known.hash != done.hash for known in twins):
         out.print(
-            f"[yellow]Another text was published as version {study.file.version}: "
-            "raise `version:` with each change, so that people can tell them apart.[/yellow]"
+            f"[yellow]A different file was published as version {study.file.version} before: "
+            "increase `version:` with each change to tell versions apart.[/yellow]"
         )
     out.print(NEXT[operations_of(database, study.name).state].format(name=study.name), highlight=False)
 
 
-@app.command(name="versions")
-def versions_(study: StudyName) -> None:
-    """List the versions of a study that were published, the newest first."""
+@command("versions")
+def versions_(study: StudyName, as_json: AsJson = False) -> None:
+    """The newest version is first."""
     database = open_database(settings_in_use().database_url)
     name = current(database, name_of(study)).name
     found = versions(database, name)
+    if as_json:
+        fields = ("version", "hash", "current")
+        print_json([{n: getattr(one, n) for n in fields} | {"published": iso(one.published_us)} for one in found])
+        return
     if not found:
-        out.print(f"No version of {name} was published: parley publish FILE", highlight=False)
+        out.print(f"No version of {name} is published yet: parley publish FILE", highlight=False)
         return
     table = Table("version", "hash", "published (UTC)", "")
     for one in found:
@@ -84,13 +89,15 @@ def versions_(study: StudyName) -> None:
     out.print(table)
 
 
-@app.command()
+@command("diff")
 def diff(
-    study: Annotated[str, typer.Argument(metavar="STUDY", help="The study's name; or its file, to compare with.")],
+    study: Annotated[
+        str, typer.Argument(metavar="STUDY", help="The study's name, or a file to compare with the published version.")
+    ],
     before: Hash = None,
     after: Hash = None,
 ) -> None:
-    """Show what a version changed; for a file, what it would change if it were published now."""
+    """For a name: what its current version changed. For a file: what it would change if published."""
     database = open_database(settings_in_use().database_url)
     name = name_of(study)
     if name != study and after is None:
@@ -98,17 +105,17 @@ def diff(
     else:
         new_ = _version(database, name, after) or current(database, name)
         old = _version(database, name, before) or _before(database, new_)
-    print(plain(difference(old, new_)) or "They are the same.")
+    print(plain(difference(old, new_)) or "No difference.")
 
 
 def _version(database: Database, name: str, start: str | None) -> Study | None:
-    """The version whose hash begins so; None where none is asked for, and SettingsError for none or several."""
+    """The version whose hash starts so; None without a start; raises SettingsError for no version or several."""
     if start is None:
         return None
     found = [one.hash for one in versions(database, name) if one.hash.startswith(start)]
     if len(found) != 1:
         what = "no version of" if not found else "more than one version of"
-        raise SettingsError(f"{start!r} is the hash of {what} {name}. `parley versions {name}` lists them.")
+        raise SettingsError(f"The hash {start!r} matches {what} {name}. `parley versions {name}` lists all versions.")
     return Studies(database).get(found[0])
 
 
@@ -117,5 +124,5 @@ def _before(database: Database, study: Study) -> Study:
     hashes = [one.hash for one in versions(database, study.name)]
     earlier = hashes[hashes.index(study.hash) + 1 :] if study.hash in hashes else []
     if not earlier:
-        raise SettingsError(f"There is no version of {study.name} before this one. `parley versions {study.name}`")
+        raise SettingsError(f"{study.name} has no earlier version. `parley versions {study.name}` lists all versions.")
     return Studies(database).get(earlier[0])

@@ -1,4 +1,4 @@
-"""The command for who translates a study, and what `parley check` says of its languages."""
+"""The command for translators, and what `parley check` prints about a study's languages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from app.cli.common import app, err, out
+from app.cli.commands import command
+from app.cli.common import StudyFile, err, out
 from app.i18n.catalogues import catalogue, catalogues, spoken
 from app.studies.loader import load_study
 from app.studies.translations import missing
@@ -17,21 +18,24 @@ from experiments.views.translatable_texts import strays
 from storage.yaml_text import yaml_text
 
 FIRST = 3
-"""How many texts `parley check` names of those that are missing."""
+"""How many missing texts `parley check` names."""
 SHOWN_CHARS = 60
 WIDTH = 10_000
-"""So that no text is wrapped which is not wrapped in the study."""
+"""Wide enough that no text is wrapped that the study does not wrap."""
 
 
-@app.command(name="translations")
+@command("translations")
 def texts(
-    study: Annotated[str, typer.Argument(metavar="STUDY", help="A study file, or the name of one of Parley's own.")],
-    language: Annotated[str, typer.Option("--language", "-l", help="The language to translate into: de, ar, ...")],
+    study: StudyFile,
+    language: Annotated[
+        str, typer.Option("--language", "-l", metavar="LANGUAGE", help="The language to translate into, such as `de`.")
+    ],
 ) -> None:
-    """Print the texts of a study that have no translation yet, as a YAML file to be filled in."""
+    """Prints a YAML file to fill in."""
     if not spoken(language):
         raise StudyError(
-            study, [Fault("--language", f"Parley has no words in {language!r}{allowed(language, catalogues())}")]
+            study,
+            [Fault("--language", f"Parley has no texts in the language {language!r}{allowed(language, catalogues())}")],
         )
     wanted = missing(load_study(study), language)
     if wanted:
@@ -41,14 +45,14 @@ def texts(
     )
 
 
-def tell_languages(study: Study, reference: str) -> None:
-    """What is not translated into a language that the study offers, and what is translated in vain."""
+def print_languages(study: Study, reference: str) -> None:
+    """Print missing and unused translations for each language of the study."""
     for tag in study.file.offered:
         lacking, vain = missing(study, tag), strays(study, tag)
         if lacking:
             out.print(
                 f"[yellow]{tag}: {_count(lacking)} of the study without a translation: {_first(lacking)}. "
-                f"List them all: parley translations {escape(reference)} --language {tag}[/yellow]"
+                f"To list all: parley translations {escape(reference)} --language {tag}[/yellow]"
             )
         if vain:
             out.print(f"[yellow]{tag}: translates {_count(vain)} that the study does not have: {_first(vain)}[/yellow]")

@@ -20,8 +20,8 @@ from collections.abc import Sequence
 from multiprocessing.context import ForkServerContext, SpawnContext
 from multiprocessing.process import BaseProcess
 
+from app.cli.http_server import NOT_STARTED, family_of, listen
 from app.cli.logging_setup import set_up
-from app.cli.serving import NOT_STARTED, family_of, listen
 from app.config.settings import Settings, env_name
 from app.errors import SettingsError
 from app.studies.loader import load_study

@@ -26,24 +26,24 @@ def _web_address(value: str) -> str:
 def _plain(value: str) -> str:
     parts = urlsplit(value)
     if "@" in parts.netloc:
-        raise ValueError("must not hold a name and password; give them as a key or headers")
+        raise ValueError("must not contain a user name or password; set `key` or `headers` instead")
     if parts.query or parts.fragment:
-        raise ValueError("must end before `?` and `#`; parameters go into `query` of PARLEY_SERVERS")
+        raise ValueError("must not contain `?` or `#`; put parameters into `query` of PARLEY_MODEL_SERVERS")
     if not parts.hostname:
-        raise ValueError("names no host")
+        raise ValueError("must contain a host name")
     return value
 
 
 def _sendable(value: SecretStr) -> SecretStr:
     text = value.get_secret_value().strip()
     if not (text.isascii() and text.isprintable()):
-        raise ValueError("has a character that cannot be sent in a header")
+        raise ValueError("contains a character that an HTTP header cannot have")
     return SecretStr(text)
 
 
 def _root(value: str) -> str:
     if urlsplit(_plain(value)).path:
-        raise ValueError("must end after the host: Parley is served at the root of a host name, not below a path")
+        raise ValueError("must not contain a path: Parley is served at the root of a host name")
     return value
 
 
@@ -103,7 +103,7 @@ def revealed(values: Mapping[str, SecretStr]) -> dict[str, str]:
 
 
 def read_servers(value: object) -> object:
-    """Read the JSON of PARLEY_SERVERS; raises ValueError, which never quotes it."""
+    """Read the JSON of PARLEY_MODEL_SERVERS; raises ValueError, which never quotes it."""
     if not isinstance(value, str):
         return value
     try:
@@ -111,7 +111,7 @@ def read_servers(value: object) -> object:
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
         raise ValueError(
-            f'is no JSON ({error.msg}, {where}); write {{"name": {{"url": "https://...", "key": "..."}}}}'
+            f'is not JSON ({error.msg}, {where}); write {{"name": {{"url": "https://...", "key": "..."}}}}'
         ) from None
 
 
@@ -119,5 +119,5 @@ def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     names = [name for name, _ in pairs]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
-        raise ValueError(f"has {', '.join(sorted(twice))} twice")
+        raise ValueError(f"has a key twice: {', '.join(sorted(twice))}")
     return dict(pairs)

@@ -21,7 +21,9 @@ def secret_of(settings: Settings) -> str:
         return settings.secret.get_secret_value()
     file = file_of(settings.database_url)
     if file is None:
-        raise SettingsError("PARLEY_SECRET is not set. With PostgreSQL every process needs the same one: 32 characters")
+        raise SettingsError(
+            "PARLEY_SECRET is not set. With PostgreSQL it is required, and the same for every process: 32 characters"
+        )
     path = file.with_suffix(".secret")
     if not path.exists():
         _write_once(path, secrets.token_urlsafe(32))

@@ -34,19 +34,19 @@ def _level(value: str) -> str:
 
 
 def _addresses(value: str) -> str:
-    """What uvicorn would take for a name and never meet is refused."""
+    """Refuse what uvicorn would accept as a name that never matches."""
     for part in filter(None, (part.strip() for part in value.split(","))):
         try:
             ip_network(part)
         except ValueError as error:
-            raise ValueError(f"{error}. Addresses such as 127.0.0.1, or networks such as 10.0.0.0/8") from None
+            raise ValueError(f"{error}. Allowed: addresses such as 127.0.0.1, networks such as 10.0.0.0/8") from None
     return value
 
 
 def _key_set(value: str) -> str:
-    """Keys that came over http from elsewhere would be anybody's."""
+    """Refuse keys over http, which anybody on the network could replace."""
     if "://" in value and not value.startswith(("https://", "http://localhost", "http://127.0.0.1")):
-        raise ValueError("must begin with https://, or be the path of a file")
+        raise ValueError("must start with https://, or be the path of a file")
     return value
 
 
@@ -55,7 +55,7 @@ LogLevel = Annotated[str, AfterValidator(_level)]
 
 
 class Settings(BaseSettings):
-    """The settings of one deployment. Make it with `load()`, which explains what is wrong."""
+    """The settings of one deployment. Create it with `load()`, which explains errors."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX,
@@ -69,115 +69,116 @@ class Settings(BaseSettings):
 
     database_url: str = Field(
         "sqlite:///parley.db",
-        description="Where everything is stored: an SQLAlchemy URL of SQLite or PostgreSQL.",
+        description="The database: an SQLAlchemy URL of SQLite or PostgreSQL.",
     )
     host: str = Field("127.0.0.1", description="The address to listen on; 0.0.0.0 opens it to the network.")
     port: int = Field(7860, ge=0, le=65_535, description="The port to listen on; 0 takes any free one.")
     public_url: SiteAddress | None = Field(
         None,
-        description="The address that participants see, behind a proxy; https makes cookies Secure.",
+        description="The URL that participants use, if there is a reverse proxy; https makes cookies Secure.",
     )
     console_port: int = Field(
-        7861, ge=0, le=65_535, description="The port on which the researchers' console listens, on the same address."
+        7861, ge=0, le=65_535, description="The port of the researchers' console, on the same address."
     )
     console_url: SiteAddress | None = Field(
         None,
-        description="The address at which researchers open the console, behind a proxy; https makes its cookie Secure.",
+        description="The URL of the console, if there is a reverse proxy; https makes its cookie Secure.",
     )
     trusted_proxies: Annotated[str, AfterValidator(_addresses)] = Field(
         "",
-        description="Addresses of reverse proxies, or their networks, whose X-Forwarded-For is believed, with commas; "
-        "none unless set.",
+        description="Reverse proxies whose X-Forwarded-For header is trusted: IP addresses or networks, separated by "
+        "commas. Default: none.",
     )
     secret: SecretStr | None = Field(
         None,
         min_length=SECRET_LENGTH,
-        description="The key that signs cookies, 32 characters or more; unset, one is made.",
+        description="The key that signs cookies and seals recruiters' IDs: at least 32 characters. Default: one is "
+        "created beside an SQLite database.",
     )
     prolific_workspaces: str = Field(
         "",
         pattern=r"^[\w-]*(\s*,\s*[\w-]+)*$",
-        description="The ids of your workspaces at Prolific, with commas: by the tokens with which Prolific signs the "
-        "links of their studies people are known to be who they say. None are believed unless set.",
+        description="The IDs of your Prolific workspaces, separated by commas. Participants whose links have a token "
+        "that Prolific signed for one of them are verified. Default: no token is accepted.",
     )
-    prolific_keys: Annotated[str, AfterValidator(_key_set)] = Field(
+    prolific_jwks: Annotated[str, AfterValidator(_key_set)] = Field(
         "https://api.prolific.com/.well-known/study/jwks.json",
-        description="Where Prolific's public keys are: an https address, or a file (JWKS).",
+        description="Prolific's public keys (JWKS): an https URL, or a file.",
     )
-    openai_api_key: Key | None = Field(None, description="The key of the OpenAI-compatible model server.")
+    openai_api_key: Key | None = Field(None, description="The API key of the OpenAI-compatible model server.")
     openai_base_url: ServerAddress | None = Field(
-        None, description="The address of an OpenAI-compatible model server; unset, OpenAI's own."
+        None, description="The base URL of an OpenAI-compatible model server. Default: OpenAI's."
     )
-    anthropic_api_key: Key | None = Field(None, description="The key for Anthropic's API.")
+    anthropic_api_key: Key | None = Field(None, description="The API key for Anthropic's API.")
     anthropic_base_url: ServerAddress | None = Field(
-        None, description="The address of a server that speaks Anthropic's API; unset, Anthropic's own."
+        None, description="The base URL of a server with Anthropic's API. Default: Anthropic's."
     )
-    servers: Annotated[dict[str, Server], NoDecode, BeforeValidator(read_servers)] = Field(
+    model_servers: Annotated[dict[str, Server], NoDecode, BeforeValidator(read_servers)] = Field(
         {},
-        description="More model servers, which a study's models name by `server`: JSON of names, each with "
-        "`url`, and if need be `key`, `headers`, `query`, `requests_per_minute` and `tokens_per_minute`.",
+        description="More model servers, to which models in a study refer by `server`: a JSON object of names, each "
+        "with `url`, and optionally `key`, `headers`, `query`, `requests_per_minute` and `tokens_per_minute`.",
     )
-    replay_dir: Path | None = Field(
-        None, description="The folder of the recorded conversations with which the backend `replay` answers."
-    )
-    studies_dir: Path = Field(
-        Path("studies"), description="The folder in which the console keeps the studies that are being written."
-    )
-    connect_timeout_s: Seconds = Field(5, description="Seconds to wait for a connection to a model server.")
+    replay_dir: Path | None = Field(None, description="The folder of recorded conversations for the backend `replay`.")
+    studies_dir: Path = Field(Path("studies"), description="The folder in which the console keeps study drafts.")
+    connect_timeout_s: Seconds = Field(5, description="Timeout for connecting to a model server, in seconds.")
     first_token_timeout_s: Seconds = Field(
         20,
-        description="Seconds to wait for the first word of a reply; more for models that think in silence.",
+        description="Timeout for the first token of a reply, in seconds; set more for models that reason first.",
     )
-    token_gap_timeout_s: Seconds = Field(20, description="Seconds that a reply may pause between two pieces.")
-    reply_timeout_s: Seconds = Field(90, description="Seconds that a whole reply may take.")
+    token_gap_timeout_s: Seconds = Field(20, description="Timeout between two tokens of a reply, in seconds.")
+    reply_timeout_s: Seconds = Field(90, description="Timeout for a whole reply, in seconds.")
     max_reply_chars: int = Field(
-        20_000, ge=1, description="Characters after which a reply counts as runaway and fails."
+        20_000, ge=1, description="The maximum length of a reply in characters. Longer replies fail."
     )
-    model_tries: int = Field(3, ge=1, le=10, description="How often a model is asked for one reply before it failed.")
+    model_attempts: int = Field(3, ge=1, le=10, description="Attempts to get one reply before it fails.")
     retry_wait_s: Seconds = Field(
-        1, description="Seconds before a busy model server is asked again; twice as long each time."
+        1, description="The pause before the second attempt, in seconds. It doubles with each further attempt."
     )
-    longest_retry_wait_s: Seconds = Field(
-        20, description="The longest such pause; a server that asks for a longer one is not asked again."
+    max_retry_wait_s: Seconds = Field(
+        20,
+        description="The longest pause before another attempt, in seconds. If a server demands a longer one, there is "
+        "no further attempt.",
     )
     breaker_failures: int = Field(
         5,
         ge=1,
-        description="Failures of a model's server in a row (no connection, timeout, 429, 5xx, 401 to 404; of one "
-        "session in a row one counts) after which the model is left alone for a while, for everybody.",
+        description="Circuit breaker: the number of successive failures (no connection, timeout, 429, 5xx, 401 to 404) "
+        "after which no session calls the model for a while. Successive failures of one session count once.",
     )
-    breaker_pause_s: Seconds = Field(30, description="Seconds for which it is left alone.")
+    breaker_pause_s: Seconds = Field(30, description="Circuit breaker: the length of that pause, in seconds.")
     messages_per_minute: int = Field(
-        20, ge=1, description="Messages to models that one participant may send in any minute, retries included."
+        20, ge=1, description="Rate limit of messages to models per participant and minute, retries included."
     )
     requests_per_second: float = Field(
         5.0,
         gt=0,
         allow_inf_nan=False,
-        description="Requests a second that one participant may make, on average.",
+        description="Rate limit of requests per participant and second, on average.",
     )
-    request_burst: int = Field(30, ge=1, description="Requests that one participant may make at once.")
-    people_per_address: int = Field(
+    request_burst: int = Field(
+        30, ge=1, description="Rate limit: how many requests one participant may make in a burst."
+    )
+    address_rate_multiplier: int = Field(
         10,
         ge=1,
-        description="How many times as much as one participant all of one address (of IPv6, one /64 network) together "
-        "may ask, and likewise those who are not known there yet: a whole class may sit behind it.",
+        description="Rate limit per IP address (IPv6: per /64 network), as a multiple of the limit per participant. It "
+        "holds for all participants together, and again for unidentified requests. A class may share an address.",
     )
-    sessions_per_address: int = Field(
+    sessions_per_address_per_hour: int = Field(
         30,
         ge=1,
-        description="How many sessions may be begun in an hour from one address (of IPv6, one /64 network).",
+        description="Sessions that can start per hour from one IP address (IPv6: one /64 network).",
     )
-    log_level: LogLevel = Field("INFO", description="How much is logged: DEBUG, INFO, WARNING, ERROR or CRITICAL.")
-    log_format: Literal["text", "json"] = Field("text", description="How lines of the log look: text, or json.")
+    log_level: LogLevel = Field("INFO", description="The log level: DEBUG, INFO, WARNING, ERROR or CRITICAL.")
+    log_format: Literal["text", "json"] = Field("text", description="The format of log lines: text or json.")
     metrics_port: int | None = Field(
         None,
         ge=1,
         le=65_535,
-        description="The port on which `parley serve` tells Prometheus its metrics; unset, there are none.",
+        description="The port of the Prometheus metrics of `parley serve`. Default: no metrics.",
     )
     metrics_host: str = Field(
-        "127.0.0.1", description="The address on which it does; whoever can reach it reads them, so never a public one."
+        "127.0.0.1", description="The address of the metrics. There is no login, so never use a public one."
     )
 
     @property
@@ -192,14 +193,14 @@ class Settings(BaseSettings):
 
     def server(self, name: str) -> Server:
         """The model server that a study calls `name`; raises SettingsError if there is none."""
-        if name not in self.servers:
-            known = ", ".join(self.servers) or "none"
+        if name not in self.model_servers:
+            known = ", ".join(self.model_servers) or "none"
             raise SettingsError(
-                f"No model server is called {name!r}: {env_name('servers')} has {known}."
-                f"{did_you_mean(name, self.servers)} Add it, as in "
-                f"""{env_name("servers")}='{{"{name}": {{"url": "https://..."}}}}'."""
+                f"There is no model server {name!r}: {env_name('model_servers')} has {known}."
+                f"{did_you_mean(name, self.model_servers)} Add it, as in "
+                f"""{env_name("model_servers")}='{{"{name}": {{"url": "https://..."}}}}'."""
             )
-        return self.servers[name]
+        return self.model_servers[name]
 
 
 def reachable(host: str) -> str:
@@ -213,12 +214,11 @@ def _local(host: str, port: int) -> str:
 
 
 def load(**given: Any) -> Settings:
-    """Read the settings, of which those `given` here count most, or raise a SettingsError that names every variable
-    that is wrong."""
+    """Read the settings, overridden by those `given`; raises a SettingsError that names every invalid variable."""
     try:
         return Settings(**given)
     except ValidationError as error:
-        raise SettingsError("These settings cannot be used:", *map(_fault, error.errors())) from None
+        raise SettingsError("Invalid settings:", *map(_fault, error.errors())) from None
 
 
 def env_name(field: str) -> str:
@@ -243,10 +243,10 @@ def names_in_use(env_file: str = ENV_FILE) -> list[str]:
 
 
 def unknown(environ_names: Iterable[str]) -> list[str]:
-    """Say of each PARLEY_* name that sets nothing that it does, and which one was probably meant."""
+    """A warning for each PARLEY_* variable that is not a setting, with the one that was probably meant."""
     known = [env_name(field) for field in Settings.model_fields]
     strays = sorted(name for name in environ_names if name.upper().startswith(PREFIX) and name.upper() not in known)
-    return [f"{name} is not a setting.{_meant(name)} `parley settings` lists them all." for name in strays]
+    return [f"{name} is not a setting.{_meant(name)} `parley settings` lists all settings." for name in strays]
 
 
 def _meant(name: str) -> str:
@@ -276,16 +276,16 @@ def _fault(error: ErrorDetails) -> str:
     field, *inside = (str(part) for part in error["loc"])
     said = error["msg"].removeprefix("Value error, ")
     if field == "secret":
-        said = f"it has fewer than {SECRET_LENGTH} characters"
+        said = f"needs at least {SECRET_LENGTH} characters"
     if error["type"] == "extra_forbidden":
-        said = f"no such key; allowed: {', '.join(Server.model_fields)}.{did_you_mean(inside[-1], Server.model_fields)}"
+        said = f"unknown key; allowed: {', '.join(Server.model_fields)}.{did_you_mean(inside[-1], Server.model_fields)}"
     if error["type"] in ("model_type", "dict_type"):
         said = "must be an object, as in " + ('{"url": "https://..."}' if inside else '{"lab": {"url": "https://..."}}')
     secret = _is_secret(Settings.model_fields[field]) or "@" in str(error["input"])
     value = "(its value is secret)" if secret else repr(error["input"])
     place = f", {'.'.join(inside)}" if inside else ""
     advice = (
-        f" `python -c 'import secrets; print(secrets.token_urlsafe({SECRET_LENGTH}))'` makes one."
+        f" `python -c 'import secrets; print(secrets.token_urlsafe({SECRET_LENGTH}))'` creates one."
         if field == "secret"
         else ""
     )

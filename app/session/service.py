@@ -236,8 +236,8 @@ class Runtime(Sessions):
         self._settings = settings
         self._kept = Kept()
         self._models = ModelPool(settings, clock, clock.sleep)
-        longest_s = settings.longest_retry_wait_s
-        policy = RetryPolicy(settings.model_tries, settings.retry_wait_s, longest_s, longest_s)
+        longest_s = settings.max_retry_wait_s
+        policy = RetryPolicy(settings.model_attempts, settings.retry_wait_s, longest_s, longest_s)
         self._caller = Caller(policy, clock, Budget())
         self._claims = claims_of(database, shared=shared)
         turn = Turns(self._claims, self.afresh).wait if self._claims else alone

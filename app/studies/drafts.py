@@ -81,7 +81,7 @@ class Drafts:
         try:
             return path.read_bytes().decode("utf-8")
         except UnicodeDecodeError as error:
-            raise StudyError(str(path), [Fault("", f"is no YAML in UTF-8: {error}")]) from None
+            raise StudyError(str(path), [Fault("", f"is not YAML in UTF-8: {error}")]) from None
 
     def save(self, name: str, text: str) -> None:
         """Replace what is written in a draft, all at once; raises StudyError."""
@@ -101,10 +101,10 @@ class Drafts:
 def make(folder: Path, template: str) -> Path:
     """A study file of one's own in a folder, from a template and with what that needs beside it; raises StudyError."""
     if template not in shipped():
-        raise StudyError(template, [Fault("", f"is no study that comes with Parley{allowed(template, shipped())}")])
+        raise StudyError(template, [Fault("", f"is not a study that comes with Parley{allowed(template, shipped())}")])
     path = folder / FILE
     if path.exists():
-        raise StudyError(str(path), [Fault("", "is there already, and is not replaced; choose another folder")])
+        raise StudyError(str(path), [Fault("", "exists already and is not replaced; choose another folder")])
     text, name = find(template).read_text(encoding="utf-8"), slug(folder.resolve().name)
     folder.mkdir(parents=True, exist_ok=True)
     for beside in {file.name for file in STUDIES.iterdir()} & set(_words(marked(text).value)):

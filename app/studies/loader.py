@@ -54,7 +54,7 @@ def find(reference: str) -> Path:
     path = Path(reference)
     if path.suffix in (".yaml", ".yml") or path.is_file():
         if not path.is_file():
-            raise StudyError(reference, [Fault("", "there is no such file")])
+            raise StudyError(reference, [Fault("", "the file does not exist")])
         return path
     if (path / FILE).is_file():
         return path / FILE
@@ -99,7 +99,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     except NotYaml as error:
         raise StudyError(str(path), [no_yaml(error)]) from None
     except UnicodeDecodeError as error:
-        raise StudyError(str(path), [Fault("", f"is no YAML in UTF-8: {error}")]) from None
+        raise StudyError(str(path), [Fault("", f"is not YAML in UTF-8: {error}")]) from None
 
 
 def mapping_of(read: Marked, name: str) -> dict[str, Any]:
@@ -114,9 +114,9 @@ def mapping_of(read: Marked, name: str) -> dict[str, Any]:
 def no_yaml(error: NotYaml) -> Fault:
     """What is wrong with a text that is no YAML."""
     if error.line is None:
-        return Fault("", f"is no YAML in UTF-8: {error}")
+        return Fault("", f"is not YAML in UTF-8: {error}")
     hint = next((hint for sign, hint in HINTS.items() if sign in error.problem), UNQUOTED)
-    return Fault(f"line {error.line}, column {error.column}", f"is no YAML: {error.problem}. {hint}")
+    return Fault(f"line {error.line}, column {error.column}", f"is not YAML: {error.problem}. {hint}")
 
 
 def read_protocols(beside: Path) -> dict[str, Mapping[str, Any]]:
@@ -148,7 +148,9 @@ def _with_translations(raw: dict[str, Any], path: Path) -> dict[str, Any]:
     for tag, told in given.items() if isinstance(given, dict) else ():
         file = path.parent / told if isinstance(told, str) else None
         if file is not None and not file.is_file():
-            raise StudyError(str(path), [Fault(f"translations.{tag}", f"there is no file {told!r} beside the study's")])
+            raise StudyError(
+                str(path), [Fault(f"translations.{tag}", f"there is no file {told!r} beside the study file")]
+            )
         read[tag] = told if file is None else read_yaml(file)
     return {**raw, "translations": read} if read else raw
 

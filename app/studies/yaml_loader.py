@@ -124,7 +124,7 @@ class _Reading:
             own = len(node.value) if isinstance(node, ScalarNode) else 0
             self._sizes[node] = 1 + own + sum(map(self._size, parts))
         if self._sizes[node] > LONGEST:
-            raise _refused(node, "its aliases unfold into too much")
+            raise _refused(node, "its aliases expand to too much")
         return self._sizes[node]
 
     def _value(self, node: Node, depth: int) -> Any:
@@ -133,7 +133,7 @@ class _Reading:
         if isinstance(node, ScalarNode):
             return self._scalar(node)
         if node.tag not in (f"{_CORE}map", f"{_CORE}seq"):
-            raise _refused(node, f"the tag {_short(node.tag)} has no place here")
+            raise _refused(node, f"the tag {_short(node.tag)} is not allowed here")
         if isinstance(node, MappingNode):
             return self._mapping(node, depth)
         return [self._value(item, depth + 1) for item in node.value]
@@ -150,18 +150,18 @@ class _Reading:
         seen: set[str] = set()
         for key, _ in node.value:
             if not isinstance(key, ScalarNode) or not (key.value or key.style):
-                raise _refused(key, "a key is no word")
+                raise _refused(key, "a key is not a text")
             if key.value in seen and not _merges(key):
-                raise _refused(key, f"the key {key.value!r} stands twice")
+                raise _refused(key, f"duplicate key {key.value!r}")
             seen.add(key.value)
 
     def _scalar(self, node: ScalarNode) -> Any:
         text = node.value
         plain = self._yaml.resolver.resolve(ScalarNode, text, (True, False))
         if node.tag not in (str(plain), f"{_CORE}str"):
-            raise _refused(node, f"the tag {_short(node.tag)} has no place here")
+            raise _refused(node, f"the tag {_short(node.tag)} is not allowed here")
         if any("\ud800" <= letter <= "\udfff" for letter in text):
-            raise _refused(node, "a text has half a letter (a surrogate)")
+            raise _refused(node, "a text has an incomplete character (a surrogate)")
         if node.style or node.tag == f"{_CORE}str":
             return text
         if text in WORDS:

@@ -82,7 +82,7 @@ def build_app(
     offered = Offered(runtime, database, studies)
     participants = Participants(database, secret)
     links = Links(participants, ProlificTokens(settings))
-    tickets, per_address = Tickets(secret), settings.sessions_per_address
+    tickets, per_address = Tickets(secret), settings.sessions_per_address_per_hour
     arrival = Arrival(runtime, participants, links, cookies, offered, tickets, per_address=per_address, again=again)
 
     @asynccontextmanager
@@ -112,7 +112,7 @@ def build_app(
         known=cookies.read,
         rate=settings.requests_per_second,
         burst=settings.request_burst,
-        people=settings.people_per_address,
+        people=settings.address_rate_multiplier,
     )
     return measures.around(gate, runtime) if measures else gate
 

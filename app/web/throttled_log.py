@@ -14,12 +14,13 @@ ELSEWHERE = (
     "refused (403): a page at %.100s asked what is served at %.100s; another site did, or a proxy does not pass Host on"
 )
 TOO_MANY = (
-    "refused (429): more was asked from one address than PARLEY_PEOPLE_PER_ADDRESS allows; if "
+    "refused (429): more was asked from one address than PARLEY_ADDRESS_RATE_MULTIPLIER allows; if "
     "that is a proxy's, PARLEY_TRUSTED_PROXIES has to name it"
 )
 MANY_NEW = (
-    "refused (429): more sessions were begun from one address within an hour than PARLEY_SESSIONS_PER_ADDRESS allows; "
-    "raise it for a class behind one address; if that is a proxy's, PARLEY_TRUSTED_PROXIES has to name it"
+    "refused (429): more sessions were begun from one address within an hour than "
+    "PARLEY_SESSIONS_PER_ADDRESS_PER_HOUR allows; raise it for a class behind one address; if that is a proxy's, "
+    "PARLEY_TRUSTED_PROXIES has to name it"
 )
 MANY_FORGED = "refused (429): many links with a wrong signature came from one address; somebody may be trying ids"
 NOT_SECURE = (

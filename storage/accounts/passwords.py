@@ -52,7 +52,7 @@ class Passwords:
             except VerifyMismatchError:
                 return False
             except (InvalidHashError, VerificationError) as error:
-                raise StorageError(f"a password is kept in a way that cannot be read ({error}): set it anew") from error
+                raise StorageError(f"a stored password cannot be read ({error}). Set it again") from error
 
     def anew(self, kept: str, password: str) -> str:
         """What is to be kept from now on: the same, unless other parameters are used by now."""
@@ -61,7 +61,7 @@ class Passwords:
     @contextmanager
     def _turn(self) -> Iterator[None]:
         if not self._few.acquire(timeout=PATIENCE_S):
-            raise TooMany("Too many people are logging in at the moment. Please try again in a minute.", 60)
+            raise TooMany("Too many logins at the moment. Please try again in a minute.", 60)
         try:
             yield
         finally:

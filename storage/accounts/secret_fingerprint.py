@@ -27,8 +27,8 @@ def recognise(database: Database, secret: str, clock_us: Callable[[], int]) -> N
     elif known != _fingerprint(secret):
         raise StorageError(
             "the secret (PARLEY_SECRET, or the file beside an SQLite database) is not the one that this database was "
-            "used with. With another one nobody who has begun can go on, and no recruiter's id can be read. Give "
-            "Parley the one from before, and all its processes the same. If that one is lost: parley db accept-secret"
+            "used with. With another secret no running session can continue and no recruiter's ID can be read. Set "
+            "the earlier secret, the same for all processes. If it is lost: parley db accept-secret"
         )
 
 

@@ -23,15 +23,15 @@ def parsed(url: str) -> URL:
         address = make_url(url)
     except (ArgumentError, ValueError) as error:
         known = isinstance(error, ArgumentError)
-        raise _none(url, "it cannot be read as one" if known else "its port is no number") from None
+        raise _none(url, "it cannot be parsed" if known else "its port is not a number") from None
     if address.drivername in _DRIVERLESS:
         address = address.set(drivername="postgresql+psycopg")
     if address.drivername not in _DRIVERS:
-        raise _none(url, "Parley keeps its data in sqlite, or in postgresql by psycopg")
+        raise _none(url, "allowed: sqlite, or postgresql with psycopg")
     if "@" in (address.host or ""):
-        raise _none(url, "a password's @ is written as %40, : as %3A and / as %2F")
+        raise _none(url, "in a password, write @ as %40, : as %3A and / as %2F")
     if address.get_backend_name() == "sqlite" and address.database in (None, "", ":memory:"):
-        raise _none(url, "it names no file, and what is in memory alone is lost")
+        raise _none(url, "it has no file, and a database in memory would be lost")
     return address
 
 

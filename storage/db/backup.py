@@ -73,7 +73,7 @@ def sqlite_file(url: str) -> Path:
     file = file_of(url)
     if file is None:
         raise StorageError(
-            "Parley backs up SQLite's files. PostgreSQL has its own tools: pg_dump --format=custom --file=parley.dump "
+            "Parley backs up SQLite only. For PostgreSQL use its own tools: pg_dump --format=custom --file=parley.dump "
             "NAME, and pg_restore --clean --if-exists --dbname=NAME parley.dump (docs/operator.md, Backups)"
         )
     return file
@@ -84,9 +84,9 @@ def back_up(file: Path, to: Path, told: Told = _silent) -> Checked:
     if not file.is_file():
         raise StorageError(f"{file}: there is no database to back up. PARLEY_DATABASE_URL says where it is")
     if to.exists():
-        raise StorageError(f"{to}: there is a file of this name already. Name another, or move that one away")
+        raise StorageError(f"{to}: the file exists already. Choose another name, or move it away")
     if not to.absolute().parent.is_dir():
-        raise StorageError(f"{to}: there is no folder {to.parent}. Make it, or name a file elsewhere")
+        raise StorageError(f"{to}: the folder {to.parent} does not exist. Create it, or choose another one")
     _sweep(to.absolute().parent, file.stem)
     part = _copy(file, to, told)
     try:
@@ -107,7 +107,7 @@ def restore(backup: Path, file: Path, aside: Path, told: Told = _silent, *, unsu
         what = "this is a folder; name the file in it" if backup.is_dir() else "there is no such file"
         raise StorageError(f"{backup}: {what}")
     if file.exists() and file.samefile(backup):
-        raise StorageError(f"{backup}: that is the database itself")
+        raise StorageError(f"{backup}: this is the database itself")
     summed = _compare_sum(backup, unsummed)
     checked = check(backup)
     if not file.exists():
@@ -136,16 +136,16 @@ def check(file: Path) -> Checked:
         with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=rw", uri=True)) as connection:
             (found,) = connection.execute("PRAGMA integrity_check").fetchone()
             if found != "ok":
-                raise StorageError(f"{file}: SQLite finds it damaged: {found}")
+                raise StorageError(f"{file}: SQLite reports damage: {found}")
             if (gap := connection.execute(_GAPS).fetchone()) is not None:
-                raise StorageError(f"{file}: facts of {gap[0]} are missing")
+                raise StorageError(f"{file}: events of {gap[0]} are missing")
             if (broken := connection.execute(_UNREADABLE).fetchone()) is not None:
-                raise StorageError(f"{file}: it is damaged: a fact of {broken[0]} cannot be read")
+                raise StorageError(f"{file}: it is damaged: an event of {broken[0]} cannot be read")
             facts, last_us = connection.execute("SELECT count(*), max(recorded_us) FROM event").fetchone()
             (sessions,) = connection.execute("SELECT count(*) FROM session").fetchone()
             studies = connection.execute("SELECT DISTINCT name FROM study ORDER BY name").fetchall()
     except (sqlite3.Error, UnicodeDecodeError) as error:
-        raise StorageError(f"{file}: is no database of Parley's, or is damaged: {error}") from error
+        raise StorageError(f"{file}: is not a Parley database, or is damaged: {error}") from error
     return Checked(file, file.stat().st_size, sessions, facts, tuple(name for (name,) in studies), last_us)
 
 
@@ -225,16 +225,16 @@ def _compare_sum(backup: Path, unsummed: bool) -> bool:
         if unsummed:
             return False
         raise StorageError(
-            f"{backup}: there is no checksum beside it ({beside.name}), so nobody can tell whether it is as it was "
-            "written. Nothing was replaced. Where it was moved, bring that file too. Backups of older versions and of "
-            "other tools have none: --without-checksum takes such a file once SQLite finds no damage in it"
+            f"{backup}: its checksum ({beside.name}) is missing, so it is not known whether it was changed. "
+            "Nothing was replaced. If the backup was moved, move that file too. Backups of older versions and of "
+            "other tools have none: --without-checksum accepts such a file if SQLite finds no damage in it"
         )
     was, now = beside.read_text(encoding="utf-8", errors="replace").split(maxsplit=1)[:1], _sum_of(backup)
     if was != [now]:
         raise StorageError(
-            f"{backup}: it is not as it was written: its SHA-256 is {now}, and {beside.name} says "
-            f"{was[0][:64] if was else 'nothing'}. Nothing was replaced. Take another backup. Where you opened or "
-            f"changed this one yourself and want it all the same: delete {beside.name} and say --without-checksum"
+            f"{backup}: it was changed since it was written: its SHA-256 is {now}, but {beside.name} has "
+            f"{was[0][:64] if was else 'nothing'}. Nothing was replaced. Use another backup. If you opened or "
+            f"changed this one yourself and want to use it: delete {beside.name} and add --without-checksum"
         )
     return True
 
@@ -262,7 +262,7 @@ def _journal(file: Path) -> Path:
 
 def _no_journal(file: Path) -> None:
     if _journal(file).exists():
-        raise StorageError(f"{_journal(file)} belongs to another database than the one to restore. Move it away first")
+        raise StorageError(f"{_journal(file)} belongs to another database than the backup. Move it away first")
 
 
 def _withdrawn(connection: sqlite3.Connection) -> set[str] | None:

@@ -81,8 +81,8 @@ def open_database(url: str, *, outdated: bool = False, revisions: Revisions = OW
     if old and not outdated:
         engine.dispose()
         raise StorageError(
-            f"{without_password(str(engine.url))}: an older Parley made the table {old[0]}. The log is as it was; make "
-            "the tables that follow from it anew, with the server stopped: parley db rebuild"
+            f"{without_password(str(engine.url))}: the table {old[0]} is of an older version. "
+            "The event log is unchanged. Stop the server and rebuild the tables: parley db rebuild"
         )
     return engine
 
@@ -212,7 +212,7 @@ def _tell(context: ExceptionContext) -> None:
     if (damage := _damage(context.original_exception)) is not None:
         raise damage
     if isinstance(context.sqlalchemy_exception, OperationalError) and not writing:
-        raise StorageError(f"the database does not answer: {context.original_exception}")
+        raise StorageError(f"the database does not respond: {context.original_exception}")
 
 
 def _damage(error: BaseException) -> StorageError | None:

@@ -74,8 +74,8 @@ def revision_of(connection: Connection, revisions: Revisions) -> str | None:
         return stamped(connection) or revisions.names[0]
     if ours or (there and connection.dialect.name == "sqlite"):
         raise StorageError(
-            f"{connection.engine.url.database}: another program made this database (it has a table {min(there)!r} that "
-            "is none of Parley's). Its data are as they were. PARLEY_DATABASE_URL says where Parley's is, or a new one"
+            f"{connection.engine.url.database}: this database is of another program (it has a table {min(there)!r}, "
+            "which Parley has not). Nothing was changed. Set PARLEY_DATABASE_URL to Parley's database, or to a new one"
         )
     return None
 
@@ -92,7 +92,7 @@ def fit(connection: Connection, revisions: Revisions) -> None:
     found = revision_of(connection, revisions) or revisions.names[-1]
     if waiting := revisions.after(found):
         raise StorageError(
-            f"{without_password(str(connection.engine.url))}: an older Parley made the tables (revision {found}; this "
-            f"one needs {waiting[-1]}). Nothing is lost. Stop every process that uses it, then: parley db migrate"
+            f"{without_password(str(connection.engine.url))}: the tables are of an older version (revision {found}; "
+            f"needed: {waiting[-1]}). Nothing is lost. Stop every process that uses it, then: parley db migrate"
         )
     stamp(connection, found)

@@ -112,7 +112,7 @@ def _write_append(connection: Connection, work: Append) -> None:
     if work.erases:
         erase(connection, work.stream, work.events[0])
     elif erased(connection, work.stream):
-        raise Conflict(f"{work.stream}: everything of it was erased")
+        raise Conflict(f"{work.stream}: the session was erased")
     if work.rows:
         upsert_rows(connection, Whose(work.study, work.stream, work.origin), work.rows)
     if work.spent is not None:

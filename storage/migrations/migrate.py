@@ -160,14 +160,14 @@ def _compare(connection: Connection, before: Mapping[str, Content], merged: Mapp
         was = before.get(name, Content(0, {}, ()))
         now = content(connection, name, was.key, rows=bool(was.columns)) if name in there else None
         if now is None or now.rows != count:
-            raise StorageError(f"nothing was migrated: {name} had {count:,} rows, and would have {now and now.rows}")
+            raise StorageError(f"nothing was migrated: {name} has {count:,} rows, and would have {now and now.rows}")
         changed = [each for each, digest in was.columns.items() if now.columns.get(each) != digest]
         if changed:
-            raise StorageError(f"nothing was migrated: the column {changed[0]} of {name} would not be as it was")
+            raise StorageError(f"nothing was migrated: the column {changed[0]} of {name} would change")
     if connection.dialect.name == "sqlite":
         astray = connection.exec_driver_sql("PRAGMA foreign_key_check").first()
         if astray is not None:
-            raise StorageError(f"nothing was migrated: a row of {astray[0]} would refer to one that is not there")
+            raise StorageError(f"nothing was migrated: a row of {astray[0]} would refer to a missing row")
 
 
 def _tables(connection: Connection) -> list[str]:

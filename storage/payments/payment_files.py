@@ -100,7 +100,7 @@ def pay_out(database: Database, people: Participants, wish: Wish, at_us: int) ->
     except OSError as error:
         raise StorageError(
             f"{wish.folder} cannot be written: {error.strerror or error}. Run the command again with the same folder, "
-            "or, if it can never be written, another one"
+            "or with another one if this one can never be written"
         ) from error
     raise AssertionError  # the last attempt returns or raises
 
@@ -178,10 +178,10 @@ def _write(database: Database, wish: Wish, run: Run, at_us: int) -> None:
     try:
         new_folder(hidden)
     except FileExistsError:
-        raise Conflict(f"{hidden}: another run began at the same time") from None
+        raise Conflict(f"{hidden}: another run started at the same time") from None
     lock = held(hidden / LOCK)
     if lock is None:
-        raise Conflict(f"{hidden}: another run looks whether it was left there")
+        raise Conflict(f"{hidden}: another run is checking this folder")
     try:
         new_folder(hidden / key)
         for name, text in run.files.items():

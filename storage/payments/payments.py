@@ -171,9 +171,9 @@ def record(database: Database, payments: Iterable[Payment], key: str, at_us: int
         with writer(database) as connection, connection.begin():
             append_events(connection, paid)
             if any(erased(connection, stream) for stream, _ in paid):
-                raise Conflict("a session was erased while its payment was worked out")
+                raise Conflict("a session was erased while its payment was computed")
     except IntegrityError as error:
-        raise Conflict(f"a session went on while its payment was worked out: {error.orig}") from error
+        raise Conflict(f"a session changed while its payment was computed: {error.orig}") from error
 
 
 def _event(payment: Payment, key: str, at_us: int) -> Event:

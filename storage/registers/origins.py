@@ -40,10 +40,10 @@ def origins(
     found = found or {*instead}
     if not found:
         known = connection.execute(select(t.study).distinct()).scalars().all()
-        raise StorageError(f"the database has no session of a study {study!r}{allowed(study, known)}")
+        raise StorageError(f"the database has no sessions of the study {study!r}{allowed(study, known)}")
     if wanted is not None and wanted not in found:
-        raise StorageError(f"{study!r} has no session of origin {wanted!r}{allowed(wanted, found)}")
+        raise StorageError(f"{study!r} has no sessions of origin {wanted!r}{allowed(wanted, found)}")
     if wanted is None and found == {Origin.PILOT}:
-        raise StorageError(f"{study!r} has pilot sessions only; to have them, say so: --origin {Origin.PILOT}")
+        raise StorageError(f"{study!r} has pilot sessions only. To include them, add --origin {Origin.PILOT}")
     meant = ORIGINS if wanted == Origin.PILOT else ORIGINS[:-1]
     return [origin for origin in meant if origin in found and wanted in (None, origin)]

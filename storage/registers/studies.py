@@ -90,9 +90,7 @@ class Studies:
             known = [] if found else connection.execute(select(t.name).distinct()).scalars().all()
         if found is None:
             hint = f"it has {', '.join(sorted(known))}.{did_you_mean(name, known)}" if known else "it has none yet."
-            raise StorageError(
-                f"No study called {name!r} is in this database; {hint} `parley publish` brings a study into it."
-            )
+            raise StorageError(f"This database has no study {name!r}; {hint} `parley publish` adds a study.")
         return self.get(found)
 
     def register(self, study: Study) -> None:

@@ -136,7 +136,7 @@ def blinding(database: Database, study: str, origin: str | None = None, by: Sequ
     with database.connect() as connection:
         meant = [name for name in origins(connection, study, origin) if name != Origin.IMPORT]
         if not meant:
-            raise StorageError(f"{study!r} was imported, and a release does not tell what its models or people guessed")
+            raise StorageError(f"{study!r} was imported, and a release does not have participants' guesses")
         versions = Studies(database).taken(study, meant[0])
         factors = tuple(dict.fromkeys(name for version in versions for name in version.file.factors))
         for name in by or ():

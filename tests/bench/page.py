@@ -133,7 +133,7 @@ def loads(folder: Path, where: str, times: int) -> list[tuple[Load, Load]]:
     """Cold and warm, so often."""
     port = servers.free_port()
     with (
-        servers.parley(folder, port, STUDY, people_per_address=1_000, sessions_per_address=1_000),
+        servers.parley(folder, port, STUDY, address_rate_multiplier=1_000, sessions_per_address_per_hour=1_000),
         sync_playwright() as started,
     ):
         browser = started.chromium.launch(executable_path=where, args=["--no-sandbox"])

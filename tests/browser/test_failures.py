@@ -76,7 +76,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     files.append(failing.talk(folder, "case-refused", {"only": one("", "http-sse", server="later")}))
     files.append(failing.columns(folder, "case-columns", {"good": one(""), "bad": one("500")}))
     with serve_models() as models:
-        settings = failing.settings(folder, models.base_url, later=closed, model_tries=2, retry_wait_s=0.1)
+        settings = failing.settings(folder, models.base_url, later=closed, model_attempts=2, retry_wait_s=0.1)
         with serving_aside(settings, *dict.fromkeys(files)) as served:
             yield Place(served, models, closed)
 

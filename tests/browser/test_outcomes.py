@@ -87,7 +87,7 @@ def ways(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
     nowhere = {
         "PARLEY_OPENAI_BASE_URL": "http://127.0.0.1:9/v1",
         "PARLEY_OPENAI_API_KEY": "k",
-        "PARLEY_MODEL_TRIES": "1",
+        "PARLEY_MODEL_ATTEMPTS": "1",
     }
     process = Process(folder, (studies.write(folder, STUDY),), nowhere)
     process.start()

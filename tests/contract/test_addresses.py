@@ -50,16 +50,16 @@ def test_postgresql_is_called_as_its_own_tools_call_it(begins: str) -> None:
 @pytest.mark.parametrize(
     ("url", "why"),
     [
-        (f"postgresql://ada:x@{SECRET}@host/name", "a password's @ is written as %40"),
-        (f"postgresql://ada:{SECRET}@host:82x/name", "its port is no number"),
-        (f"mysql://ada:{SECRET}@host/name", "Parley keeps its data in sqlite, or in postgresql by psycopg"),
+        (f"postgresql://ada:x@{SECRET}@host/name", "in a password, write @ as %40"),
+        (f"postgresql://ada:{SECRET}@host:82x/name", "its port is not a number"),
+        (f"mysql://ada:{SECRET}@host/name", "allowed: sqlite, or postgresql with psycopg"),
         (
             f"postgresql+nothing://ada:{SECRET}@host/name",
-            "Parley keeps its data in sqlite, or in postgresql by psycopg",
+            "allowed: sqlite, or postgresql with psycopg",
         ),
-        ("sqlite://", "it names no file"),
-        ("sqlite:///:memory:", "it names no file"),
-        ("parley.db", "it cannot be read as one"),
+        ("sqlite://", "it has no file"),
+        ("sqlite:///:memory:", "it has no file"),
+        ("parley.db", "it cannot be parsed"),
     ],
     ids=["at", "port", "kind", "driver", "no file", "memory", "no address"],
 )

@@ -122,7 +122,7 @@ BAD = {
     ),
     "JSON cut": bad_talks(talks()[:-20], "row 2 (line 1)", "ends within a record", "up to `]`"),
     "JSON cut between records": bad_talks(json.dumps([TALK]).encode()[:-1], "row 2", "a comma is missing", "`]`"),
-    "JSON that goes on": bad_talks(talks() + b"[1]", "row 2", "goes on after its list", "'[1]'"),
+    "JSON that goes on": bad_talks(talks() + b"[1]", "row 2", "continues after its list", "'[1]'"),
     "semicolons": bad_answers(table(ANSWER, delimiter=";").encode(), "header (line 1)", "';'", "by a comma"),
     "Latin-1": bad_maths(
         table(MATHS, MATHS | {"problem_name": "Gödel"}).encode("latin-1"),
@@ -148,13 +148,13 @@ BAD = {
     ),
     "a list that is deep": bad_maths(maths(seen_problem_sets="[" * 5_000), "'seen_problem_sets'", "(5,002 characters)"),
     "a number too large": bad_answers(answers(position="9" * 20), SECOND, "'position'", "9" * 20, "at most 63 bits"),
-    "no number": bad_talks(talks(acc=float("inf")), "row 2 (line 1)", "Infinity is no JSON"),
+    "no number": bad_talks(talks(acc=float("inf")), "row 2 (line 1)", "Infinity is not JSON"),
     "a time that is not a number": bad_maths(
         maths(time_taken="nan"), SECOND, "'time_taken'", "'nan'", "a number from 0"
     ),
     "nothing where something must be": bad_answers(answers(question_id=""), SECOND, "'question_id'", "''", "a text"),
     "an empty file": bad_maths(b"", "header (line 1)", "an empty file", "a header"),
-    "JSON that is an object": bad_talks(json.dumps(TALK).encode(), "does not begin with a list", "a list of objects"),
+    "JSON that is an object": bad_talks(json.dumps(TALK).encode(), "does not start with a list", "a list of objects"),
     "a missing key": bad_talks(
         json.dumps([TALK, without(TALK, "user_effort")]).encode(),
         "row 2 (line 1)",

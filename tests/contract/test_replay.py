@@ -80,12 +80,12 @@ def test_the_files_hash_is_the_version_and_can_be_pinned(settings, tmp_path):
     ("content", "told"),
     [
         (None, "cannot be read: No such file"),
-        (b"{broken", "is neither a list in JSON nor JSONL"),
-        (b"\xff\xfe", "is neither a list in JSON nor JSONL"),
+        (b"{broken", "is neither a JSON list nor JSON Lines"),
+        (b"\xff\xfe", "is neither a JSON list nor JSON Lines"),
         (b'{"talk": []}', "conversation 1 has neither `messages` nor `chat_history`"),
         (
             b'{"messages": []}\n{"messages": [{"role": "robot", "content": "x"}]}',
-            "conversation 2: .*robot.* is no message",
+            "conversation 2: .*robot.* is not a message",
         ),
     ],
 )

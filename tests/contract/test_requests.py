@@ -141,7 +141,7 @@ def test_azure_as_it_used_to_be(server):
         headers={"api-key": SecretStr(KEY)},
         query={"api-version": SecretStr("2024-10-21")},
     )
-    assert ask(Settings(servers={"azure": azure}, _env_file=None), Way("openai", server="azure"))[-1] == ENDED
+    assert ask(Settings(model_servers={"azure": azure}, _env_file=None), Way("openai", server="azure"))[-1] == ENDED
     received = server.requests[-1]
     assert received.path == "/v1/openai/deployments/gpt/chat/completions?api-version=2024-10-21"
     assert received.headers["api-key"] == KEY
@@ -150,7 +150,7 @@ def test_azure_as_it_used_to_be(server):
 
 def test_the_headers_of_a_server_win_over_the_backends_own(server):
     lab = Server(url=server.base_url, key=SecretStr(KEY), headers={"Authorization": SecretStr("Basic b3duOm9uZQ==")})
-    ask(Settings(servers={"lab": lab}, _env_file=None), Way("openai", server="lab"))
+    ask(Settings(model_servers={"lab": lab}, _env_file=None), Way("openai", server="lab"))
     assert server.requests[-1].headers["authorization"] == "Basic b3duOm9uZQ=="
     assert server.requests[-1].raw_headers.lower().count("authorization:") == 1
 

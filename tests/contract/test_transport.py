@@ -400,7 +400,7 @@ def test_no_secret_is_in_an_error_or_a_log_however_talkative(fault, name, server
     way, secrets = WAYS[name], (KEY, QUERY, HEADER)
     url = "http://127.0.0.1:9/v1" if fault == "nobody" else server.base_url
     lab = Server(url=url, key=SecretStr(KEY), query={"code": SecretStr(QUERY)}, headers={"x-more": SecretStr(HEADER)})
-    settings = Settings(servers={"fake": lab}, _env_file=None)
+    settings = Settings(model_servers={"fake": lab}, _env_file=None)
     told = ""
     with caplog.at_level(logging.DEBUG):
         try:
@@ -429,7 +429,7 @@ def test_the_variables_of_the_sdk_decide_nothing(server, monkeypatch):
 def test_a_deployment_does_not_decide_where_a_request_ends(server):
     headers = {"Content-Length": "3", "Transfer-Encoding": "chunked", "Connection": "close"}
     lab = Server(url=server.base_url, headers={name: SecretStr(value) for name, value in headers.items()})
-    settings = Settings(servers={"lab": lab}, _env_file=None)
+    settings = Settings(model_servers={"lab": lab}, _env_file=None)
     assert said(ask(settings, Way("openai", server="lab"))) == expected(CHAT)
 
 

@@ -93,11 +93,11 @@ def test_models_are_those_of_the_factor_or_all_of_the_study_s(tmp_path: Path) ->
 
 
 WRONG: dict[str, tuple[Wish, type[ParleyError], str]] = {
-    "an unknown model": (Wish(models=("tutor-c",)), ModelUnknown, "'tutor-c' is no model of the study"),
+    "an unknown model": (Wish(models=("tutor-c",)), ModelUnknown, "'tutor-c' is not a model of the study"),
     "an unknown method": (Wish(methods=("free_txt",)), MethodUnknown, "Did you mean 'free_text'"),
     "an unknown dataset": (Wish(datasets=("college_maths",)), AloneError, "Did you mean 'college_mathematics'"),
     "one model twice": (Wish(models=("scripted:x", "scripted:x@lab")), ParleyError, "scripted"),
-    "an unknown extractor": (Wish(extractor="tutor-c"), ModelUnknown, "'tutor-c' is no model of the study"),
+    "an unknown extractor": (Wish(extractor="tutor-c"), ModelUnknown, "'tutor-c' is not a model of the study"),
 }
 
 
@@ -112,7 +112,7 @@ def test_models_that_the_data_could_not_tell_apart_are_refused(tmp_path: Path) -
     same = {name: {"backend": "openai", "model": "gpt-4o"} for name in ("one", "two")}
     with pytest.raises(AloneError, match="'one' and 'two' are the same model"):
         cells(study(tmp_path, models=same, flow=FLOW), Wish(methods=("letter_only_zero_shot",)))
-    with pytest.raises(AloneError, match="Two models are called 'gpt-4o'"):
+    with pytest.raises(AloneError, match="Two models have the label 'gpt-4o'"):
         cells(CHATBENCH, Wish(models=("openai:gpt-4o", "openai:gpt-4o@lab")))
 
 
@@ -123,7 +123,7 @@ def test_what_a_study_lacks_is_told(tmp_path: Path) -> None:
     with pytest.raises(AloneError, match="5 examples of 'elementary_mathematics' are needed and there are 0"):
         cells(bare, Wish(methods=("letter_only_few_shot",)))
     theorems = {"questions": {"source": "checkmate"}}
-    with pytest.raises(AloneError, match="no question with options and a known answer"):
+    with pytest.raises(AloneError, match="no questions with options and a known answer"):
         cells(study(tmp_path, problems=theorems, factors={}, flow=FLOW), Wish())
     with pytest.raises(AloneError, match="has no model: add --model"):
         cells(study(tmp_path, models={}, factors={}, flow=FLOW), Wish())

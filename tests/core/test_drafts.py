@@ -77,7 +77,7 @@ def test_what_is_there_is_not_written_over(tmp_path: Path) -> None:
     kept = Drafts(tmp_path)
     kept.create("mine", "arena")
     kept.save("mine", "study: mine\n")
-    with pytest.raises(StudyError, match="is there already"):
+    with pytest.raises(StudyError, match="exists already"):
         kept.create("mine", "demo")
     assert kept.text("mine") == "study: mine\n"
     assert kept.names() == ("mine",)

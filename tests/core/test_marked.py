@@ -19,20 +19,20 @@ BOMB = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9
 MERGES = "a0: &a0 {x: 1}\n" + "".join(f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}\n" for n in range(1, 12))
 CHAIN = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}]\n" for n in range(1, 200))
 HOSTILE = {
-    "aliases that unfold": (BOMB, "unfold into too much"),
-    "merges that unfold": (MERGES, "unfold into too much"),
+    "aliases that unfold": (BOMB, "expand to too much"),
+    "merges that unfold": (MERGES, "expand to too much"),
     "a chain of aliases": (CHAIN, "nested too deeply"),
-    "what holds itself": ("a: &a [*a]", "unfold into too much"),
-    "a mapping that merges itself": ("a: &a {<<: *a}", "unfold into too much"),
+    "what holds itself": ("a: &a [*a]", "expand to too much"),
+    "a mapping that merges itself": ("a: &a {<<: *a}", "expand to too much"),
     "depth": ("a: " + "[" * 5_000, "nested too deeply"),
     "depth that ends": ("a: " + "[" * 150 + "]" * 150, "nested too deeply"),
-    "a tag of Python": ("a: !!python/object/apply:os.system [ls]", "has no place here"),
-    "a tag that lies": ("a: !!bool x", "has no place here"),
+    "a tag of Python": ("a: !!python/object/apply:os.system [ls]", "is not allowed here"),
+    "a tag that lies": ("a: !!bool x", "is not allowed here"),
     "an endless number": ("a: " + "9" * 5000, "number is too long"),
-    "a letter that there is not": ('a: "\\UFFFFFFFF"', "is no YAML"),
-    "half a letter": ('a: "\\ud800"', "half a letter"),
-    "a list as a key": ("[a]: x", "a key is no word"),
-    "no key": (": x", "a key is no word"),
+    "a letter that there is not": ('a: "\\UFFFFFFFF"', "is not YAML"),
+    "an incomplete character": ('a: "\\ud800"', "an incomplete character"),
+    "a list as a key": ("[a]: x", "a key is not a text"),
+    "no key": (": x", "a key is not a text"),
 }
 JUNK = (
     "[a, b]", "{x: y}", "null", "5", "-1", "2020-01-01", "true", "[[a]]", "{a: {b: c}}", "'x'", "1e400", ".nan", "[]",

@@ -237,7 +237,7 @@ def test_headers_that_are_no_numbers_change_nothing() -> None:
 
 def test_what_is_set_for_a_server_holds_for_each_of_its_models_unless_a_run_says_otherwise() -> None:
     lab = Server_(url="http://lab/v1", requests_per_minute=1)
-    settings = Settings(_env_file=None, servers={"lab": lab})
+    settings = Settings(_env_file=None, model_servers={"lab": lab})
     models = [
         Model(backend="openai", server=server, model=name) for server, name in (("lab", "a"), ("lab", "b"), (None, "a"))
     ]

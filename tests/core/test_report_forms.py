@@ -197,7 +197,7 @@ def test_models_called_otherwise_are_compared_with_those_that_they_stand_for() -
     [
         (["mine=gpt-4"], "'gpt-4' is not a model of the paper; allowed: gpt-4o, llama-3.1-8b. Did you mean 'gpt-4o'"),
         (["gpt-4o"], "it takes MINE=THEIRS"),
-        (["a=gpt-4o", "a=llama-3.1-8b"], "name each of the study's models once"),
+        (["a=gpt-4o", "a=llama-3.1-8b"], "matches only one model of the paper"),
     ],
 )
 def test_a_model_that_the_paper_has_not_is_refused_with_those_that_it_has(called: list[str], told: str) -> None:

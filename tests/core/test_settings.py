@@ -55,11 +55,11 @@ def test_all_wrong_variables_are_named_at_once_and_secrets_are_not_shown(monkeyp
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("TRUSTED_PROXIES", "localhost", "Addresses such as 127.0.0.1, or networks such as 10.0.0.0/8."),
+        ("TRUSTED_PROXIES", "localhost", "addresses such as 127.0.0.1, networks such as 10.0.0.0/8."),
         ("PUBLIC_URL", "https://example.org/study", "Parley is served at the root of a host name"),
-        ("SECRET", "hush", "it has fewer than 32 characters. `python -c"),
+        ("SECRET", "hush", "needs at least 32 characters. `python -c"),
         ("LOG_LEVEL", "debgu", "'debgu': allowed: DEBUG, INFO, WARNING, ERROR, CRITICAL. Did you mean 'DEBUG'?"),
-        ("SERVERS", '{"lab": 3}', 'lab: must be an object, as in {"url": "https://..."}.'),
+        ("MODEL_SERVERS", '{"lab": 3}', 'lab: must be an object, as in {"url": "https://..."}.'),
     ],
 )
 def test_what_could_not_work_is_refused_with_what_could(monkeypatch, name, value, said):
@@ -107,11 +107,11 @@ SERVERS = (
 
 
 def test_servers_are_read_and_none_of_their_secrets_is_shown(monkeypatch):
-    monkeypatch.setenv("PARLEY_SERVERS", SERVERS)
+    monkeypatch.setenv("PARLEY_MODEL_SERVERS", SERVERS)
     loaded = settings.load()
     assert loaded.server("lab").url == "http://gpu:8000/v1"
     assert loaded.server("azure").headers["api-key"].get_secret_value() == "azure-secret"
-    shown = {name: value for name, value, _, _ in settings.listing(loaded)}["PARLEY_SERVERS"]
+    shown = {name: value for name, value, _, _ in settings.listing(loaded)}["PARLEY_MODEL_SERVERS"]
     assert shown == (
         "lab: http://gpu:8000/v1; "
         "azure: https://x.example/openai/deployments/gpt, key ********, headers ********, query ********"
@@ -123,17 +123,17 @@ def test_servers_are_read_and_none_of_their_secrets_is_shown(monkeypatch):
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        ("lab=http://gpu", "is no JSON (Expecting value, line 1, column 1); write {"),
-        ('{"lab": {"url": "http://gpu", "key": "hunter2"}', "is no JSON (Expecting ',' delimiter, line 1, column 48)"),
-        ('{"lab": "hunter2"}', "PARLEY_SERVERS=(its value is secret), lab: "),
+        ("lab=http://gpu", "is not JSON (Expecting value, line 1, column 1); write {"),
+        ('{"lab": {"url": "http://gpu", "key": "hunter2"}', "is not JSON (Expecting ',' delimiter, line 1, column 48)"),
+        ('{"lab": "hunter2"}', "PARLEY_MODEL_SERVERS=(its value is secret), lab: "),
         ('{"lab": {"key": "hunter2"}}', ", lab.url: Field required"),
         ('{"lab": {"url": "gpu:8000", "key": "hunter2"}}', ", lab.url: must start with http:// or https://"),
-        ('{"lab": {"url": "http://me:hunter2@gpu"}}', "must not hold a name and password"),
-        ('{"lab": {"url": "http://a"}, "lab": {"url": "http://b"}}', "has lab twice"),
+        ('{"lab": {"url": "http://me:hunter2@gpu"}}', "must not contain a user name or password"),
+        ('{"lab": {"url": "http://a"}, "lab": {"url": "http://b"}}', "has a key twice: lab"),
     ],
 )
 def test_servers_that_cannot_be_used_are_told_and_not_shown(monkeypatch, value, said):
-    monkeypatch.setenv("PARLEY_SERVERS", value)
+    monkeypatch.setenv("PARLEY_MODEL_SERVERS", value)
     with pytest.raises(SettingsError) as refused:
         settings.load()
     assert said in str(refused.value)
@@ -144,7 +144,7 @@ def test_a_key_is_tidied_and_can_be_sent(monkeypatch):
     monkeypatch.setenv("PARLEY_OPENAI_API_KEY", " sk-live\n")
     assert settings.load().openai_api_key == SecretStr("sk-live")
     monkeypatch.setenv("PARLEY_OPENAI_API_KEY", "sk-“live”")
-    with pytest.raises(SettingsError, match="cannot be sent in a header") as refused:
+    with pytest.raises(SettingsError, match="an HTTP header cannot have") as refused:
         settings.load()
     assert "live" not in str(refused.value)
 
@@ -160,5 +160,7 @@ def test_a_server_covers_its_secrets_also_where_they_were_cut():
 
 
 def test_a_server_that_is_not_there_is_told_with_all_that_are():
-    with pytest.raises(SettingsError, match=r"'lab': PARLEY_SERVERS has none. Add it, as in PARLEY_SERVERS='"):
-        Settings(servers={}).server("lab")
+    with pytest.raises(
+        SettingsError, match=r"'lab': PARLEY_MODEL_SERVERS has none. Add it, as in PARLEY_MODEL_SERVERS='"
+    ):
+        Settings(model_servers={}).server("lab")

@@ -80,7 +80,7 @@ def test_what_is_missing_is_told_in_the_order_of_the_study(tmp_path: Path) -> No
         ({"languages": ["en", "tlh"]}, "languages[1]: Parley has no words in 'tlh'; allowed: ar, de, en."),
         ({"language": "xx", "languages": []}, "language: Parley has no words in 'xx'; allowed: ar, de, en."),
         ({"translations": {"ar": {}}}, "translations.ar: 'ar' is not offered"),
-        ({"translations": {"de": "away.yaml"}}, "translations.de: there is no file 'away.yaml' beside the study's"),
+        ({"translations": {"de": "away.yaml"}}, "translations.de: there is no file 'away.yaml' beside the study file"),
         ({"translations": {"de": ["x"]}}, "translations.de"),
     ],
 )

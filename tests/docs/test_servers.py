@@ -14,10 +14,10 @@ from tests.docs.pages import ROOT
 
 PAGE = (ROOT / "docs" / "operator.md").read_text(encoding="utf-8")
 SECTION = PAGE.split("\n## Model servers\n")[1].split("\n## ")[0]
-SERVERS = re.findall(r"PARLEY_SERVERS='.*?'", SECTION, re.S)
+SERVERS = re.findall(r"PARLEY_MODEL_SERVERS='.*?'", SECTION, re.S)
 VARIABLES = re.sub(r" +#.*", "", "\n".join(re.findall(r"^    (PARLEY_(?!SERVERS)\w+=.+)$", SECTION, re.M)))
 MODELS = re.findall(
-    r"(?:^ {8}(?! ).*\n|^ {9,}\S.*\n)+", re.sub(r" *PARLEY_SERVERS='.*?'\n", "", SECTION, flags=re.S), re.M
+    r"(?:^ {8}(?! ).*\n|^ {9,}\S.*\n)+", re.sub(r" *PARLEY_MODEL_SERVERS='.*?'\n", "", SECTION, flags=re.S), re.M
 )
 
 
@@ -25,7 +25,7 @@ MODELS = re.findall(
 def test_the_settings_can_be_put_into_a_file(line: str, tmp_path: Path):
     (tmp_path / ".env").write_text(dedent(line), encoding="utf-8")
     loaded = Settings(_env_file=tmp_path / ".env")
-    assert loaded.servers or loaded.openai_api_key
+    assert loaded.model_servers or loaded.openai_api_key
 
 
 def test_there_is_an_example_of_each_backend_with_a_server():

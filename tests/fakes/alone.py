@@ -24,7 +24,7 @@ from tests.fakes.sampled import Row, sampled
 
 BACKEND = "told"
 Told = Callable[[str], Exception | None]
-HASTY = {"retry_wait_s": 0.001, "longest_retry_wait_s": 0.002}
+HASTY = {"retry_wait_s": 0.001, "max_retry_wait_s": 0.002}
 BUSY = BackendUnavailable("Wait.", reason="status_429", retry_after_s=0.001)
 PRICE = Price(prompt=0, completion=10)
 DOWN = BackendUnavailable("Away.", reason="status_500")

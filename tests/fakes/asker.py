@@ -100,7 +100,7 @@ def main() -> None:
         database_url=told.database,
         openai_base_url=told.url,
         openai_api_key=SecretStr("sk-none"),
-        longest_retry_wait_s=told.cap_s,
+        max_retry_wait_s=told.cap_s,
         _env_file=None,
     )
     database = open_database(told.database)

@@ -84,7 +84,7 @@ def settings_at(url: str, folder: Path | None = None, key: str = KEY) -> Setting
         openai_api_key=secret,
         anthropic_base_url=url,
         anthropic_api_key=secret,
-        servers={"fake": Server(url=url, key=secret)},
+        model_servers={"fake": Server(url=url, key=secret)},
         replay_dir=folder,
         connect_timeout_s=30,
         _env_file=None,

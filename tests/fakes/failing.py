@@ -17,7 +17,7 @@ SHORT: Mapping[str, Any] = {
     "token_gap_timeout_s": 1,
     "reply_timeout_s": 2,
     "max_reply_chars": 20_000,
-    "model_tries": 1,
+    "model_attempts": 1,
     "breaker_failures": 1_000,
 }
 """Settings with which a fault is over soon, and one model's faults are not another's."""
@@ -50,7 +50,7 @@ def settings(folder: Path, url: str, later: int = 9, **more: Any) -> Settings:
     """Settings of a deployment whose model servers are all at `url` and are given up soon; at the port of the server
     `later` nobody listens unless a test does."""
     at = settings_at(url)
-    names = ("openai_base_url", "openai_api_key", "anthropic_base_url", "anthropic_api_key", "servers")
+    names = ("openai_base_url", "openai_api_key", "anthropic_base_url", "anthropic_api_key", "model_servers")
     given = {name: getattr(at, name) for name in names}
-    given["servers"] = {**at.servers, "later": Server(url=f"http://127.0.0.1:{later}/v1")}
+    given["model_servers"] = {**at.model_servers, "later": Server(url=f"http://127.0.0.1:{later}/v1")}
     return settings_for(folder, **given, **{**SHORT, **more})

@@ -14,7 +14,7 @@ from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any
 
-from app.cli import MODULES
+from app.cli.commands import MODULES
 
 IMPORTED = (*(f"app.cli.{name}" for name in MODULES), "app.web.server", "tests.fakes.asked_alone")
 END_S = 300.0

@@ -40,7 +40,7 @@ FAST = {
     "requests_per_second": 10_000.0,
     "request_burst": 100_000,
     "messages_per_minute": 100_000,
-    "sessions_per_address": 100_000,
+    "sessions_per_address_per_hour": 100_000,
 }
 START_S = 100.0
 

@@ -121,13 +121,13 @@ def facts(database: Database) -> int:
 
 def test_a_study_is_annotated_once_and_again_by_another_model(tmp_path: Path, database: Database) -> None:
     dry = annotate(tmp_path, "talk", "--annotator", "user_effort", "--model", "judge:good", "--dry-run")
-    assert (dry.returncode, "6 calls now" in dry.stdout, ASKED, facts(database)) == (0, True, [], 0)
+    assert (dry.returncode, "6 calls" in dry.stdout, ASKED, facts(database)) == (0, True, [], 0)
     done = annotate(tmp_path, "talk", "--annotator", "user_effort", "--model", "judge:good")
     assert (done.returncode, len(ASKED), facts(database)) == (0, 6, 6), done.stderr
-    assert "6 new annotations, 0 that were there" in done.stdout
+    assert "6 new annotations, 0 stored before" in done.stdout
     assert efforts(database) == ["tried"] * 6
     again = annotate(tmp_path, "run", "talk", "--annotator", "user_effort", "--model", "judge:good")
-    assert "0 new annotations, 6 that were there" in again.stdout
+    assert "0 new annotations, 6 stored before" in again.stdout
     assert (len(ASKED), facts(database)) == (6, 6), "nothing is asked or written twice"
     BY_MODEL["other"] = '{"user_effort": "known"}'
     annotate(tmp_path, "talk", "--annotator", "user_effort", "--model", "judge:other")
@@ -165,9 +165,9 @@ def test_what_needs_no_model_and_what_cannot_be_judged_is_told(tmp_path: Path, d
     BY_MODEL["good"] = '{"corrected": false, "corrections": []}'
     short = sum(len(one.said) <= 2 for one in conversations(database, "talk", "bot"))
     done = annotate(tmp_path, "talk", "--annotator", "corrected", "--model", "judge:good")
-    assert (len(ASKED), f"{short} are known without asking" in done.stdout) == (6 - short, short > 0), done.stdout
+    assert (len(ASKED), f"{short} need no call" in done.stdout) == (6 - short, short > 0), done.stdout
     assert facts(database) == 6
-    assert "(nobody was asked)" in annotate(tmp_path, "status", "talk").stdout
+    assert "(no model)" in annotate(tmp_path, "status", "talk").stdout
 
 
 OWN: dict[str, Any] = {
@@ -191,7 +191,7 @@ def test_one_of_ones_own_comes_from_the_study_file_or_from_another(tmp_path: Pat
     inside = marked((tmp_path / "talk.yaml").read_text()).value | {"annotators": {"hedging": OWN}}
     file = studies.write(tmp_path, inside)
     again = annotate(tmp_path, str(file), "--annotator", "hedging")
-    assert "0 new annotations, 6 that were there" in again.stdout, again.stderr
+    assert "0 new annotations, 6 stored before" in again.stdout, again.stderr
 
 
 @pytest.mark.usefixtures("database")
@@ -202,9 +202,9 @@ def test_what_is_wrong_is_told_with_what_is_allowed(tmp_path: Path, monkeypatch:
         (("talk", "--annotator", "user_efort", "--model", "judge:good"), "'user_effort'"),
         (("talk", "--annotator", "user_effort"), "has no model"),
         (("talk", "--model", "judge:good"), "--annotator"),
-        (("talk", "--annotator", "user_effort", "--model", "gpt"), "no model of the study"),
+        (("talk", "--annotator", "user_effort", "--model", "gpt"), "not a model of the study"),
         (("tallk", "--annotator", "user_effort", "--model", "judge:good"), "'talk'"),
-        (("sample", "talk", "--annotator", "user_effort", "-o", "x"), "nothing of 'talk'"),
+        (("sample", "talk", "--annotator", "user_effort", "-o", "x"), "'talk' has no annotations"),
         (("talk", "--annotators-file", "bad.yaml"), "names neither"),
     ):
         done = annotate(tmp_path, *words)
@@ -299,7 +299,7 @@ def test_what_came_about_somebody_after_they_withdrew_is_deleted(tmp_path: Path,
     BY_MODEL["good"] = reply
     done = annotate(tmp_path, "talk", "--annotator", "user_effort", "--model", "judge:good", "--concurrency", "1")
     assert done.returncode == 0, done.stderr
-    assert "of who withdrew: 1" in done.stdout
+    assert "of withdrawn participants: 1" in done.stdout
     assert facts(database) == len(streams) - 1
     with database.connect() as connection:
         kept = connection.execute(text("SELECT count(*) FROM attempt WHERE cell IS NOT NULL")).scalar()

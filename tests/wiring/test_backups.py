@@ -126,7 +126,7 @@ def test_a_backup_takes_nobodys_place_and_leaves_nothing_behind(file: Path, tmp_
     beside = tmp_path / "backup.db.sha256"
     assert beside.read_text(encoding="utf-8") == f"{sha256(made.file.read_bytes()).hexdigest()}  backup.db\n"
     assert {stat.S_IMODE(path.stat().st_mode) for path in (made.file, beside)} == {0o600}
-    with pytest.raises(StorageError, match="there is a file of this name"):
+    with pytest.raises(StorageError, match="the file exists already"):
         back_up(file, made.file)
     with pytest.raises(StorageError, match="no database to back up"):
         back_up(tmp_path / "other.db", tmp_path / "backup2.db")
@@ -249,7 +249,7 @@ def test_a_checksum_counts_though_none_is_asked_for_and_what_is_set_aside_has_on
     file.write_bytes(lab.read_bytes())
     for wrong in ("", "0" * 64 + "  backup.db\n", "\udcff\n" * 50):
         (tmp_path / "backup.db.sha256").write_text(wrong, encoding="utf-8", errors="surrogateescape")
-        with pytest.raises(StorageError, match="not as it was written"):
+        with pytest.raises(StorageError, match="changed since it was written"):
             restore(backup, file, tmp_path / "aside.db", unsummed=True)
     again = back_up(lab, tmp_path / "again.db").file
     assert restore(again, file, tmp_path / "aside.db").summed

@@ -21,7 +21,7 @@ from tests.wiring.reading import query
 
 pytestmark = pytest.mark.anyio
 BEHIND = {"trusted_proxies": "127.0.0.1"}
-LIMITED = {**BEHIND, "requests_per_second": 5.0, "request_burst": 30, "sessions_per_address": 30}
+LIMITED = {**BEHIND, "requests_per_second": 5.0, "request_burst": 30, "sessions_per_address_per_hour": 30}
 """As shipped, and each test says where its requests come from."""
 SLOWLY = {"requests_per_second": 0.001}
 """Nothing that was taken comes back while the test runs, however busy the machine is."""
@@ -83,7 +83,7 @@ async def test_one_address_cannot_fill_a_study_and_another_still_begins(tmp_path
 
 
 async def test_only_what_begins_a_session_counts(tmp_path: Path) -> None:
-    settings = settings_for(tmp_path, sessions_per_address=2)
+    settings = settings_for(tmp_path, sessions_per_address_per_hour=2)
     async with serving(settings, studies.chat(tmp_path)) as served, HttpBot(served.url, "1") as bot:
         await bot.arrive("talk")
         for _ in range(5):
@@ -113,7 +113,7 @@ async def test_the_addresses_of_one_network_of_ipv6_count_as_one(tmp_path: Path)
 
 
 async def test_many_sessions_of_one_address_ask_no_more_than_the_address_may(tmp_path: Path) -> None:
-    settings = settings_for(tmp_path, **LIMITED | SLOWLY | {"sessions_per_address": 1_000, "request_burst": 3})
+    settings = settings_for(tmp_path, **LIMITED | SLOWLY | {"sessions_per_address_per_hour": 1_000, "request_burst": 3})
     async with serving(settings, studies.chat(tmp_path)) as served, AsyncExitStack() as stack:
         client = await stack.enter_async_context(httpx2.AsyncClient(timeout=60, base_url=served.url))
         jar = [(await begun(client, f"198.51.100.{number}")).cookies["parley"] for number in range(20)]
@@ -146,7 +146,9 @@ async def test_a_draft_is_what_the_screen_asks_for(tmp_path: Path) -> None:
 
 async def test_a_class_of_60_behind_one_address_begins_with_the_documented_settings(tmp_path: Path, soak: bool) -> None:
     people = 60 if soak else 31
-    settings = settings_for(tmp_path, **LIMITED | {"sessions_per_address": people, "people_per_address": people})
+    settings = settings_for(
+        tmp_path, **LIMITED | {"sessions_per_address_per_hour": people, "address_rate_multiplier": people}
+    )
     async with serving(settings, studies.chat(tmp_path)) as served, AsyncExitStack() as stack:
         bots = [await stack.enter_async_context(HttpBot(served.url, str(number))) for number in range(people)]
         await asyncio.gather(*(bot.arrive("talk") for bot in bots))

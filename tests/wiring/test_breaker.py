@@ -53,7 +53,7 @@ class Room:
         known = {
             "breaker_failures": FAILURES,
             "breaker_pause_s": PAUSE_S,
-            "model_tries": 1,
+            "model_attempts": 1,
             "messages_per_minute": 10_000,
         }
         self.talk, self.people = Talk(folder, {}, models(), **(known | more)), people

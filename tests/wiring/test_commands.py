@@ -7,9 +7,12 @@ import re
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
+from app.cli import app
 from app.studies.loader import STUDIES
 from tests.fakes.commanding import Done, parley
 from tests.fakes.forked import Forked, command
@@ -128,10 +131,11 @@ def test_costs_are_estimated_told_and_bounded(tmp_path: Path) -> None:
     over = parley("simulate", "dear.yaml", "-n", "4", folder=tmp_path)
     assert over.returncode == 2
     assert "Nobody new can begin dear at the moment (budget)." in over.stderr
-    assert "No budget is set" in parley("budget", "dear", "--unlimited", folder=tmp_path).stdout
-    assert "Nobody new can begin" in parley("pause", "dear", folder=tmp_path).stdout
+    lifted = parley("budget", "dear", "--unlimited", "--json", folder=tmp_path)
+    assert json.loads(lifted.stdout)["budget"] is None
+    assert parley("pause", "dear", folder=tmp_path).returncode == 0
     assert "Paused (paused)" in parley("budget", "dear", "9", folder=tmp_path).stdout
-    assert "People can begin" in parley("open", "dear", folder=tmp_path).stdout
+    assert parley("open", "dear", folder=tmp_path).returncode == 0
 
 
 def test_attempts_are_shown_and_written(tmp_path: Path) -> None:
@@ -141,6 +145,49 @@ def test_attempts_are_shown_and_written(tmp_path: Path) -> None:
     lines = parley("model-calls", "arena", "-o", "-", folder=tmp_path).stdout.splitlines()
     first = json.loads(lines[0])
     assert {"session", "model", "request", "text", "version", "first_token_us", "cost", "cause"} <= set(first)
-    assert f"{len(lines)} attempts" in parley("model-calls", "arena", "-o", "all.jsonl", folder=tmp_path).stdout
+    assert f"{len(lines)} calls" in parley("model-calls", "arena", "-o", "all.jsonl", folder=tmp_path).stdout
     assert (tmp_path / "all.jsonl").read_text(encoding="utf-8").splitlines() == lines
     assert parley("model-calls", "arena", "--failed", "-o", "-", folder=tmp_path).stdout == ""
+
+
+ALONE = ("demo", "--repeats", "1", "--max-problems", "1", "--method", "letter_only_zero_shot")
+AS_JSON = {
+    "ai-alone run": ALONE,
+    "ai-alone score": ("demo",),
+    "ai-alone status": ("demo",),
+    "annotate agreement": None,  # in test_annotating.py, which has labels
+    "annotate status": ("demo",),
+    "blinding": ("demo",),
+    "budget": ("demo", "5"),
+    "costs": ("demo",),
+    "model-calls": ("demo",),
+    "payments": ("demo", "-o", "out"),
+    "quota": ("demo", "9"),
+    "screen-times": ("demo",),
+    "settings": (),
+    "simulator-quality": None,  # in test_simulating_commands.py, which has people
+    "status": ("demo", "--origin", "bot"),
+    "user list": (),
+    "versions": ("demo",),
+}
+
+
+def test_json_is_all_that_such_a_command_prints(tmp_path: Path) -> None:
+    group: Any = typer.main.get_command(app)
+    inner = [(f"{name} {part}", one) for name, top in group.commands.items() for part, one in _parts(top).items()]
+    with_json = [name for name, one in (*group.commands.items(), *inner) if any("--json" in p.opts for p in one.params)]
+    assert sorted(with_json) == sorted(AS_JSON)
+    parley("simulate", "demo", "-n", "2", folder=tmp_path)
+    parley("publish", "demo", folder=tmp_path)
+    parley("user", "add", "ada", "--password-stdin", folder=tmp_path, typed="seven grey herons wade\n")
+    empty = []
+    for name, words in AS_JSON.items():
+        if words is not None:
+            done = parley(*name.split(), *words, "--json", folder=tmp_path)
+            assert done.returncode == 0, f"{name}: {done.stderr}"
+            empty += [] if json.loads(done.stdout) else [name]
+    assert empty == ["annotate status"]
+
+
+def _parts(command: Any) -> dict[str, Any]:
+    return getattr(command, "commands", {})

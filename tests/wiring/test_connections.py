@@ -192,7 +192,7 @@ async def test_a_server_that_is_full_says_so(tmp_path: Path) -> None:
 async def test_an_address_that_somebody_claims_is_not_believed(tmp_path: Path, proxies: str) -> None:
     """Unless a proxy that is named in the settings says so: else each request of a flood would come from elsewhere."""
     few = settings_for(
-        tmp_path, requests_per_second=0.01, request_burst=2, people_per_address=1, trusted_proxies=proxies
+        tmp_path, requests_per_second=0.01, request_burst=2, address_rate_multiplier=1, trusted_proxies=proxies
     )
     async with (
         serving(few, studies.chat(tmp_path)) as served,

@@ -77,7 +77,7 @@ def test_a_backup_is_put_in_the_place_of_a_damaged_database(tmp_path: Path) -> N
     assert aside.read_bytes() == was
     assert not (tmp_path / "parley.db-wal").exists()
     verified = parley("db", "verify", folder=tmp_path)
-    assert (verified.returncode, "what the log implies" in verified.stdout) == (0, True)
+    assert (verified.returncode, "match the event log" in verified.stdout) == (0, True)
 
 
 def _begun(file: Path) -> bool:

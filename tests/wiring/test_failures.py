@@ -21,7 +21,7 @@ SHORT = {
     "token_gap_timeout_s": 1,
     "reply_timeout_s": 3,
     "max_reply_chars": 3_000,
-    "model_tries": 1,
+    "model_attempts": 1,
     "breaker_failures": 1_000,
 }
 FAULTS = ("401", "500", "drop", "no-finish", "malformed", "hang-midway", "html", "flood", "content-filter")

@@ -18,13 +18,13 @@ pytestmark = pytest.mark.anyio
 
 @pytest.mark.parametrize("forge", ["no cookie", "another forged cookie each time"])
 async def test_a_flood_is_stopped_and_harms_nobody_else(tmp_path: Path, forge: str) -> None:
-    settings = settings_for(tmp_path, requests_per_second=0.02, request_burst=30, people_per_address=2)
+    settings = settings_for(tmp_path, requests_per_second=0.02, request_burst=30, address_rate_multiplier=2)
     async with AsyncExitStack() as stack:
         served = await stack.enter_async_context(serving(settings, studies.chat(tmp_path)))
         other = await stack.enter_async_context(HttpBot(served.url, "1", patience_s=20))
         client = await stack.enter_async_context(httpx2.AsyncClient(timeout=60, base_url=served.url))
         await other.arrive("talk")
-        most = settings.people_per_address * settings.request_burst
+        most = settings.address_rate_multiplier * settings.request_burst
 
         async def knock(number: int) -> httpx2.Response:
             cookie = "" if forge == "no cookie" else f"parley=forged{number}"
@@ -37,7 +37,7 @@ async def test_a_flood_is_stopped_and_harms_nobody_else(tmp_path: Path, forge: s
         statuses = [answer.status_code for answer in answers]
         assert set(statuses[: most - 20]) == {401}
         assert 429 in statuses[most:]
-        again = settings.people_per_address * settings.requests_per_second * (time.monotonic() - begun)
+        again = settings.address_rate_multiplier * settings.requests_per_second * (time.monotonic() - begun)
         assert statuses.count(401) <= most + again + 1
         refused = answers[statuses.index(429)]
         assert refused.headers["retry-after"]
@@ -48,7 +48,7 @@ async def test_a_flood_is_stopped_and_harms_nobody_else(tmp_path: Path, forge: s
 
 async def test_who_is_known_begins_no_more_sessions_than_strangers_do(tmp_path: Path) -> None:
     """Each session has an allowance of its own, so one that began others by it could flood as much as it liked."""
-    settings = settings_for(tmp_path, requests_per_second=0.02, request_burst=5, people_per_address=4)
+    settings = settings_for(tmp_path, requests_per_second=0.02, request_burst=5, address_rate_multiplier=4)
     async with (
         serving(settings, studies.chat(tmp_path)) as served,
         httpx2.AsyncClient(timeout=60, base_url=served.url) as client,

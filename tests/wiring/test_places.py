@@ -181,7 +181,7 @@ async def test_who_is_returned_by_prolific_makes_room(tmp_path: Path) -> None:
         csv.writer(file).writerows([("Participant id", "Status"), *rows])
     told = place.command("release-places", "small", str(tmp_path / "export.csv")).stdout
     assert "1 places are free again" in told
-    assert "1 of these ids belong to no session" in told
+    assert "1 of these IDs belong to no session" in told
     place.clock.advance(5)
     assert len(await place.come(1)) == 1
     with pytest.raises(Refused):

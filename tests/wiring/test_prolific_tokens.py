@@ -34,7 +34,7 @@ def prolific(tmp_path: Path) -> Prolific:
 
 
 def settings(folder: Path, **more: Any) -> Any:
-    return settings_for(folder, **(SET | {"prolific_keys": str(folder / "jwks.json")} | more))
+    return settings_for(folder, **(SET | {"prolific_jwks": str(folder / "jwks.json")} | more))
 
 
 async def test_a_token_leads_back_from_another_device_and_its_ids_count(tmp_path: Path, prolific: Prolific) -> None:
@@ -103,7 +103,7 @@ async def test_a_new_key_of_prolifics_is_fetched_when_it_is_met(
     path = study(tmp_path, recruitment={"channels": ["prolific"], "id_proof": "required"})
     with published(tmp_path) as (address, asked):
         keys = f"{address}/jwks.json"
-        async with serving(settings(tmp_path, prolific_keys=keys), path) as served:
+        async with serving(settings(tmp_path, prolific_jwks=keys), path) as served:
             for number in range(3):
                 await comes(served, prolific.link("small", f"a{number}"))
             assert len(asked) == 1
@@ -120,7 +120,7 @@ async def test_unknown_keys_are_looked_for_once_a_minute(tmp_path: Path, prolifi
         elsewhere.rotate(f"key{number}")
     with published(tmp_path) as (address, asked):
         async with (
-            serving(settings(tmp_path, prolific_keys=f"{address}/jwks.json"), path) as served,
+            serving(settings(tmp_path, prolific_jwks=f"{address}/jwks.json"), path) as served,
             httpx2.AsyncClient(timeout=60, base_url=served.url) as client,
         ):
             for number in range(20):
@@ -138,7 +138,7 @@ async def test_while_the_keys_cannot_be_had_a_token_proves_nothing_and_nobody_wa
     with socket.create_server(("127.0.0.1", 0)) as silent:
         keys = f"http://127.0.0.1:{silent.getsockname()[1]}/jwks.json"
         async with (
-            serving(settings(tmp_path, prolific_keys=keys), path) as served,
+            serving(settings(tmp_path, prolific_jwks=keys), path) as served,
             httpx2.AsyncClient(base_url=served.url, timeout=60) as client,
         ):
             answer = await client.post(f"/s/small{prolific.link('small', 'abc123')}", data=ticket("small"))

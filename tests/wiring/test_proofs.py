@@ -178,7 +178,7 @@ async def test_sessions_under_one_id_are_all_found_by_it_and_shown_to_researcher
         status = parley("status", "small", "--json", folder=tmp_path, PARLEY_SECRET=SECRET)
         assert json.loads(status.stdout)["same_id"] == len(bots) - 1
         done = parley("withdraw", "4711", "--study", "small", "--yes", folder=tmp_path, PARLEY_SECRET=SECRET)
-        assert done.stdout.count("is erased") == len(bots)
+        assert done.stdout.count("was erased") == len(bots)
 
 
 async def test_all_who_come_at_the_same_moment_under_one_id_begin(tmp_path: Path, database_url: str) -> None:

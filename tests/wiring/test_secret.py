@@ -51,5 +51,5 @@ def test_where_it_is_lost_another_is_taken_by_hand(tmp_path: Path) -> None:
 
 def test_postgresql_has_no_file_beside_it(tmp_path: Path) -> None:
     settings = settings_for(tmp_path, secret=None, database_url="postgresql://nobody@127.0.0.1:1/none")
-    with pytest.raises(SettingsError, match="every process needs the same one"):
+    with pytest.raises(SettingsError, match="the same for every process"):
         secret_of(settings)

@@ -89,7 +89,7 @@ async def test_no_secret_is_in_anything_that_leaves_or_stays(tmp_path: Path, mod
         "PARLEY_OPENAI_API_KEY": KEY,
         "PARLEY_OPENAI_BASE_URL": models.base_url,
         "PARLEY_LOG_LEVEL": "DEBUG",
-        "PARLEY_MODEL_TRIES": "1",
+        "PARLEY_MODEL_ATTEMPTS": "1",
         "OPENAI_LOG": "debug",
     }
     study = failing.talk(tmp_path, "talk", {"only": failing.model("401")})

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.anyio
 async def test_a_flood_and_another_site_are_told_in_the_log_and_do_not_flood_it(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    settings = settings_for(tmp_path, requests_per_second=0.02, request_burst=30, people_per_address=1)
+    settings = settings_for(tmp_path, requests_per_second=0.02, request_burst=30, address_rate_multiplier=1)
     async with (
         serving(settings, studies.chat(tmp_path)) as served,
         httpx2.AsyncClient(timeout=60, base_url=served.url) as client,

@@ -30,8 +30,10 @@ def runtime_with(folder: Path, **settings: Any) -> Runtime:
 
 async def test_a_server_that_the_deployment_does_not_have_is_told_at_the_start(tmp_path: Path) -> None:
     servers = {"gpu-lab": ModelServer(url="http://127.0.0.1:9/v1"), "azure": ModelServer(url="https://a.example")}
-    runtime = runtime_with(tmp_path, servers=servers)
-    with pytest.raises(SettingsError, match=r"'gpu-lib': PARLEY_SERVERS has gpu-lab, azure. Did you mean 'gpu-lab'"):
+    runtime = runtime_with(tmp_path, model_servers=servers)
+    with pytest.raises(
+        SettingsError, match=r"'gpu-lib': PARLEY_MODEL_SERVERS has gpu-lab, azure. Did you mean 'gpu-lab'"
+    ):
         runtime.prepare(study_with(tmp_path, backend="openai", server="gpu-lib"))
     await runtime.close()
 

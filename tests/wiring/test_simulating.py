@@ -139,9 +139,9 @@ async def test_what_speaks_for_users_is_paid_for_apart(tmp_path: Path) -> None:
     [
         (("twostep",), "Did you mean 'two_step'?"),
         (("two_step",), "needs a model"),
-        (("random", speaker()), "asks no model"),
-        (("persona", speaker()), "needs somebody to play"),
-        (("two_step", speaker(), "A nurse"), "plays no persona"),
+        (("random", speaker()), "uses no model"),
+        (("persona", speaker()), "needs personas"),
+        (("two_step", speaker(), "A nurse"), "uses no personas"),
         (("persona", speaker(), "nowhere.yaml"), "cannot be read"),
     ],
 )

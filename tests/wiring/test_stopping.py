@@ -117,7 +117,7 @@ async def duel(tmp_path: Path) -> AsyncIterator[Duel]:
         "flow": [{"step": "compare"}, {"step": "finish"}],
     }
     study = load_study(str(studies.write(tmp_path, raw)))
-    settings = settings_for(tmp_path, retry_wait_s=LONG_S, longest_retry_wait_s=LONG_S)
+    settings = settings_for(tmp_path, retry_wait_s=LONG_S, max_retry_wait_s=LONG_S)
     database, wrong = open_database(settings.database_url), list[dict[str, Any]]()
     runtime = Runtime(database, settings, WorldClock())
     runtime.prepare(study)

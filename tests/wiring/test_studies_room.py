@@ -133,7 +133,7 @@ async def test_a_walk_through_a_draft_leads_to_the_step_that_was_chosen(at: Cons
     assert fold(facts(database, stream)).enrolled["origin"] == "pilot"
     assert not versions(database, "sums"), "walking publishes nothing"
     lost = await researcher.on("walk-go", "click", **{**chosen, "walk-step": "nowhere"})
-    assert "is no step of this study" in value(lost["note"])
+    assert "is not a step of this study" in value(lost["note"])
 
 
 async def test_an_analyst_sees_a_study_and_changes_nothing(at: Console, database: Database) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx2
 
-from app.cli.serving import FAILED
+from app.cli.http_server import FAILED
 from tests.fakes.dying import command_without_a_writer
 from tests.fakes.forked import Forked
 from tests.fakes.served import SECRET

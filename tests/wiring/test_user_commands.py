@@ -28,7 +28,7 @@ def add(folder: Path, name: str = "ada", role: str = "owner", password: str = GO
 
 def test_there_is_no_account_until_one_is_made(tmp_path: Path) -> None:
     assert "no account yet" in parley("user", "list", folder=tmp_path).stdout
-    assert "may use the console as owner: http://127.0.0.1:7861" in add(tmp_path).stdout
+    assert "can use the console as owner: http://127.0.0.1:7861" in add(tmp_path).stdout
     assert re.search(r"ada\s+owner\s+\d{4}-\d\d-\d\d \d\d:\d\d\s+–", parley("user", "list", folder=tmp_path).stdout)
     assert accounts_of(tmp_path).logins.log_in("ada", GOOD, HOME)
     assert re.search(r"ada +owner( +\S+ \d\d:\d\d){2} *$", parley("user", "list", folder=tmp_path).stdout, re.MULTILINE)
@@ -38,8 +38,8 @@ def test_there_is_no_account_until_one_is_made(tmp_path: Path) -> None:
     ("words", "typed", "why"),
     [
         (("add", "ada", "--password-stdin"), "short\n", "15 or more are needed"),
-        (("add", "ada", "--password-stdin"), "", "nothing came"),
-        (("add", "ada"), f"{GOOD}\n{GOOD}\n", "pipe it into --password-stdin"),
+        (("add", "ada", "--password-stdin"), "", "standard input is empty"),
+        (("add", "ada"), f"{GOOD}\n{GOOD}\n", "Pipe it into --password-stdin"),
         (("add", "the king", "--password-stdin"), f"{GOOD}\n", "cannot be an account name"),
         (("add", "ada", "--role", "ownr", "--password-stdin"), f"{GOOD}\n", "Did you mean 'owner'?"),
         (("password", "eve", "--password-stdin"), f"{GOOD}\n", "There is no account 'eve'"),

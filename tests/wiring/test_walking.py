@@ -131,9 +131,9 @@ async def test_the_command_prints_a_link_that_serves(tmp_path: Path) -> None:
         await walker.send("GET", f"/walk/{token}")
         assert (await walker.look()).path == "question[0]/with_ai"
     for words, said in (
-        (("--step", "nowhere"), "is no step"),
-        (("--where", "condition=x"), "there is no such factor"),
-        (("--language", "fr"), "is none of this study's"),
+        (("--step", "nowhere"), "is not a step"),
+        (("--where", "condition=x"), "no such factor"),
+        (("--language", "fr"), "not in this language"),
     ):
         failed = await asyncio.to_thread(parley, "preview", str(path), *words, folder=tmp_path, PARLEY_SECRET=SECRET)
         assert (failed.returncode, said in failed.stderr) == (2, True), failed.stderr

@@ -48,7 +48,7 @@ async def test_nothing_stays_of_who_withdraws(
         else:
             done = parley("withdraw", PID, "--study", "short", "--yes", folder=tmp_path, PARLEY_SECRET=SECRET)
             assert done.returncode == 0, done.stderr
-            assert "is erased" in done.stdout
+            assert "was erased" in done.stdout
             late = await bot.do("submit", {"comment": CANARY, "agreed": "on"})
             assert late.note, "what is sent afterwards is refused"
         await bot.look()

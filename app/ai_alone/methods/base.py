@@ -52,7 +52,7 @@ class Terms:
         """A question to the extractor; raises AloneError where there is none."""
         if self.extractor is None:
             raise AloneError(
-                "No model is named that reads answers out of free text: write `ai_alone: {extractor: MODEL}` into the "
+                "No model is set to extract answers from free text: write `ai_alone: {extractor: MODEL}` into the "
                 "study file, or add --extractor MODEL; a model of the study, or BACKEND:NAME."
             )
         return self._to(self.extractor, (text,), None)

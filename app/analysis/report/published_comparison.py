@@ -123,7 +123,9 @@ def against(name: str, called: Sequence[str] = ()) -> Against:
     models: tuple[str, ...] = module.MODELS
     stands = dict(_stands(one, models) for one in called)
     if len(stands) < len(called):
-        raise PublishedUnknown(f"--match-model {' --match-model '.join(called)}: name each of the study's models once")
+        raise PublishedUnknown(
+            f"--match-model {' --match-model '.join(called)}: a model of the study matches only one model of the paper"
+        )
     own = {theirs: [mine for mine in stands if stands[mine] == theirs] for theirs in models}
     own = {theirs: mine or [theirs] for theirs, mine in own.items() if mine or theirs not in stands}
     return Against(name, PAPERS[name], cast(Mapping[str, Published], module.figures(own)), models, stands)

@@ -57,12 +57,12 @@ def _validator(schema: bytes) -> Draft202012Validator:
 def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a key stands twice in an object")
+        raise ValueError("an object has a duplicate key")
     return found
 
 
 def _no_number(word: str) -> Any:
-    raise ValueError(f"{word} is no number")
+    raise ValueError(f"{word} is not a number")
 
 
 def _has_nul(value: Any) -> bool:

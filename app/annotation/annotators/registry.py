@@ -40,10 +40,10 @@ def annotators(names: Iterable[str], own: Mapping[str, Annotating]) -> list[Anno
     """The annotators of these names, of which a study or a file has `own`; raises AnnotatorUnknown."""
     known = ANNOTATORS.all()
     for name in sorted(known.keys() & own.keys()):
-        raise AnnotatorUnknown(f"{name!r} is an annotator that comes with Parley; give your own another name")
+        raise AnnotatorUnknown(f"{name!r} is an annotator that comes with Parley; rename your own")
     found: list[Annotator] = []
     for name in names:
         if name not in {**known, **own}:
-            raise AnnotatorUnknown(f"no annotator is called {name!r}{allowed(name, [*known, *own])}")
+            raise AnnotatorUnknown(f"there is no annotator {name!r}{allowed(name, [*known, *own])}")
         found.append(Own(name, own[name]) if name in own else known[name]())
     return found

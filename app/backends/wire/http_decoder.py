@@ -75,7 +75,7 @@ class WholeFraming:
         body = b"".join(self._parts).removeprefix(BOM)
         if not body.lstrip().startswith((b"{", b"[")):
             raise BackendBroken(
-                f"The model server sent no JSON, but {body[:EXCERPT].decode(errors='replace')!r}. "
+                f"The model server sent something other than JSON: {body[:EXCERPT].decode(errors='replace')!r}. "
                 "Check its address and the study's `path`.",
                 reason="not_a_stream",
             )
@@ -117,7 +117,7 @@ class Described:
             if text:
                 yield Text(text)
         elif text is not None:
-            raise malformed(orjson.dumps(text), f"{self.places.text} is no text")
+            raise malformed(orjson.dumps(text), f"{self.places.text} is not text")
 
     def end(self, *, done: bool) -> Iterator[End]:
         """Give the `End`; raise BackendBroken if the reply was cut off or is none."""

@@ -124,7 +124,7 @@ def string(values: dict[str, Any], key: str) -> str | None:
     value = values.get(key)
     if value is None or isinstance(value, str):
         return value
-    raise malformed(orjson.dumps(value), f"{key} is no text")
+    raise malformed(orjson.dumps(value), f"{key} is not text")
 
 
 def part(values: dict[str, Any], key: str) -> dict[str, Any]:
@@ -132,7 +132,7 @@ def part(values: dict[str, Any], key: str) -> dict[str, Any]:
     value = values.get(key)
     if value is None or isinstance(value, dict):
         return value or {}
-    raise malformed(orjson.dumps(value), f"{key} is no object")
+    raise malformed(orjson.dumps(value), f"{key} is not an object")
 
 
 def listed(values: dict[str, Any], key: str) -> Iterator[dict[str, Any]]:
@@ -152,7 +152,7 @@ def text_of(value: object, what: str) -> str:
         case list() if all(isinstance(one, dict) for one in value):
             return "".join(string(one, "text") or "" for one in value if one.get("type") == "text")
         case _:
-            raise malformed(repr(value).encode(errors="replace"), f"{what} is no text")
+            raise malformed(repr(value).encode(errors="replace"), f"{what} is not text")
 
 
 def count(value: object) -> int | None:

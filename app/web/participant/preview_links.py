@@ -23,7 +23,7 @@ class Walks:
     """Makes links to sessions, and reads them."""
 
     def __init__(self, secret: str) -> None:
-        self._signer = URLSafeTimedSerializer(secret, salt="parley walk")
+        self._signer = URLSafeTimedSerializer(secret, salt="parley preview")
 
     def link(self, settings: Settings, stream: str) -> str:
         """The address at which the participants' server lets one go on in a session."""

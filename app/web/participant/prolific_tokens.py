@@ -44,7 +44,7 @@ class ProlificTokens:
     """Reads Prolific's tokens for this deployment."""
 
     def __init__(self, settings: Settings) -> None:
-        self._keys_at = settings.prolific_keys
+        self._keys_at = settings.prolific_jwks
         self._workspaces = frozenset(filter(None, map(str.strip, settings.prolific_workspaces.split(","))))
         self._here = _origin(settings.address)
         self._keys: Mapping[str, jwt.PyJWK] = {}

@@ -67,6 +67,6 @@ def _nobody_elses(folder: Path, names: Sequence[str]) -> None:
     if found:
         more = ", ..." if len(found) > MOST_NAMED else ""
         raise StorageError(
-            f"{folder}: no export has left {', '.join(found[:MOST_NAMED])}{more} there as it is now, and this one "
-            "would overwrite it. Nothing was written: choose another folder, or move that away"
+            f"{folder}: the folder has {', '.join(found[:MOST_NAMED])}{more}, not written by an export or changed "
+            "since, which this export would overwrite. Nothing was written. Choose another folder, or move it away"
         )

@@ -56,10 +56,10 @@ def read_prolific(path: Path) -> list[tuple[str, str]]:
     except OSError as error:
         raise BadFile(f"{path}: cannot be read: {error.strerror or error}") from None
     except (UnicodeDecodeError, csv.Error) as error:
-        raise BadFile(f"{path}: is no csv in UTF-8: {error}") from None
+        raise BadFile(f"{path}: is not csv in UTF-8: {error}") from None
     if not rows or not {ID, STATUS} <= rows[0].keys():
         raise BadFile(
-            f"{path}: no export of Prolific's; its columns 'Participant id' and 'Status' and a row are needed"
+            f"{path}: not an export of Prolific's; it needs the columns 'Participant id' and 'Status', and a row"
         )
     return [((row[ID] or "").strip(), (row[STATUS] or "").strip().upper()) for row in rows]
 

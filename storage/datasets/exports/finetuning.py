@@ -122,7 +122,7 @@ def export_examples(database: Database, wish: Wish, folder: Path, split: Split) 
 def stream_examples(database: Database, wish: Wish, out: BinaryIO, split: Split, file: str = TRAIN) -> None:
     """Write one of the files, that for training unless it is named; raises StorageError."""
     if file not in (TRAIN, TEST):
-        raise StorageError(f"this export has no file {file!r}; allowed: {TRAIN}, {TEST}")
+        raise StorageError(f"the export has no file {file!r}; allowed: {TRAIN}, {TEST}")
     with database.connect() as connection:
         source = _source(connection, planned(connection, replace(wish, schema="chatbench")), wish, split)
         for name, example in _examples(source, Counter()):
@@ -150,8 +150,8 @@ def _source(connection: Connection, plan: Plan, wish: Wish, split: Split) -> _So
     if not talks or asked is None:
         lacks = "conversations.json" if not talks else "questions.csv"
         raise StorageError(
-            f"{wish.study!r} has no {lacks} of origin {plan.origin}, of which the examples are made. "
-            f"Of a release import it as well: parley import chatbench {lacks} --study {wish.study}"
+            f"{wish.study!r} has no {lacks} of origin {plan.origin}, which the examples need. "
+            f"If the study is an imported release: parley import chatbench {lacks} --study {wish.study}"
         )
     questions = dict(_questions(connection, asked))
     columns = {column.name: column for column in talks[0].table.columns}

@@ -58,7 +58,7 @@ class Plan:
         files = {chosen.path: chosen for chosen in self.files}
         path = next((path for path in files if not file or file in (path, Path(path).name)), None)
         if path is None:
-            raise StorageError(f"this export has no file {file!r}{allowed(file, files)}")
+            raise StorageError(f"the export has no file {file!r}{allowed(file, files)}")
         return files[path]
 
 
@@ -69,11 +69,13 @@ def planned(connection: Connection, wish: Wish) -> Plan:
     if origin != Origin.IMPORT:
         return _own(connection, schema, wish, origin)
     if wish.statuses is not None:
-        raise StorageError(f"{wish.study!r} was imported: whom its release keeps is stored; leave out the status file")
+        raise StorageError(
+            f"{wish.study!r} was imported, and its release has the filtered sessions; leave out --prolific-export"
+        )
     if wish.selection != ALL:
         raise StorageError(
-            f"{wish.study!r} was imported: a release does not tell Parley who was in which condition, when they began, "
-            "how they ended, in which language, or who was excluded; leave out every filter but the origin"
+            f"{wish.study!r} was imported: a release does not have conditions, start times, outcomes, languages or "
+            "exclusions of sessions; leave out every filter but the origin"
         )
     return _imported(connection, schema, wish.study)
 
@@ -115,7 +117,7 @@ def _own(connection: Connection, schema: Schema, wish: Wish, origin: str) -> Pla
             whole = next(table for table in schema.tables if table.name == item.table.filters)
             files[number] = replace(item, source=whole, among=kept(), without=ATTENTION)
     if wish.statuses is not None and not any(item.table.filters for item in files):
-        raise StorageError(f"{schema.name} has no filtered file, so a status file changes nothing; leave it out")
+        raise StorageError(f"{schema.name} has no filtered file; leave out --prolific-export")
     return Plan(origin, tuple(files), passing=its)
 
 

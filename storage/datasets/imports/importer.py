@@ -54,7 +54,7 @@ def import_files(
     then."""
     if not re.fullmatch(STUDY_NAME, study):
         raise StorageError(
-            f"{study!r} cannot be a study's name; allowed: a letter, then up to 59 letters, digits, - or _"
+            f"{study!r} is not a valid study name; allowed: a letter, then up to 59 letters, digits, - or _"
         )
     found = find(schema_of(schema), paths)
     faults: list[Deviation] = []

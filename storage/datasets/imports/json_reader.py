@@ -30,7 +30,7 @@ class JsonReader(Reader):
 
     def _read(self) -> Iterator[Record | Deviation]:
         if self._next() != "[":
-            raise ValueError("the file does not begin with a list")
+            raise ValueError("the file does not start with a list")
         self._at += 1
         while (character := self._next()) != "]":
             self._row += 1
@@ -43,7 +43,7 @@ class JsonReader(Reader):
             yield self._record(line, self._element())
         self._at += 1
         if self._next():
-            raise ValueError("the file goes on after its list")
+            raise ValueError("the file continues after its list")
 
     def _record(self, line: int, value: Any) -> Record | Deviation:
         if not isinstance(value, dict):
@@ -93,11 +93,11 @@ class JsonReader(Reader):
 def _constant(name: str) -> None:
     """`NaN` is what Python writes for what is unknown; infinities mean nothing here."""
     if name != "NaN":
-        raise ValueError(f"{name} is no JSON")
+        raise ValueError(f"{name} is not JSON")
 
 
 def _finite(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
-        raise ValueError(f"{text} is too large a number")
+        raise ValueError(f"the number {text} is too large")
     return value

@@ -100,7 +100,12 @@ def loadable(folder: Path, port: int, model_url: str, people: int) -> Iterator[i
     """Parley with the study of the load, whose participants all come from one address."""
     models = {"openai_base_url": model_url, "openai_api_key": "sk-load"}
     with parley(
-        folder, port, str(study_file(folder)), **models, people_per_address=people, sessions_per_address=1_000_000
+        folder,
+        port,
+        str(study_file(folder)),
+        **models,
+        address_rate_multiplier=people,
+        sessions_per_address_per_hour=1_000_000,
     ) as number:
         yield number
 

@@ -1,0 +1,191 @@
+"""The commands of `parley`: what each is for, and the module that runs it.
+
+`parley --help` lists them from here. A command's module is imported when that command runs, so help and shell
+completion are fast, and a run of hours does not carry what only other commands use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from inspect import getdoc
+from typing import Any, NamedTuple, TypeVar
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Entry(NamedTuple):
+    """A command in the list: its module, and what it does in one line."""
+
+    module: str
+    does: str
+    starting: str = ""
+    """What to print before the import, if that takes seconds."""
+
+
+STARTING, STARTING_CONSOLE = "Starting Parley ...", "Starting the console ..."
+
+PANELS = {
+    "Make a study": {
+        "demo": Entry("study", "Try the demo study in a browser, without an API key.", STARTING),
+        "new": Entry("study_versions", "Create a study from one that comes with Parley."),
+        "check": Entry("study", "Check a study file, and show its structure."),
+        "preview": Entry("preview", "Print a link to take part yourself, from any step."),
+        "simulate": Entry("simulate", "Run simulated participants through a study."),
+        "translations": Entry("translations", "Print the texts of a study that lack a translation."),
+        "schema": Entry("study", "Print the JSON Schema of study files, for editors."),
+        "publish": Entry("study_versions", "Publish a study version for new sessions."),
+        "versions": Entry("study_versions", "List the published versions of a study."),
+        "diff": Entry("study_versions", "Show what changed between two versions of a study."),
+    },
+    "Run a study": {
+        "serve": Entry("study", "Serve studies to participants.", STARTING),
+        "console": Entry("console", "Serve the researchers' console.", STARTING_CONSOLE),
+        "pilot": Entry("recruitment", "Let participants start, as a pilot."),
+        "open": Entry("recruitment", "Let participants start, and count their data."),
+        "pause": Entry("recruitment", "Stop new sessions for a while; running sessions continue."),
+        "close": Entry("recruitment", "Stop new sessions for good; running sessions continue."),
+        "quota": Entry("recruitment", "Set or show the participant quota of a study or cell."),
+        "budget": Entry("costs", "Set or show the model budget of a study or cell."),
+        "links": Entry("participants", "Create personal or signed links for participants."),
+        "release-places": Entry("participants", "Free the places of returned Prolific submissions."),
+        "payments": Entry("payments", "Write payment files: bonuses, approvals, an overview."),
+    },
+    "Watch a study": {
+        "status": Entry("recruitment", "Show the sessions of a study by outcome and by cell."),
+        "costs": Entry("costs", "Show the cost of model calls, and the budget left."),
+        "model-calls": Entry("model_calls", "Show a study's model calls: time, outcome and errors."),
+        "screen-times": Entry("screen_times", "Show the time that participants spent on each screen."),
+        "note": Entry("notes", "Add a note to a session."),
+        "exclude": Entry("notes", "Exclude a session from the data, or include it again."),
+        "withdraw": Entry("participants", "Erase a participant's data."),
+    },
+    "Data and analysis": {
+        "export": Entry("datasets", "Export a study's data as csv or JSON, with a codebook."),
+        "report": Entry("report", "Write a report: participants, results, quality and cost."),
+        "blinding": Entry("blinding", "Check blinding: replies that name a model, and guesses."),
+        "verify": Entry("participants", "Recompute all assignments and draws from seeds."),
+        "import": Entry("datasets", "Import the files of a released dataset."),
+        "validate": Entry("datasets", "Validate dataset files against their released schema."),
+        "annotate": Entry("annotator_validation", "Annotate conversations with a model, and check agreement."),
+        "ai-alone": Entry("ai_alone", "Ask models a study's questions without participants."),
+        "simulator-quality": Entry("simulator_quality", "Compare simulated users with people."),
+    },
+    "Operate": {
+        "settings": Entry("study", "List every setting with its value."),
+        "user": Entry("accounts", "Manage the accounts of the console."),
+        "backup": Entry("database", "Back up an SQLite database while Parley runs."),
+        "restore": Entry("database", "Restore a backup of an SQLite database."),
+        "db": Entry("database", "Maintain the database: migrate, rebuild, verify."),
+    },
+}
+"""Every command, in the order of `parley --help`."""
+COMMANDS = {name: entry for panel in PANELS.values() for name, entry in panel.items()}
+MODULES = tuple(sorted({entry.module for entry in COMMANDS.values()}))
+
+
+def panel_of(name: str) -> str:
+    """The heading under which a command is listed."""
+    return next(panel for panel, entries in PANELS.items() if name in entries)
+
+
+def _without_types(params: list[Any]) -> list[Any]:
+    """Show no type in the help of arguments and flags, where typer would write `<str>` and `<bool>`."""
+    for param in params:
+        if param.param_type_name == "argument" or param.is_flag:
+            param.display_type_rich = _no_type
+    return params
+
+
+def _no_type(ctx: Any) -> None:
+    return None
+
+
+class Command(TyperCommand):
+    """A command."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The arguments and options, with `--help`."""
+        return _without_types(super().get_params(ctx))
+
+
+class Group(TyperGroup):
+    """A command with commands of its own."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The options, with `--help`."""
+        return _without_types(super().get_params(ctx))
+
+
+class _Parley(Group):
+    """`parley` itself, which lists all commands and imports one when it runs."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """All names, in the order of the help."""
+        return [*COMMANDS]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command; if its module is not imported yet, one that can be listed but not run."""
+        if cmd_name in self.commands or cmd_name not in COMMANDS:
+            return self.commands.get(cmd_name)
+        return Command(cmd_name, help=COMMANDS[cmd_name].does, rich_help_panel=panel_of(cmd_name))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that is to run."""
+        entry = COMMANDS.get(args[0])
+        if entry is not None and args[0] not in self.commands:
+            if entry.starting and "--help" not in args and not ctx.resilient_parsing:  # nor for shell completion
+                typer.echo(entry.starting, err=True)
+            import_module(f"app.cli.{entry.module}")
+            self.commands.update(typer.main.get_group(app).commands)
+        return super().resolve_command(ctx, args)
+
+
+class _Typer(typer.Typer):
+    def command(self, name: str | None = None, **options: Any) -> Any:
+        return super().command(name, cls=Command, **options)
+
+
+app = _Typer(
+    name="parley",
+    cls=_Parley,
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+)
+
+
+def command(name: str) -> Callable[[Function], Function]:
+    """Register a function as the command of this name. Its docstring says more than the one line of the list."""
+
+    def register(function: Function) -> Function:
+        text = "\n\n".join(part for part in (COMMANDS[name].does, getdoc(function)) if part)
+        app.command(name, help=text, rich_help_panel=panel_of(name))(function)
+        return function
+
+    return register
+
+
+def group(name: str, cls: type[Group] = Group) -> typer.Typer:
+    """Register a group of commands of this name, to which its module adds them."""
+    made = _Typer(cls=cls, no_args_is_help=True, rich_markup_mode="markdown")
+    app.add_typer(made, name=name, help=COMMANDS[name].does, rich_help_panel=panel_of(name))
+    return made
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"Parley {version('parley')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _parley(
+    _: bool = typer.Option(False, "--version", help="Show the version and exit.", callback=_version, is_eager=True),
+) -> None:
+    """Studies in which people work with language models. Start with `parley demo`."""

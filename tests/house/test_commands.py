@@ -1,0 +1,129 @@
+"""The command line as a whole: its list, its options, its help, and JSON wherever a table is printed."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from app.cli import app, commands
+
+CLI = Path(commands.__file__).parent
+WIDTH = 57
+"""Columns for the line of a command where a terminal has 80."""
+LIGHT = ("sqlalchemy", "pydantic", "gradio", "app.config", "app.studies")
+
+
+ROOT: Any = typer.main.get_command(app)
+
+
+def every_command() -> dict[str, Any]:
+    """Each command by what is typed, with the commands of groups."""
+    found: dict[str, Any] = dict(ROOT.commands)
+    inner = {f"{name} {part}": one for name, group in found.items() for part, one in _parts(group).items()}
+    return found | inner
+
+
+def _parts(group: Any) -> dict[str, Any]:
+    return getattr(group, "commands", {})
+
+
+COMMANDS = every_command()
+
+
+def parley(*words: str, **env: str) -> subprocess.CompletedProcess[str]:
+    """Run `parley` as a process of its own."""
+    code = "import sys; from app.cli import main; sys.argv[0] = 'parley'; main()"
+    command = [sys.executable, "-c", code, *words]
+    return subprocess.run(command, capture_output=True, text=True, env=os.environ | env, check=False)
+
+
+def test_the_list_has_every_command_and_nothing_else() -> None:
+    assert set(ROOT.commands) == set(commands.COMMANDS)
+    assert all(len(entry.does) <= WIDTH and entry.does.endswith(".") for entry in commands.COMMANDS.values())
+    shown = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "80", "TERM": "dumb"}).stdout
+    places = [shown.index(f"─ {panel} ─") for panel in commands.PANELS]
+    assert places == sorted(places)
+
+
+def test_help_names_values_by_what_they_are(capsys: Any, monkeypatch: Any) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    for name, command in COMMANDS.items():
+        ROOT.main([*name.split(), "--help"], prog_name="parley", standalone_mode=False)
+        shown = capsys.readouterr().out
+        assert f"parley {name}" in shown
+        assert not [
+            kind for kind in ("<str>", "<bool>", "<int", "<float", "<path>", "<file>", "list[") if kind in shown
+        ]
+        for item in command.params:
+            named = getattr(item, "is_flag", False) or item.metavar or item.type_descriptor.is_choice
+            assert item.help, f"parley {name}: {item.name}"
+            assert named, f"parley {name}: {item.name}"
+
+
+def test_the_help_and_the_completion_of_names_import_no_command() -> None:
+    code = "import sys; from app.cli.commands import app; app(['--help'], standalone_mode=False); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = done.stdout.splitlines()[-1].split()
+    assert not [name for name in loaded if name.startswith((*LIGHT, "app.cli.study"))]
+
+
+def test_what_takes_seconds_to_start_says_so_before_it_is_imported() -> None:
+    done = parley("serve", "no-such-study", PARLEY_PORT="0")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"{commands.STARTING}\n")
+    assert commands.STARTING not in parley("serve", "--help").stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no bash")
+def test_shell_completion_installs_and_completes_commands_and_options(tmp_path: Path) -> None:
+    home = {"HOME": str(tmp_path), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    assert parley("--install-completion", "bash", **home).returncode == 0
+    (script,) = tmp_path.glob(".bash_completions/parley.sh")
+    assert "parley" in script.read_text(encoding="utf-8")
+    assert str(script) in (tmp_path / ".bashrc").read_text(encoding="utf-8")
+    for words, expected in (("parley model", "model-calls"), ("parley quota --unl", "--unlimited")):
+        last = len(words.split()) - 1
+        asked = {"_PARLEY_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(last)}
+        done = parley(**asked)
+        assert (done.stdout.split(), done.stderr) == ([expected], "")
+
+
+def test_every_command_that_prints_a_table_prints_json_as_well() -> None:
+    """In a module of commands, a command that leads to a rich Table has `--json`."""
+    lacking, seen = [], set()
+    for file in sorted(CLI.glob("*.py")):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+        for name, command in COMMANDS.items():
+            function = getattr(command.callback, "__name__", "")
+            if command.callback is None or command.callback.__module__ != f"app.cli.{file.stem}":
+                continue
+            if _leads_to(functions, function, "Table"):
+                seen.add(name)
+                if not any("--json" in item.opts for item in command.params):
+                    lacking.append(name)
+    assert lacking == []
+    assert {"status", "costs", "user list", "model-calls", "annotate status"} <= seen
+
+
+def _leads_to(functions: dict[str, ast.FunctionDef], start: str, wanted: str) -> bool:
+    """Whether a function calls another by that name, itself or by functions of its module."""
+    todo, done = [start], set()
+    while todo:
+        name = todo.pop()
+        if name == wanted:
+            return True
+        if name in done or name not in functions:
+            continue
+        done.add(name)
+        calls = [node.func for node in ast.walk(functions[name]) if isinstance(node, ast.Call)]
+        todo += [call.id for call in calls if isinstance(call, ast.Name)]
+    return False
