@@ -194,7 +194,7 @@ class ChatStep(Step):
                 return (Fact("submitted", read_or_refuse(self.fields(place), action.data)),)
 
     def gives(self) -> tuple[str, ...]:
-        """`answer`, if it is given here."""
+        """`answer`, if the problem is answered in this step."""
         return ("answer",) if self.answer else ()
 
     def asks_models(self, models: Sequence[str]) -> tuple[str, ...]:

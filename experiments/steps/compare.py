@@ -268,7 +268,7 @@ class Compare(Step):
         return super(Compare, self.model_copy(update=own)).refers()
 
     def gives(self) -> tuple[str, ...]:
-        """The last vote by choice."""
+        """`winner`, the last vote by choice."""
         return ("winner",) if self.vote == "choice" else ()
 
     def asks_models(self, models: Sequence[str]) -> tuple[str, ...]:
@@ -276,7 +276,7 @@ class Compare(Step):
         return self.models or tuple(models)
 
     def needs(self) -> frozenset[str]:
-        """A problem, if the models see it; a model, where one is drawn for the participant or the loop's turn."""
+        """A problem, if it is in the prompts; a model, where one is drawn for the participant or the loop's turn."""
         model = {"model"} if any("{{model}}" in name.replace(" ", "") for name in self.models) else set()
         return frozenset(model | ({"problem"} if self.problem_in_prompt else set()))
 

@@ -109,7 +109,7 @@ class Guess(Step):
         return {"guess": tuple(sorted(true_options(self.truth, models)))} if models else {}
 
     def gives(self) -> tuple[str, ...]:
-        """`guess`, an option's key or `unsure`; and `sure`, where it is asked."""
+        """`guess`, an option's key or `unsure`; and `sure`, if `ask_confidence` is set."""
         return ("guess", "sure") if self.ask_confidence else ("guess",)
 
     def needs(self) -> frozenset[str]:

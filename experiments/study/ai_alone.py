@@ -1,4 +1,4 @@
-"""What a study file says of its questions when models answer them alone, without people."""
+"""The settings in a study file for models that answer its questions alone, without people."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ class Alone(Config):
 
 
 def alone_of(study: Study) -> Alone:
-    """How models are asked alone; ChatBench's way where the study says nothing."""
+    """The study's `ai_alone` settings, or the defaults (ChatBench's)."""
     return study.file.ai_alone or Alone()
 
 
 def alone_faults(study: Study) -> Iterator[Fault]:
-    """What is wrong with the names in the study's `ai_alone`."""
+    """Errors in the names under `ai_alone`."""
     alone = alone_of(study)
     datasets = {problem.dataset for pool in study.pools.values() for problem in pool}
     for name in alone.dataset_labels:
@@ -91,7 +91,7 @@ def _extraction_faults(text: str) -> Iterator[Fault]:
 
 
 def subject_of(alone: Alone, dataset: str) -> str:
-    """What a dataset is called in a prompt."""
+    """The label of a dataset in a prompt."""
     labels: Mapping[str, str] = alone.dataset_labels
     return labels.get(dataset, dataset.replace("_", " "))
 
@@ -104,7 +104,7 @@ def questions(study: Study) -> Iterator[Problem]:
 
 
 def examples(study: Study) -> dict[str, tuple[Problem, ...]]:
-    """What may be shown with its answer, by dataset, in the order of its pool."""
+    """The examples that may be shown with their answers, by dataset, in the order of the pool."""
     found: dict[str, tuple[Problem, ...]] = {}
     for problem in study.pools.get(alone_of(study).examples, ()):
         found[problem.dataset] = (*found.get(problem.dataset, ()), problem)

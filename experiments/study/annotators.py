@@ -1,4 +1,4 @@
-"""Annotators that a study file, or a file of annotators, has of its own: a prompt, and the shape of the answer."""
+"""Custom annotators, defined in a study file or a file of annotators: a prompt, and the JSON schema of the answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from experiments.study.template import names
 
 RIGHT = "right"
 NAMES = ("conversation", "first_message", "question", "options", "problem", "chosen", RIGHT)
-"""What a prompt may name."""
+"""The names that a prompt can use."""
 
 
 class Annotating(Config):
@@ -43,7 +43,7 @@ class Annotating(Config):
         told = list(names(prompt))
         for name in told:
             if name not in NAMES:
-                raise ValueError(f"names {name!r}{allowed(name, NAMES)}")
+                raise ValueError(f"uses the unknown name {name!r}{allowed(name, NAMES)}")
         if not {"conversation", "first_message"} & set(told):
             raise ValueError("contains neither {{conversation}} nor {{first_message}}, so there is nothing to judge")
         return prompt
@@ -64,25 +64,25 @@ class Annotating(Config):
 
 
 class AnnotatorsFile(Config):
-    """A file of annotators, for conversations that are there already."""
+    """A file of annotators, for conversations that already exist."""
 
     annotators: dict[Slug, Annotating]
-    """The annotators by their names."""
+    """The annotators, by name."""
 
 
 def schema_fault(schema: Mapping[str, Any]) -> str:
-    """What is wrong with the JSON schema of an annotator's answer; nothing if it can be used."""
+    """The error in the JSON schema of an annotator's answer; empty if it is valid."""
     from jsonschema import Draft202012Validator, SchemaError  # only who has such annotators waits for it
 
     try:
         Draft202012Validator.check_schema(schema, Draft202012Validator.FORMAT_CHECKER)
     except SchemaError as error:
-        return f"is no JSON schema: {error.message}"
+        return f"is not a JSON schema: {error.message}"
     properties = schema.get("properties")
     if schema.get("type") != "object" or not properties:
-        return "must be of `type: object` with `properties`, one for each thing that is annotated"
+        return "must be of `type: object` with `properties`, one for each label"
     if _refers(schema):
-        return "must not have `$ref`: write out what is meant"
+        return "must not use `$ref`: write out the definition"
     return ""
 
 

@@ -1,4 +1,4 @@
-"""Which answers pass a check: what an author writes under `correct_answers`, and how an answer is held against it.
+"""Which answers pass a check: the values of `correct_answers`, and how an answer is compared with them.
 
 A wanted answer is read as a given one is, by its question, so that "4", 4 and `4` mean the same. Texts are compared
 without regard to capitals and blanks. Of a multiple choice exactly the wanted options must be chosen.
@@ -65,7 +65,7 @@ Wanted = Annotated[
 
 
 def passes(question: Field, wanted: Any, given: Any) -> bool:
-    """Whether an answer that was read from a form is among those wanted."""
+    """Whether an answer that was read from a form is accepted."""
     if isinstance(wanted, Range):
         return wanted.holds(given)
     return any(_same(given, one) for one in _read(question, wanted))
@@ -79,7 +79,7 @@ def example(question: Field, wanted: Any) -> Any:
 
 
 def impossible(question: Field, wanted: Any) -> Iterator[str]:
-    """What of the wanted answers can never be given, a sentence each."""
+    """Errors for accepted answers that can never be given, a sentence each."""
     if isinstance(wanted, Range):
         if not any(wanted.holds(number) for number in _numbers(question, wanted)):
             yield "no answer to this question is a number in this range"
@@ -116,7 +116,7 @@ def _listed(question: Field, wanted: Any) -> Sequence[Any]:
 
 
 def _read(question: Field, wanted: Any) -> list[Any]:
-    """The wanted answers as the question would have kept them."""
+    """The accepted answers as the question would record them."""
     if isinstance(question, Multiple):
         return [question.accept([_sent(question, one) for one in _listed(question, wanted)]) or None]
     if isinstance(question, Tick):

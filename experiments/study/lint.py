@@ -1,8 +1,7 @@
-"""What is no fault of a study, and yet worth a look before it is published: what recruiters demand, and what an id in
-a link cannot do.
+"""Warnings about valid studies before they are published: recruiters' requirements, and the limits of ids in links.
 
-Of recruiters so far Prolific's rules: attention checks, comprehension checks, consent, and a completion code for each
-outcome.
+So far only Prolific's requirements are checked: attention checks, comprehension checks, consent, and a completion code
+for each outcome.
 """
 
 from __future__ import annotations
@@ -18,23 +17,23 @@ if TYPE_CHECKING:
     from experiments.study.resolve import Study
 
 KNOWN_TO_OTHERS = ("prolific", "connect", "sona", "panel")
-"""Recruiters whose ids others know, or can count to."""
+"""Recruiters whose ids others may know or guess."""
 LONG_MINUTES = 5
 """From this length on Prolific accepts a rejection for want of attention only after two failed checks."""
 ASKS: Mapping[str, str] = {
-    "complete": "whoever completes the study is paid by a code (its action there: approve)",
-    "no_consent": "whoever does not agree is asked to return, by a code of its own (its action there: request return)",
-    "screened_out": "whoever is screened out has a code of its own and is not rejected (its action there: screen out)",
-    "failed_attention": "whoever fails attention checks has a code of its own (its action there: manual review)",
-    "timed_out": "whoever runs out of time has a code of its own (its action there: manual review)",
-    "technical_failure": "whoever is stopped by a failure has a code of its own (its action there: manual review)",
+    "complete": "participants who complete the study are paid by a code (action: approve)",
+    "no_consent": "participants who do not agree have a separate code that asks them to return (action: request return)",
+    "screened_out": "participants screened out have a separate code and are not rejected (action: screen out)",
+    "failed_attention": "participants who fail attention checks have a separate code (action: manual review)",
+    "timed_out": "participants who run out of time have a separate code (action: manual review)",
+    "technical_failure": "participants stopped by a technical failure have a separate code (action: manual review)",
 }
-"""What Prolific asks for each outcome, and the action to choose there for its code."""
+"""What Prolific requires for each outcome, and the action to choose there for its code."""
 
 
 @dataclass(frozen=True, slots=True)
 class _At:
-    """A step, where it stands, and whether something has begun before it: a phase, or a loop."""
+    """A step, its path in the file, and whether a phase or a loop comes before it."""
 
     where: str
     step: Step
@@ -42,7 +41,7 @@ class _At:
 
 
 def advice(study: Study, minutes: float | None) -> list[str]:
-    """What is worth a look, a sentence or two each; `minutes` is how long the study usually takes, if that is known."""
+    """All warnings, a sentence or two each; `minutes` is the study's usual duration, if known."""
     found = [*_unproven(study)]
     if "prolific" in study.file.recruitment.channels:
         steps = list(_steps(study.flow, "flow", late=False))
@@ -52,16 +51,15 @@ def advice(study: Study, minutes: float | None) -> list[str]:
 
 
 def _unproven(study: Study) -> Iterator[str]:
-    """A rule about who comes again needs to know who comes."""
+    """A rule for repeat participation needs to recognize participants."""
     wanted = study.file.recruitment
     known_to_others = [name for name in KNOWN_TO_OTHERS if not wanted.channels or name in wanted.channels]
     if wanted.repeat_participation != "resume" and wanted.id_proof == "optional" and known_to_others:
         yield (
-            f"recruitment.repeat_participation: {wanted.repeat_participation} holds for whom a proof or their browser "
-            f"knows, and an id in a link of {' or '.join(known_to_others)} proves nothing: whoever comes by it in "
-            "another browser begins a session. "
-            "Give people signed links (`parley links --ids`; at Prolific, secure external URLs) and write "
-            "`id_proof: required`, or go by the flag same_id."
+            f"recruitment.repeat_participation: {wanted.repeat_participation} needs a proof or the browser's cookie to "
+            f"recognize participants. An id in a link of {' or '.join(known_to_others)} is no proof: in another "
+            "browser it starts a new session. Use signed links (`parley links --ids`; at Prolific, secure external URLs) and "
+            "write `id_proof: required`, or use the flag same_id."
         )
 
 
@@ -81,22 +79,22 @@ def _checks(steps: Sequence[_At], minutes: float | None) -> Iterator[str]:
         kind = getattr(at.step, "kind", "") if at.step.step == "check" else ""
         if kind == "comprehension" and at.late:
             yield (
-                f"{at.where}: Prolific wants comprehension checks at the start of a study. Put {at.step.id!r} before "
-                "the first phase and the first loop."
+                f"{at.where}: Prolific requires comprehension checks at the start of a study. Move {at.step.id!r} "
+                "before the first phase and the first loop."
             )
         once = getattr(at.step, "after_failures", 0) == 1 and "failed_attention" in at.step.ends()
         if kind == "attention" and once and (minutes is None or minutes >= LONG_MINUTES):
             yield (
                 f"{at.where}: {at.step.id!r} ends the session at the first failed attention check. In a study of "
-                f"{LONG_MINUTES} minutes or more{takes} Prolific asks for two failed ones at least before somebody is "
-                "rejected. Write `after_failures: 2`, and have two checks or more."
+                f"{LONG_MINUTES} minutes or more{takes} Prolific requires at least two failed ones before a rejection. "
+                "Write `after_failures: 2`, and have two checks or more."
             )
 
 
 def _consent(steps: Sequence[_At]) -> Iterator[str]:
     if not any(at.step.step == "consent" for at in steps):
         yield (
-            "flow: Prolific wants consent to be asked and recorded before anything else. Let the flow begin with "
+            "flow: Prolific requires consent to be asked and recorded before anything else. Start the flow with "
             "`{step: consent, text: ...}`."
         )
 
@@ -129,6 +127,6 @@ def _shared(study: Study, codes: Mapping[str, frozenset[str]]) -> Iterator[str]:
         who = [outcome for outcome, found in every.items() if code in found]
         if len(who) > 1:
             yield (
-                f"outcomes: {' and '.join(who)} have one code, {code!r}, so Prolific cannot tell them apart; there "
-                "codes must differ. Give each outcome a code of its own."
+                f"outcomes: {' and '.join(who)} have the same code, {code!r}, so Prolific cannot distinguish them. "
+                "Give each outcome a different code."
             )

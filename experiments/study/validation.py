@@ -1,7 +1,7 @@
-"""What can be wrong with a study that is well formed: names that mean nothing, loops that cannot be filled.
+"""Errors of meaning in a well-formed study: undefined names, loops without enough problems.
 
-Runs over the resolved tree with the names that are in scope at each place, in the order of the flow, and gathers every
-fault. Whether each path through the study can be finished is tried out by simulated participants (`parley check`).
+Runs over the resolved tree with the names that are in scope at each place, in the order of the flow, and collects all
+errors. Whether each path through the study can be finished is tried out by simulated participants (`parley check`).
 
 A system prompt is filled where its model replies, so each name in it must be known at every such place. A prompt for
 each value of a factor or of a loop's variable must cover all values that are possible there. A fallback model is given
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 MOST_ROWS = 26
 PROBLEM_NAMES = ("id", "text", "dataset")
 REPLY = frozenset({"reply"})
-"""What is there once a model may have replied: after a conversation, and in a loop not before it in each turn."""
+"""In scope once a model may have replied: after a conversation, and in a loop only after it in the same turn."""
 
 
 def check(study: Study) -> list[Fault]:
-    """Every fault of a resolved study."""
+    """All errors of a resolved study."""
     known = frozenset({"language", *study.constants, *study.factors})
     have = frozenset({"model"} & known)
     values: dict[str, tuple[str, ...]] = {name: (value,) for name, value in study.constants.items()}
@@ -93,7 +93,7 @@ def _factors(study: Study) -> Iterator[Fault]:
 
 
 def _cells(study: Study) -> Iterator[Fault]:
-    """Told only where the factors are as they should be."""
+    """Checked only if the factors themselves are valid."""
     if (last := beyond(study.factors, study.pools)) is not None:
         yield Fault(
             "factors",
@@ -133,7 +133,7 @@ def _unknown(texts: Iterable[str], known: frozenset[str], where: str) -> Iterato
 
 
 def _flow(study: Study, nodes: Sequence[Node], scope: Names, where: str) -> tuple[Names, list[Fault]]:
-    """The names known after these nodes, and their faults."""
+    """The names defined after these nodes, and the errors of the nodes."""
     faults: list[Fault] = []
     ids: dict[str, Node] = {}
     for number, node in enumerate(nodes):
@@ -152,7 +152,7 @@ def _flow(study: Study, nodes: Sequence[Node], scope: Names, where: str) -> tupl
 
 
 def _exclusive(one: Node, other: Node) -> bool:
-    """Whether two nodes can never both be done: some name must have different values for each."""
+    """Whether two nodes can never both run: their conditions need different values of the same name."""
     a, b = one.when or {}, other.when or {}
     return any(name in b and not as_words(a[name]) & as_words(b[name]) for name in a)
 
@@ -199,7 +199,7 @@ def _step(study: Study, node: Step, scope: Names, at: str) -> tuple[Names, list[
 
 
 def _not_shown(node: Step) -> Iterator[str]:
-    """Questions of which no page knows how they look, as a package's own kind of step may put."""
+    """Questions of a type that no page can show, which a package's own kind of step may have."""
     for asked in node.asks():
         if type(asked) not in (Field, *KINDS):  # a Field alone stands for the options of a problem
             known = ", ".join(kind.__name__ for kind in KINDS)
@@ -219,7 +219,7 @@ def _each(study: Study, node: Each, scope: Names, at: str) -> tuple[Names, list[
         inside |= {f"{head}.{tag}" for head in (node.each, "problem") for tag in tags}
         have |= {"problem", *_kept(pool)}
     if isinstance(node.do, Pick):
-        inside.add(node.do.by)  # an unknown factor is told once, not for every step
+        inside.add(node.do.by)  # an unknown factor is reported once, not for every step
     inner = replace(
         scope.within(node.when),
         known=scope.known | inside,
@@ -234,12 +234,12 @@ def _each(study: Study, node: Each, scope: Names, at: str) -> tuple[Names, list[
 
 
 def _loop_values(node: Each, pool: Sequence[Problem]) -> Values:
-    """What can be drawn for a loop's own variable; nothing where it is merely repeated."""
+    """The values that can be drawn for a loop's variable; none if the loop only repeats."""
     return {node.each: drawn_values(pool, node.tag, node.where)} if node.of else {}
 
 
 def _kept(pool: Sequence[Problem]) -> Iterator[str]:
-    """What every problem of a pool has, of all that a step can need."""
+    """Those of the properties that steps can need which all problems of a pool have."""
     for name in ("options", "answer", "dialogue", "response"):
         if all(getattr(item, name) not in (None, ()) for item in pool):
             yield name
@@ -313,7 +313,7 @@ def _pick(study: Study, pick: Pick, at: str) -> Iterator[Fault]:
 
 
 def may_reply(texts: Sequence[str], models: Sequence[str], scope: Names) -> tuple[str, ...]:
-    """The models that a step's own words for them can mean at a place."""
+    """The models to which a step's keys can refer at a place."""
     found: dict[str, None] = {}
     for text in texts:
         slot = SLOT.fullmatch(text.strip())
@@ -325,7 +325,7 @@ def may_reply(texts: Sequence[str], models: Sequence[str], scope: Names) -> tupl
 
 
 def prompt_faults(models: Mapping[str, Model], asked: Sequence[Asked]) -> Iterator[Fault]:
-    """What is wrong with the system prompts of the models that reply somewhere, each thing once."""
+    """Errors in the system prompts of the models that reply anywhere in the study, each reported once."""
     told: set[tuple[str, str]] = set()
     for use in asked:
         for where, name, fault in (
@@ -340,7 +340,7 @@ def prompt_faults(models: Mapping[str, Model], asked: Sequence[Asked]) -> Iterat
 
 
 def _prompt_texts(model: Model, where: str) -> Iterator[tuple[str, str]]:
-    """The prompts, each with its place in the file."""
+    """The prompts, each with its path in the file."""
     if isinstance(model.system, str):
         yield where, model.system
     else:
@@ -369,7 +369,7 @@ def _picked_prompt(model: Model, use: Asked) -> Iterator[tuple[str, str, str]]:
 
 
 def _stray_prompts(name: str, model: Model, scopes: Sequence[Names]) -> Iterator[Fault]:
-    """Prompts for values that there are nowhere."""
+    """Errors for prompts of values that do not occur."""
     if not isinstance(model.system, PickText):
         return
     by = model.system.by

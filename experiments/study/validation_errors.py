@@ -25,12 +25,12 @@ from experiments.study.schema import Each, Groups, OneOf, Phase, Pick, Source, S
 
 
 def faults_of(error: ValidationError, raw: Any) -> list[Fault]:
-    """Every fault of a validation, with the path as it stands in the file."""
+    """All errors of a validation, with their paths in the file."""
     return [_fault(item, raw) for item in error.errors(include_url=False)]
 
 
 def path_of(item: Mapping[str, Any], raw: Any) -> list[int | str]:
-    """Where in a file a validator's finding is."""
+    """The path in the file of a validator's error."""
     path = _path(item["loc"], raw)
     return [*path, item["loc"][-1]] if item["type"] == "missing" else path
 
@@ -71,7 +71,7 @@ def _tag_fault(item: Mapping[str, Any], given: Any) -> str:
 
 
 def _path(loc: Sequence[int | str], raw: Any) -> list[int | str]:
-    """The location without what the validator adds: names of union members."""
+    """The location without the names of union members, which the validator adds."""
     path: list[int | str] = []
     value = raw
     for position, part in enumerate(loc):
@@ -89,7 +89,7 @@ def _write(path: Sequence[int | str]) -> str:
 
 
 def _siblings(loc: Sequence[int | str], path: Sequence[int | str]) -> list[str]:
-    """The keys that are allowed beside an unknown one."""
+    """The keys that are allowed in place of an unknown one."""
     from experiments.study.fields import AnyField
 
     fields = {kind.model_fields["type"].default: kind for kind in get_args(get_args(AnyField)[0])}
@@ -123,11 +123,11 @@ SOUND: Mapping[str, Mapping[str, Any]] = {
     "bonus": {"per": "completion", "amount": 1},
     "quotas": {"max": 0},
 }
-"""Lists and mappings of a file that are no steps, and what stands for one of their parts that is set aside."""
+"""Lists and mappings of a file that are not steps, with a valid replacement for a part that is set aside."""
 
 
 def mended(model: type[BaseModel], raw: Mapping[str, Any]) -> tuple[Any | None, list[Fault]]:
-    """What can be read of a file (None if nothing can), and every fault of its form."""
+    """The readable part of a file (None if there is none), and all its errors of form."""
     models()
     rest, faults = copy.deepcopy(dict(raw)), list[Fault]()
     aside: list[list[int | str]] = []
@@ -150,7 +150,7 @@ def mended(model: type[BaseModel], raw: Mapping[str, Any]) -> tuple[Any | None, 
 
 
 def apart(raw: Mapping[str, Any], told: Sequence[Fault], found: Sequence[Fault]) -> list[Fault]:
-    """The faults of meaning that do not merely follow from a part that could not be read."""
+    """The errors of meaning that do not only follow from a part that could not be read."""
     words = {part for fault in told for part in _named(raw, fault.where)}
     if not words:
         return list(found)
@@ -159,7 +159,7 @@ def apart(raw: Mapping[str, Any], told: Sequence[Fault], found: Sequence[Fault])
 
 
 def _named(raw: Any, where: str) -> set[str]:
-    """The names under which others refer to the part of a file at a place."""
+    """The names by which other parts of the file refer to the part at a path."""
     names: set[str] = set()
     value = raw
     for part in where.replace("[", ".[").split("."):
@@ -175,7 +175,7 @@ def _named(raw: Any, where: str) -> set[str]:
 
 
 def _set_aside(rest: dict[str, Any], path: list[int | str], kind: str) -> None:
-    """Take what is at a path out of a file, in the least way that lets the rest be read."""
+    """Remove as little as possible around a path so that the rest of the file can be read."""
     owner: Any = rest
     step: tuple[Any, Any] | None = None
     for part in path[:-1]:

@@ -63,12 +63,12 @@ def test_one_failed_attention_check_is_too_few_in_a_long_study(minutes: float | 
 def test_comprehension_is_checked_at_the_start(flow: list[dict[str, Any]], where: str | None) -> None:
     found = advice(study_of(CONSENT, *flow), 20)
     assert len(found) == (where is not None)
-    assert where is None or found[0].startswith(f"{where}: Prolific wants comprehension checks at the start")
+    assert where is None or found[0].startswith(f"{where}: Prolific requires comprehension checks at the start")
 
 
 def test_consent_is_missed() -> None:
     (found,) = advice(study_of(INFO), 20)
-    assert found.startswith("flow: Prolific wants consent")
+    assert found.startswith("flow: Prolific requires consent")
     assert advice(study_of({"phase": "One", "flow": [CONSENT]}), 20) == []
 
 
@@ -106,7 +106,7 @@ def test_a_chat_that_stops_has_a_code_of_its_own_or_needs_one() -> None:
 
 def test_two_outcomes_of_one_code_cannot_be_told_apart() -> None:
     (found,) = advice(study_of({**CONSENT, "decline": "No"}, outcomes=codes(no_consent="DONE")), 20)
-    assert found.startswith("outcomes: no_consent and complete have one code, 'DONE'")
+    assert found.startswith("outcomes: no_consent and complete have the same code, 'DONE'")
     (found,) = advice(study_of(CONSENT, outcomes=codes(withdrawn="SAME", timed_out="SAME")), 20)
     assert "withdrawn and timed_out" in found
 
