@@ -22,7 +22,7 @@ LONG_MINUTES = 5
 """From this length on Prolific accepts a rejection for want of attention only after two failed checks."""
 ASKS: Mapping[str, str] = {
     "complete": "participants who complete the study are paid by a code (action: approve)",
-    "no_consent": "participants who do not agree have a separate code that asks them to return (action: request return)",
+    "no_consent": "participants who do not agree are asked to return, by a separate code (action: request return)",
     "screened_out": "participants screened out have a separate code and are not rejected (action: screen out)",
     "failed_attention": "participants who fail attention checks have a separate code (action: manual review)",
     "timed_out": "participants who run out of time have a separate code (action: manual review)",
@@ -58,8 +58,8 @@ def _unproven(study: Study) -> Iterator[str]:
         yield (
             f"recruitment.repeat_participation: {wanted.repeat_participation} needs a proof or the browser's cookie to "
             f"recognize participants. An id in a link of {' or '.join(known_to_others)} is no proof: in another "
-            "browser it starts a new session. Use signed links (`parley links --ids`; at Prolific, secure external URLs) and "
-            "write `id_proof: required`, or use the flag same_id."
+            "browser it starts a new session. Use signed links (`parley links --ids`; at Prolific, secure external "
+            "URLs) and write `id_proof: required`, or use the flag same_id."
         )
 
 
