@@ -63,7 +63,9 @@ def _tag_fault(item: Mapping[str, Any], given: Any) -> str:
         if named is None:
             return "is neither a step, a phase nor an each: it needs a key `step`, `phase` or `each`"
         return f"no step is called {named!r}{allowed(str(named), known)}"
-    known = [word.strip(" '") for word in str(item.get("ctx", {}).get("expected_tags", "")).split(",")]
+    from experiments.study.fields import KINDS
+
+    known = sorted(kind.model_fields["type"].default for kind in KINDS)
     named = given.get("type") if isinstance(given, Mapping) else None
     if named is None:
         return f"needs a key `type`: one of {', '.join(known)}"
