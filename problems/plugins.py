@@ -50,7 +50,7 @@ def discover(package: str, group: str) -> None:
             entry.load()
         except UNLOADABLE as error:
             raise ParleyError(
-                f"{entry.name!r}, which the package {_package(entry)} provides for {group}, cannot be loaded from "
+                f"{entry.name!r}, which {_package(entry)} provides for {group}, cannot be loaded from "
                 f"{entry.value!r} ({type(error).__name__}: {error}). Repair or uninstall that package."
             ) from error
 

@@ -80,7 +80,7 @@ def test_whatever_a_package_raises_while_it_is_imported_is_told(
     (tmp_path / f"{name}.py").write_text(f"{line}\n")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(plugins, "entry_points", lambda group: [EntryPoint("mine", name, GROUP)])
-    with pytest.raises(ParleyError, match=r"'mine', which another package offers.*cannot be loaded.*Repair"):
+    with pytest.raises(ParleyError, match=r"'mine', which another package provides.*cannot be loaded.*Repair"):
         plugins.discover.__wrapped__("problems", GROUP)
 
 

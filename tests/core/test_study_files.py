@@ -87,7 +87,7 @@ def test_what_looks_like_a_text_and_is_none_is_told(value: str, tmp_path: Path) 
 def test_a_key_that_stands_twice_is_told(tmp_path: Path) -> None:
     path = tmp_path / "x.yaml"
     path.write_text("study: x\ntitle: a\ntitle: b\nflow: []\n", encoding="utf-8")
-    with pytest.raises(StudyError, match=r"line 3, column 1: .*'title' stands twice"):
+    with pytest.raises(StudyError, match=r"line 3, column 1: .*duplicate key 'title'"):
         load_study(str(path))
 
 
