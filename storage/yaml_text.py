@@ -8,6 +8,7 @@ from io import StringIO
 from typing import Any
 
 from ruamel.yaml import YAML
+from ruamel.yaml.representer import RoundTripRepresenter
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString, LiteralScalarString
 
 PLAIN = re.compile(r"(?!(?:y|n|yes|no|on|off|true|false|null)$)[^\W\d_]", re.IGNORECASE)
@@ -15,9 +16,23 @@ PLAIN = re.compile(r"(?!(?:y|n|yes|no|on|off|true|false|null)$)[^\W\d_]", re.IGN
 WIDTH = 120
 
 
+class _Representer(RoundTripRepresenter):
+    """Writes 1e-05 as 1.0e-05: without the point YAML 1.1 reads a text."""
+
+    def float(self, value: float) -> Any:
+        text = repr(value)
+        if "e" not in text or "." in text:
+            return self.represent_float(value)
+        return self.represent_scalar("tag:yaml.org,2002:float", text.replace("e", ".0e"))
+
+
+_Representer.add_representer(float, _Representer.float)
+
+
 def yaml_text(value: Any, width: int = WIDTH) -> str:
     """Plain JSON as YAML, in its order; the lines of a text stand below each other."""
     yaml = YAML()
+    yaml.Representer = _Representer
     yaml.width = width
     written = StringIO()
     yaml.dump(_styled(value), written)

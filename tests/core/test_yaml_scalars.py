@@ -60,7 +60,8 @@ flow:
 TEXTS = st.text(st.characters(exclude_categories=["Cs"])) | st.sampled_from(
     (*TYPED, "", "~", "null", "-", " a\nb", "a\n", "a\n\n", "- x\n# y\n", "a \nb")
 )
-SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS
+FLOATS = st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from((1e-05, 5e-324, -2e16))
+SCALARS = st.none() | st.booleans() | st.integers() | FLOATS | TEXTS
 JSON = st.recursive(SCALARS, lambda inside: st.lists(inside) | st.dictionaries(TEXTS, inside))
 
 
