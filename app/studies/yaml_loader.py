@@ -171,7 +171,10 @@ class _Reading:
         if len(text) > LONGEST_NUMBER:
             raise _refused(node, "a number is too long; put it in quotes if it is a text")
         number = json.dumps(json.loads(text))
-        return text if "Infinity" in number else json.loads(text) if number == text else AsTyped(text)
+        if "Infinity" in number:
+            return text
+        written = text.replace(".0e", "e")  # YAML 1.1 wants a point in 1.0e-05, which is 1e-05 in JSON
+        return json.loads(text) if number == written else AsTyped(text)
 
 
 def _refused(node: Node, why: str) -> MarkedYAMLError:
