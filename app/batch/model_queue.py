@@ -14,8 +14,8 @@ from app.backends.base import End
 from app.backends.model_ref import Asked
 from app.batch.pending import Sample
 from app.batch.plan import Used
+from app.calls.caller import StopSignal
 from app.calls.circuit_breaker import CircuitBreaker
-from app.calls.stop_signal import StopSignal
 from app.errors import BackendDenied, BackendError, BackendRejected, BackendUnavailable
 from storage.tables import SETTLED
 

@@ -25,8 +25,7 @@ from app.batch.pending import Sample, Survey, Where, survey, where_of
 from app.batch.plan import DONE, INTERRUPTED, STOPPED, Ended, Limits, Plan, Progress
 from app.batch.progress import Tally
 from app.batch.task import Question
-from app.calls.budget import Budget
-from app.calls.caller import Caller
+from app.calls.caller import Budget, Caller
 from app.calls.model_pool import ModelPool
 from app.calls.retry import RetryPolicy
 from app.clock import WorldClock

@@ -19,8 +19,8 @@ from app.errors import UserFailed
 from app.session.service import Runtime
 from app.session.transitions import Live
 from experiments.errors import Fault, Refused, StudyError
-from experiments.session.position import here
 from experiments.session.seeded_random import unit
+from experiments.session.state import here
 from experiments.study.recruitment import Cap
 from experiments.study.resolve import Study
 from experiments.study.screen import Screen

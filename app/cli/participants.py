@@ -30,8 +30,8 @@ from storage.log.seats import release
 from storage.payments.prolific import OVER, PROLIFIC, statuses
 from storage.registers.participants import Participants, Person
 from storage.registers.studies import Studies
-from storage.reports.find_sessions import sessions_called
 from storage.reports.reproducibility import verify as verify_study
+from storage.reports.sessions import sessions_called
 
 
 @command("links")

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
-from app.calls.budget import Budget
+from app.calls.caller import Budget
 from app.clock import Clock
 from app.single_flight import Shared
 from experiments.session.study_status import EVERYBODY, Operations, Where

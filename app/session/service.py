@@ -22,8 +22,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from app.calls.budget import Budget
-from app.calls.caller import Attempt, Caller, row_of
+from app.calls.caller import Attempt, Budget, Caller, row_of
 from app.calls.model_pool import ModelAccess, ModelPool
 from app.calls.retry import RetryPolicy
 from app.clock import Clock
@@ -31,8 +30,7 @@ from app.config.settings import Settings
 from app.session.budget_gate import BUDGET, Purse
 from app.session.replies.buffer import Reply
 from app.session.replies.reply_lock import Turns, alone
-from app.session.replies.request import request_json
-from app.session.replies.retry import Means, ask_patiently
+from app.session.replies.request import Means, ask_patiently, request_json
 from app.session.replies.tasks import Answering
 from app.session.session_cache import Kept
 from app.session.transitions import (
@@ -52,8 +50,8 @@ from experiments.errors import Refused
 from experiments.events import Action, Event, Job
 from experiments.session.annotations import ANNOTATED, Annotation
 from experiments.session.assignment import FULL
+from experiments.session.conversation import refuse_hurry
 from experiments.session.engine import decide, fold
-from experiments.session.limits import refuse_hurry
 from experiments.session.remarks import Kind, remark
 from experiments.session.state import State
 from experiments.session.telemetry import Record, kept

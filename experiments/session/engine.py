@@ -22,11 +22,10 @@ from experiments.session.annotations import ANNOTATED
 from experiments.session.assignment import assigned
 from experiments.session.identity_leaks import leaks, masked
 from experiments.session.outcomes import ending, outcome_of
-from experiments.session.position import carried, here
 from experiments.session.progress import progress
 from experiments.session.remarks import refuse_repeated
 from experiments.session.sampling import drawn
-from experiments.session.state import Draw, Place, Scope, State, holds_place, once
+from experiments.session.state import Draw, Place, Scope, State, carried, here, holds_place, once
 from experiments.session.timing import expired, extendable, refuse_haste, timing
 from experiments.study.recruitment import Ending
 from experiments.study.resolve import Study

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from experiments.session.position import trail
-from experiments.session.state import LASTING, Place, State, Turn, language_of, lasting, meets
+from experiments.session.state import LASTING, Place, State, Turn, language_of, lasting, meets, trail
 from experiments.study.i18n import say
 from experiments.study.resolve import Study
 from experiments.study.schema import Each, Node, Phase

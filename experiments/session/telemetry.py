@@ -16,8 +16,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from experiments.session.position import here, reached
-from experiments.session.state import Place, State
+from experiments.session.state import Place, State, here, reached
 from experiments.study.base_model import Config, Name
 from experiments.study.resolve import Study
 from experiments.study.step import Step

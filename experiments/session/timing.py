@@ -12,8 +12,7 @@ from typing import Literal
 
 from experiments.errors import Refused
 from experiments.events import NOTES, Action, Event, Fact, is_life
-from experiments.session.position import here
-from experiments.session.state import Place, State, once
+from experiments.session.state import Place, State, here, once
 from experiments.study.i18n import say
 from experiments.study.resolve import Study
 from experiments.study.screen import Timing

@@ -21,11 +21,11 @@ from experiments.session.conversation import (
     by_click,
     count,
     messages,
+    messages_left,
     prompt,
     read_message,
     spoken,
 )
-from experiments.session.limits import messages_left
 from experiments.session.state import Place
 from experiments.study.base_model import Config
 from experiments.study.fields import ANSWER, Field, Scale, Written, choice

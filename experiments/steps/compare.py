@@ -25,10 +25,10 @@ from experiments.session.conversation import (
     cut,
     ended,
     messages,
+    messages_left,
     prompt,
     read_message,
 )
-from experiments.session.limits import messages_left
 from experiments.session.seeded_random import shuffled
 from experiments.session.side_by_side import BAD, SLOTS, TIE, Round, histories, placed, rounds, winner
 from experiments.session.state import Place

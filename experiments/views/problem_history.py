@@ -13,8 +13,7 @@ from typing import Any, TypeVar
 
 from experiments.events import NOTES, Event
 from experiments.session.conversation import turns
-from experiments.session.position import TRAIL, Stop, reached, trail
-from experiments.session.state import LASTING, NO_EVENTS, State
+from experiments.session.state import LASTING, NO_EVENTS, TRAIL, State, Stop, reached, trail
 from experiments.study.resolve import Study
 from experiments.study.schema import Phase
 from experiments.study.step import Step

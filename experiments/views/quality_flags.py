@@ -20,8 +20,7 @@ from functools import lru_cache
 from typing import Any
 
 from experiments.events import Event
-from experiments.session.position import reached
-from experiments.session.state import Place, State
+from experiments.session.state import Place, State, reached
 from experiments.session.timing import spans
 from experiments.study.fields import Field, Scale, Single, Slider, Tick
 from experiments.study.resolve import Study

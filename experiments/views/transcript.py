@@ -17,8 +17,7 @@ from typing import Any
 from experiments.events import NOTES, Event
 from experiments.session.annotations import ANNOTATED
 from experiments.session.engine import evolve, fold, owed, screen
-from experiments.session.position import here, reached
-from experiments.session.state import Place, State, language_of
+from experiments.session.state import Place, State, here, language_of, reached
 from experiments.session.timing import LEAVING_EVENTS, shown_us
 from experiments.study.resolve import Study
 from experiments.study.screen import Screen, Transcript

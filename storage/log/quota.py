@@ -2,20 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Select, and_, func, or_, select
 
+from experiments.events import NOTES
 from experiments.session.study_status import Operations
 from experiments.study.cells import Counts, cells, open_cells
 from experiments.study.recruitment import Cap
 from experiments.study.resolve import Study
+from storage import tables
 from storage.db.engine import Database
-from storage.log.item_counts import taken
 from storage.log.seats import counts
 from storage.registers.origins import Origin
 from storage.registers.study_status import operations_in
+
+INDEX = re.compile(r"\[\d+\]")
+
+_fact, _session = tables.events.c, tables.sessions.c
+
+
+def taken(connection: Connection, study: str, origin: str, path: str, now_us: int, lease_s: float) -> dict[str, int]:
+    """How often each item is taken in the loop at a path, whichever turn of outer loops it stands in.
+
+    Only sessions of the same origin count: what simulated participants do takes no place from people. Places are kept
+    for somebody until `lease_s` after their last fact; who comes back later still goes on with them, and an item may
+    then be rated once more than it would have been.
+    """
+    root, item = path.partition("[")[0], path.rpartition("/")[2]
+    draws = connection.execute(_draws(study, origin, root)).all()
+    facts = connection.execute(_progress(study, origin, root)).all()
+    finished = {stream for stream, _, kind in facts if kind == "finished"}
+    rated = {(stream, turn) for stream, at, kind in facts if kind == "submitted" for turn in _turns(at)}
+    counts: Counter[str] = Counter()
+    for stream, at, data, last_us in draws:
+        if INDEX.sub("", at) != INDEX.sub("", path):
+            continue
+        reserved = stream not in finished and now_us - last_us < lease_s * 1e6
+        for index, drawn in enumerate(data["items"]):
+            counts[drawn[item]] += reserved or (stream, f"{at}[{index}]") in rated
+    return dict(counts)
+
+
+def _turns(path: str) -> Iterator[str]:
+    """The turns of loops in which a path lies, from the outside in."""
+    return (path[: found.end()] for found in INDEX.finditer(path))
+
+
+def _draws(study: str, origin: str, root: str) -> Select[str, str, dict[str, Any], int]:
+    """What was drawn below a path, each draw with the time of its session's last fact."""
+    any_fact = tables.events.alias().c
+    own = any_fact.stream == _fact.stream, any_fact.kind.not_in(NOTES)
+    last_us = select(func.max(any_fact.at_us)).where(*own).scalar_subquery()
+    return (
+        select(_fact.stream, _fact.path, _fact.data, last_us)
+        .join(tables.sessions, _session.stream == _fact.stream)
+        .where(_session.study == study, _session.origin == origin)
+        .where(_fact.kind == "drawn", _fact.path.startswith(root, autoescape=True))
+    )
+
+
+def _progress(study: str, origin: str, root: str) -> Select[str, str, str]:
+    """What was submitted inside loops below a path, and which sessions are over."""
+    inside = and_(_fact.kind == "submitted", _fact.path.startswith(f"{root}[", autoescape=True))
+    return (
+        select(_fact.stream, _fact.path, _fact.kind)
+        .join(tables.sessions, _session.stream == _fact.stream)
+        .where(_session.study == study, _session.origin == origin, or_(inside, _fact.kind == "finished"))
+    )
 
 
 def is_full(database: Database, study: Study, caps: Sequence[Cap], now_us: int) -> bool:

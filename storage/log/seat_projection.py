@@ -13,9 +13,8 @@ from sqlalchemy import Connection, func, select, update
 
 from experiments.events import Event, is_life
 from experiments.session.engine import fold
-from experiments.session.position import here
 from experiments.session.remarks import excluded
-from experiments.session.state import State, holds_place, language_of, once
+from experiments.session.state import State, here, holds_place, language_of, once
 from experiments.session.telemetry import folded
 from experiments.session.timing import dues
 from experiments.study.resolve import Study

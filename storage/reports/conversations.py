@@ -18,9 +18,8 @@ from experiments.events import Event
 from experiments.session.annotations import ANNOTATED, About, found
 from experiments.session.conversation import spoken
 from experiments.session.engine import fold
-from experiments.session.position import reached
 from experiments.session.side_by_side import histories, placed, rounds
-from experiments.session.state import Place, State
+from experiments.session.state import Place, State, reached
 from experiments.study.resolve import Study
 from problems.problem import Message
 from storage import tables

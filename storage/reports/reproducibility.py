@@ -16,9 +16,8 @@ from sqlalchemy import select
 from experiments.events import Event
 from experiments.session.assignment import assigned
 from experiments.session.engine import evolve
-from experiments.session.position import here
 from experiments.session.sampling import drawn
-from experiments.session.state import State
+from experiments.session.state import State, here
 from experiments.study.resolve import Study
 from problems.errors import ParleyError
 from storage import tables

@@ -14,8 +14,7 @@ from typing import Any
 from sqlalchemy import select
 
 from experiments.session.engine import fold
-from experiments.session.position import reached
-from experiments.session.state import Place, State
+from experiments.session.state import Place, State, reached
 from experiments.session.telemetry import folded
 from experiments.session.timing import LEAVING_EVENTS, shown_us
 from experiments.study.resolve import Study

@@ -23,8 +23,10 @@ from storage.log import seats
 from storage.log.event_log import facts
 from storage.registers.imported_rows import row_of
 from storage.registers.origins import ORIGINS, Origin
+from storage.registers.participants import Participants
 from storage.registers.studies import Studies
 from storage.schemas.base import Row as Released
+from storage.schemas.registry import schemas
 
 PAGE = 25
 LIVE, LEFT = "live", "left"
@@ -228,3 +230,25 @@ def _called(text: str) -> ColumnElement[bool]:
     if number and len(number[1]) <= MOST_DIGITS:
         return _session.ordinal == int(number[1])
     return _session.stream.startswith(text.lower()) if _STREAM.fullmatch(text) else false()
+
+
+_session = tables.sessions.c
+
+
+def sessions_called(database: Database, people: Participants, name: str, study: str = "") -> tuple[str, ...]:
+    """The streams of the sessions that are called so, in one study or in any; imported ones are nobody's here."""
+    with database.connect() as connection:
+        ours = select(_session.stream, _session.study).where(_session.origin != Origin.IMPORT)
+        studies = {row.stream: row.study for row in connection.execute(ours)}
+        found = dict.fromkeys(_matching_id(connection, people, name, {study} if study else set(studies.values())))
+    return tuple(stream for stream in found if stream in studies and study in ("", studies[stream]))
+
+
+def _matching_id(connection: Connection, people: Participants, name: str, studies: set[str]) -> Iterator[str]:
+    yield name
+    for study in sorted(studies):
+        yield from people.called(study, name)
+    for released in (table for schema in schemas().values() for table in schema.tables if table.person):
+        own = released.table().c
+        column = next(column.sql for column in released.columns if column.name == released.person)
+        yield from connection.execute(select(own["_session"]).where(own[column] == name).distinct()).scalars()

@@ -17,8 +17,7 @@ import pytest
 from playwright.sync_api import BrowserContext
 
 from app.web.console.text_rendering import Reading
-from app.web.participant.study_context import StudyLook
-from app.web.participant.view import paint
+from app.web.participant.view import StudyLook, paint
 from experiments.study.fields import Short, Single
 from experiments.study.screen import Chat, Message, Panel, Progress, Reply, Round, Screen, Text, Transcript
 from tests.browser.boxes import WINDOW, spilled

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from experiments.session.position import here
-from experiments.session.state import Place
+from experiments.session.state import Place, here
 from experiments.study.fields import Field
 from experiments.study.resolve import Study, nodes_of
 from experiments.study.step import Step, kinds

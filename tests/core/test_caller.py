@@ -11,13 +11,11 @@ from typing import Any
 import pytest
 
 from app.backends.base import Message, Request
-from app.calls.budget import Budget
-from app.calls.caller import Attempt, Caller, End, Result
+from app.calls.caller import Attempt, Budget, Caller, End, Result, StopSignal
 from app.calls.circuit_breaker import CircuitBreaker
 from app.calls.model_pool import ModelAccess
 from app.calls.rate_limit import RateLimiter
 from app.calls.retry import RetryPolicy
-from app.calls.stop_signal import StopSignal
 from app.clock import VirtualClock
 from app.errors import BackendError, BackendRejected, BackendUnavailable
 from experiments.study.model_spec import Model, Price

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from app.web.participant.view import StudyLook, paint
 from experiments.errors import Refused
 from experiments.session.engine import screen
-from experiments.session.position import here
+from experiments.session.state import here
 from experiments.study.resolve import restore
 from experiments.study.screen import Notice, Screen
 from experiments.study.step import Step

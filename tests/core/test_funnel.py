@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.session.engine import fold
-from experiments.session.position import here, reached
-from experiments.session.state import State
+from experiments.session.state import State, here, reached
 from experiments.session.telemetry import folded
 from experiments.study.resolve import Study
 from experiments.study.step import Step

@@ -12,7 +12,7 @@ from rich.tree import Tree
 from app.studies.loader import load_study
 from app.studies.outline import Branch, draw, outline, steps
 from experiments.session.engine import fold
-from experiments.session.position import walk
+from experiments.session.state import walk
 from experiments.session.telemetry import folded
 from experiments.study.step import Step
 from tests.fakes import studies

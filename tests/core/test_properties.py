@@ -16,8 +16,7 @@ from experiments.errors import Refused
 from experiments.events import Action, Event
 from experiments.session.assignment import drawn_factors
 from experiments.session.engine import decide, fold, owed, screen
-from experiments.session.position import here
-from experiments.session.state import State
+from experiments.session.state import State, here
 from experiments.session.timing import dues
 from tests.fakes.annotated import EFFORTS, annotated
 from tests.fakes.databases import interleaved

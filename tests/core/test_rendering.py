@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 from app.web.console.text_rendering import Reading
 from app.web.participant.sse import rendered
-from app.web.participant.study_context import StudyLook
-from app.web.participant.view import paint
+from app.web.participant.view import StudyLook, paint
 from experiments.study.fields import Single
 from experiments.study.screen import Chat, Message, Panel, Progress, Reply, Round, Screen, Text, Transcript
 from tests.fakes.hostile.bombs import BOMBS, MESSAGE, letters

@@ -8,8 +8,8 @@ import pytest
 
 from experiments.errors import Refused, StudyError
 from experiments.events import Action, Event
+from experiments.session.conversation import refuse_hurry
 from experiments.session.engine import decide, fold, owed, screen
-from experiments.session.limits import refuse_hurry
 from experiments.session.state import State
 from experiments.study.resolve import Study, resolve
 from tests.fakes.sessions import enrolment, world

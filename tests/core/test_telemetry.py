@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from experiments.session.engine import fold, screen
-from experiments.session.position import reached
-from experiments.session.state import State
+from experiments.session.state import State, reached
 from experiments.session.telemetry import (
     DAY_MS,
     DISCLOSED,

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from experiments.events import Action
 from experiments.session.engine import decide, fold, screen
-from experiments.session.position import Trail, trail
-from experiments.session.state import State
+from experiments.session.state import State, Trail, trail
 from tests.fakes.examples import SEEDS, examples
 from tests.fakes.sessions import NAMES, study, whole
 

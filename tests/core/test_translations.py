@@ -13,8 +13,7 @@ from app.studies.translations import missing
 from experiments.errors import StudyError
 from experiments.events import Action
 from experiments.session.engine import decide, fold
-from experiments.session.position import here
-from experiments.session.state import State
+from experiments.session.state import State, here
 from experiments.session.telemetry import disclosure
 from experiments.study.resolve import Study, restore
 from experiments.views.translatable_texts import strays

@@ -10,8 +10,7 @@ import pytest
 
 from app.i18n.catalogues import catalogues
 from app.studies.loader import PROTOCOLS, read_yaml
-from app.web.participant.study_context import PAGE_WORDS
-from app.web.participant.templates import NOT_WHOLE
+from app.web.participant.view import NOT_WHOLE, PAGE_WORDS
 from experiments.instruments import dices_safety, query_labels, scales
 from experiments.session.conversation import STOPPED
 from experiments.session.outcomes import COMMON

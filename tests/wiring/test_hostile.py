@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from app.studies.loader import load_study
+from experiments.session.conversation import ASKING
 from experiments.session.engine import fold, screen
-from experiments.session.limits import ASKING
 from storage.log.projections import differences
 from storage.reports.reproducibility import verify
 from tests.fakes.hostile_requests import Request, anything, described, near, near_to

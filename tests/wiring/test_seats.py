@@ -16,7 +16,7 @@ import pytest
 from app.bots.simulate import START_US
 from app.studies.loader import load_study
 from storage.db.engine import Database, open_database
-from storage.log.item_counts import taken
+from storage.log.quota import taken
 from storage.registers.studies import Studies
 from storage.reports.monitoring.sessions import tally_of
 from storage.reports.reproducibility import verify

@@ -19,7 +19,7 @@ from app.session.transitions import Live
 from app.studies.loader import load_study
 from experiments.study.resolve import Study
 from storage.db.engine import Database, open_database
-from storage.log.item_counts import taken
+from storage.log.quota import taken
 from tests.fakes import studies
 
 pytestmark = pytest.mark.anyio

@@ -11,8 +11,7 @@ from sqlalchemy import event, insert
 
 from app.bots.simulate import START_US
 from experiments.session.engine import fold
-from experiments.session.position import here
-from experiments.session.state import State
+from experiments.session.state import State, here
 from experiments.session.telemetry import folded
 from experiments.study.resolve import Study
 from experiments.views.quality_flags import flags

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from app.calls.stop_signal import StopSignal
+from app.calls.caller import StopSignal
 
 CHUNK_S = 0.04
 """How soon after one piece a listener may have the next: the eye sees no difference below, the processor does

@@ -17,8 +17,7 @@ from typing import Any
 from app.calls.caller import Attempt
 from app.session.replies.buffer import Reply
 from app.session.replies.reply_lock import Key, Owed, Turn
-from app.session.replies.request import STOPPED
-from app.session.replies.retry import Means, ask_patiently
+from app.session.replies.request import STOPPED, Means, ask_patiently
 from experiments.errors import Refused
 from experiments.events import Action, Job
 from experiments.session.engine import owed

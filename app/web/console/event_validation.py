@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.web.gradio_page import EVENTS
-from app.web.participant.storable import storable
+from app.web.participant.api import storable
 from app.web.security import again, whole_body
 
 MOST_BODY = 1024 * 1024

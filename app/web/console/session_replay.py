@@ -19,8 +19,7 @@ from app.session.transitions import Live
 from app.web.console.context import Desk
 from app.web.console.text_rendering import Reading
 from app.web.participant.page import STATIC, STYLES
-from app.web.participant.study_context import look_of
-from app.web.participant.view import paint
+from app.web.participant.view import look_of, paint
 from experiments.events import NOTES, Event
 from experiments.session.engine import screen
 from experiments.study.resolve import Study

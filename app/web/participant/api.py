@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
 from hashlib import blake2s
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import orjson
 from fastapi import Query
@@ -27,13 +27,26 @@ from app.session.service import Runtime
 from app.session.transitions import Live
 from app.web.participant.session_cookie import MOST_KNOWN, Cookies
 from app.web.participant.sse import Events, plain, rendered
-from app.web.participant.storable import storable
-from app.web.participant.study_context import look_of, page_words
-from app.web.participant.view import Sheet, talk_chars
+from app.web.participant.view import Sheet, look_of, page_words, talk_chars
 from app.web.rendering import markdown
 from experiments.errors import Refused
 from experiments.session.telemetry import AnyRecord
 from experiments.study.screen import Screen, typed
+
+Value = TypeVar("Value")
+
+
+def storable(value: Value) -> Value:
+    """A value as it was sent; raises ValueError for what would be read otherwise than it was sent: a number beyond 64
+    bits, NaN, an infinite one, half a character, or depth beyond bounds."""
+    try:
+        kept = orjson.loads(orjson.dumps(value))
+    except orjson.JSONEncodeError as error:
+        raise ValueError(f"cannot be stored: {error}") from None
+    if kept != value:
+        raise ValueError("cannot be stored: a number is infinite or none (NaN); allowed: finite numbers")
+    return value
+
 
 JSON = "application/json"
 View = Literal["page", "screen"]

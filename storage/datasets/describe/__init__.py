@@ -10,8 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
 
-from storage.datasets.describe.codebook import as_json, codebook
-from storage.datasets.describe.codebook_page import page
+from storage.datasets.describe.codebook import as_json, codebook, page
 from storage.datasets.describe.croissant import metadata
 from storage.datasets.describe.dataset_card import card
 from storage.datasets.describe.study_documents import STUDY, documents
